@@ -1,0 +1,128 @@
+"""A function gives the same values and gradients lazily, step by step, traced, and in a module; what was called before does not matter.
+
+Bit for bit where no sum is reordered, or where all sums are exact; else in a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import texpr as tx
+from texpr import nn
+from tests.graph.functions import Function, Step, functions
+
+BOUND = {"float32": 2e-4, "float64": 1e-12}
+"""Relative to the largest value: sums of up to 64 products of numbers up to 2.5, a few after each other."""
+
+
+class Layer(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+def _eager(f: Function) -> Function:
+    """Every step computed at once."""
+    def now(step: Step) -> Step:
+        return Step(step.name, lambda *x: step.compute(*x).realize(), step.of)
+
+    return Function(f.shapes, f.dtypes, tuple(map(now, f.steps)), f.exact, f.many)
+
+
+def _tensors(f: Function, requires_grad: bool = False) -> list[tx.Tensor]:
+    return [tx.tensor(a, requires_grad=requires_grad) for a in f.arrays()]
+
+
+def _same(f: Function, found: Any, wanted: Any, where: str, exact: bool) -> None:
+    for k, (a, b) in enumerate(zip(found, wanted, strict=True)):
+        x, y = (np.asarray(v.numpy() if hasattr(v, "numpy") else v) for v in (a, b))
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), (where, k)
+        if exact:
+            np.testing.assert_array_equal(x, y, err_msg=f"{where}, {k}")
+        else:
+            scale = float(np.max(np.abs(y), initial=1.0, where=np.isfinite(y)))
+            bound = BOUND.get(str(y.dtype), 0) * scale
+            np.testing.assert_allclose(x, y, rtol=0, atol=bound, err_msg=f"{where}, {k}")
+
+
+def _check_values(f: Function, exact: bool) -> None:
+    wanted = [y.realize() for y in _eager(f)(*_tensors(f))]
+    traced, layer = tx.jit(f), Layer(f)
+    _same(f, f(*_tensors(f)), wanted, "lazily", exact)
+    _same(f, traced(*_tensors(f)), wanted, "traced", exact)
+    _same(f, traced(*f.arrays()), wanted, "traced, later", exact)
+    _same(f, layer(*_tensors(f)), wanted, "module", exact)
+    _same(f, layer(*f.arrays()), wanted, "module on arrays", exact)
+    _same(f, tx.jit(layer)(*f.arrays()), wanted, "traced module", exact)
+
+
+def _slopes(f: Callable, create_graph: bool = False) -> Callable:
+    """The derivatives of a weighted sum of the results; with `create_graph`, of the square of those."""
+    def slopes(*inputs: Any) -> tuple:
+        total = sum((y.astype("f64") * y.astype("f64") * 0.5 + y.astype("f64")).sum() for y in f(*inputs))
+        if not total.requires_grad:
+            return ()
+        total.backward(create_graph=create_graph)
+        found = [x.grad for x in inputs]
+        if create_graph and any(g is not None and g.requires_grad for g in found):
+            for x in inputs:
+                x.grad = None
+            sum((g * g).astype("f64").sum() for g in found if g is not None).backward()
+            found += [x.grad for x in inputs]
+        return tuple(x * 0 if g is None else g for g, x in zip(found, [*inputs, *inputs]))
+
+    return slopes
+
+
+def _check_gradients(f: Function, exact: bool, create_graph: bool) -> None:
+    wanted = _slopes(_eager(f), create_graph)(*_tensors(f, True))
+    slopes, layer = _slopes(f, create_graph), _slopes(Layer(f), create_graph)
+    traced = tx.jit(slopes)
+    _same(f, slopes(*_tensors(f, True)), wanted, "lazily", exact)
+    _same(f, traced(*_tensors(f, True)), wanted, "traced", exact)
+    _same(f, traced(*_tensors(f, True)), wanted, "traced, later", exact)
+    _same(f, layer(*_tensors(f, True)), wanted, "module", exact)
+    if not create_graph:
+        _same(f, _slopes(tx.jit(f))(*_tensors(f, True)), wanted, "through a traced function", exact)
+
+
+@settings(max_examples=25)
+@given(f=functions(rounded=False))
+def test_values_that_are_exact(f: Function):
+    _check_values(f, exact=True)
+
+
+@settings(max_examples=25)
+@given(f=functions(sums=False))
+def test_values_without_sums(f: Function):
+    _check_values(f, exact=True)
+
+
+@settings(max_examples=15)
+@given(f=functions())
+def test_values(f: Function):
+    _check_values(f, exact=False)
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["first", "second"])
+@settings(max_examples=12)
+@given(f=functions(rounded=False, most=4))
+def test_gradients_that_are_exact(create_graph: bool, f: Function):
+    _check_gradients(f, exact=True, create_graph=create_graph)
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["first", "second"])
+@settings(max_examples=8)
+@given(f=functions(most=4))
+def test_gradients(create_graph: bool, f: Function):
+    _check_gradients(f, exact=False, create_graph=create_graph)
