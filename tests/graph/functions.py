@@ -150,3 +150,22 @@ def _shape(compute: Callable[..., Any], shapes: Sequence[Shape]) -> Shape | None
     except (tx.Error, IndexError, TypeError):
         return None
     return found if np.prod(found) <= 64 and len(found) < 4 else None
+
+
+UNARY = {"-{}": "-{}", "abs({})": "abs({})", "tanh({})": "{}.tanh()", "sqrt(abs({}) + 0.5)": "(abs({}) + 0.5).sqrt()", "exp(-abs({}))":
+         "(-abs({})).exp()", "({} / 3)": "({} / 3)", "sin({})": "{}.sin()", "floor({})": "{}.floor()"}
+BINARY = {f"({{}} {sign} {{}})": f"({{}} {sign} {{}})" for sign in "+-*"} | {
+    "({} / (abs({}) + 0.5))": "({} / (abs({}) + 0.5))", "max({}, {})": "tx.ops.maximum({}, {})",
+    "(if {} < {} then 2.5 else X[i])": "tx.where({} < {}, 2.5, X)"}
+
+
+@st.composite
+def expressions(draw: Callable, depth: int = 4) -> tuple[str, str]:
+    """An expression of the elements of X and Y in the language, and the same of tensors in Python."""
+    if depth == 0 or draw(st.integers(0, 4)) == 0:
+        name = draw(st.sampled_from("XY"))
+        return f"{name}[i]", name
+    table, count = (UNARY, 1) if draw(st.booleans()) else (BINARY, 2)
+    text, code = draw(st.sampled_from(list(table.items())))
+    parts = [draw(expressions(depth=depth - 1)) for _ in range(count)]
+    return text.format(*(p[0] for p in parts)), code.format(*(p[1] for p in parts))

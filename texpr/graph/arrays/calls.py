@@ -122,7 +122,8 @@ def where(condition: object, a: object, b: object) -> Any:
     c, x, y = operand(condition), operand(a), operand(b)
     if is_number(c) or dtype_of(c) != BOOL:
         raise CallError("the condition of `where` is no tensor of booleans", code="dtype", help="compare it with something")
-    t = I64 if type(x) is int and type(y) is int else common_dtype(x, y) if not (is_number(x) and is_number(y)) else F32
+    both_weak, both_whole = is_weak(x) and is_weak(y), all(type(v) is int or getattr(v, "dtype", None) == I64 for v in (x, y))
+    t = common_dtype(x, y) if not both_weak else I64 if both_whole else F32
     shapes, numbers = [shape_of(v) for v in (c, x, y)], F32 if t.as_bits else t
     dtypes = [BOOL, *(numbers if is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
