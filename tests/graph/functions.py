@@ -47,9 +47,8 @@ class Function:
 
     def arrays(self) -> list[np.ndarray]:
         """Small multiples of 1/8, or of 1/7, none of them equal."""
-        random = np.random.default_rng(len(self.steps))
-        return [((random.permutation(40)[: max(1, int(np.prod(s)))] - 20) / (8 if self.exact else 7))[: int(np.prod(s))].reshape(s).astype(t)
-                for s, t in zip(self.shapes, self.dtypes)]
+        random, part = np.random.default_rng(len(self.steps)), 8 if self.exact else 7
+        return [((random.permutation(40)[: int(np.prod(s))] - 20) / part).reshape(s).astype(t) for s, t in zip(self.shapes, self.dtypes)]
 
     def __repr__(self) -> str:
         return f"f({self.shapes}, {self.dtypes}): " + "; ".join(f"{s.name}{s.of}" for s in self.steps)
@@ -84,10 +83,12 @@ ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
 }
 ROUNDED: dict[str, Callable[[Any], Any]] = {
     "tanh": lambda x: x.tanh(), "exp": lambda x: (-abs(x)).exp(), "root": lambda x: (x * x + 0.5).sqrt(), "third": lambda x: x / 3,
-    "inverse": lambda x: 1 / (x * x + 0.3), "sigmoid": lambda x: x.sigmoid(), "cubed": lambda x: x**3, "wide": _cast("f64"), "narrow": _cast("f32"),
+    "inverse": lambda x: 1 / (x * x + 0.3), "sigmoid": lambda x: x.sigmoid(), "cubed": lambda x: x**3,
+    "wide": _cast("f64"), "narrow": _cast("f32"),
 }
 MOVED: dict[str, Callable[[Any], Any]] = {
-    "reversed": lambda x: x[::-1], "first": lambda x: x[0], "flat": lambda x: x.reshape(-1), "turned": lambda x: x.T, "longer": lambda x: x[None],
+    "reversed": lambda x: x[::-1], "first": lambda x: x[0], "flat": lambda x: x.reshape(-1), "turned": lambda x: x.T,
+    "longer": lambda x: x[None],
     "chosen": lambda x: x[np.array([0, -1, 0])], "along": _along, "whole": lambda x: x.astype("i32") + x,
 }
 REDUCED: dict[str, Callable[[Any], Any]] = {
@@ -95,7 +96,8 @@ REDUCED: dict[str, Callable[[Any], Any]] = {
     "product": lambda x: x @ x.T,
 }
 PAIRS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y, "largest": lambda x, y: tx.where(x > y, x, y),
+    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
+    "largest": lambda x, y: tx.where(x > y, x, y),
     "apart": lambda x, y: x * y - y * x, "fused": lambda x, y: x * y + x,
 }
 
