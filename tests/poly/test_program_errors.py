@@ -47,7 +47,7 @@ error[bounds]: A is read outside its shape
   1 | op f(A: f32[N, M]) -> B: f32[M, N] { B[i, j] = A[i, j] }
     |                                                ^^^^^^^ axis 0 has size N = 1, index is 1
     at N=1, M=2, i=1, j=0        holds when  M <= N
-  help: guard the read: A[i, j | 0]
+  help: where M and N are one size, give both one name; else guard the read: A[i, j | 0]
 """),
     "an index of data without a range": (
         """op f(E: f32[V], idx: i32[B]) -> Y: f32[B] { Y[b] = E[idx[b]] }""",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Const, Expr, Var
 from texpr.ir.show_expr import show
 
@@ -13,6 +14,7 @@ _CONVERSION = "a conversion is named after its type: "
 _POWER = "a power is written x ** y"
 _REMAINDER = "the remainder is x % y"
 _RANDOM = "a random number is uniform(seed, i), with an input seed: u64"
+_SORT = "sorting is outside code: declare `extern op`, register it with tx.register_extern"
 _MEAN = "a mean is sum(k: X[k]) / N"
 
 FUNCTIONS = {
@@ -23,6 +25,13 @@ FUNCTIONS = {
     "random": _RANDOM, "rand": _RANDOM, "randn": "a normal random number is normal(seed, i), with an input seed: u64",
     "select": CHOICE, "ifelse": CHOICE, "iif": CHOICE, "mean": _MEAN, "dot": "a dot product is sum(k: X[k] * Z[k])",
     "matmul": "a matrix product is sum(k: A[i, k] * B[k, j])", "len": "a size has a name: N of X: f32[N]",
+    "sort": _SORT, "sorted": _SORT, "argsort": _SORT, "where": CHOICE, "sigma": "it is called sigmoid(x)",
+    "arctan2": "it is called atan2(y, x)",
+    "arctan": "it is called atan(x)", "arcsin": "it is called asin(x)", "arccos": "it is called acos(x)", "absolute": "it is called abs(x)",
+    "fmax": "it is called max(x, y)", "fmin": "it is called min(x, y)", "range": RANGE,
+    "print": "equations have values only; look at results",
+    "zeros": "an equation gives every element: T[i] = 0", "ones": "an equation gives every element: T[i] = 1",
+    "arange": "an index is a number itself: f32(i)", "softplus": "write log1p(exp(x))", "silu": "write x * sigmoid(x)",
     "logistic": "it is called sigmoid(x)", "isfinite": "write not isnan(x) and not isinf(x)",
 }
 """Functions of other languages."""
@@ -39,6 +48,33 @@ GUARDS = {
     "cyclic": "wrap", "mirror": "reflect", "symmetric": "reflect", "zero": "0", "zeros": "0", "constant": "0",
 }
 """Names that other libraries give to what stands outside an array."""
+
+
+NAMES = {
+    "True": "it is written true", "False": "it is written false", "TRUE": "it is written true", "FALSE": "it is written false",
+    "NaN": "it is written nan", "NAN": "it is written nan", "Inf": "it is written inf", "INF": "it is written inf",
+    "INFINITY": "it is written inf", "infinity": "it is written inf", "pi": "write the number: 3.141592653589793",
+    "PI": "write the number: 3.141592653589793", "e": "e to the power x is exp(x); the number is 2.718281828459045",
+    "None": "every element has a value: write the number that stands there", "null": "every element has a value: write that number",
+    "nil": "every element has a value: write that number",
+}
+"""Constants of other languages."""
+
+_COMPLEX = "there are no complex numbers: keep the real and the imaginary part in two tensors"
+TYPES = {"complex": _COMPLEX, "c64": _COMPLEX, "c128": _COMPLEX, "complex64": _COMPLEX, "complex128": _COMPLEX,
+         "str": "there are no texts: use numbers", "string": "there are no texts: use numbers",
+         "tensor": "an element type stands before the sizes: f32[N]", "Tensor": "an element type stands before the sizes: f32[N]",
+         "array": "an element type stands before the sizes: f32[N]", "i128": "integers have at most 64 bits: i64",
+         "u128": "integers have at most 64 bits: u64", "int128": "integers have at most 64 bits: i64"}
+"""Types that there are not."""
+
+
+def dotted_help(before: str, after: str) -> str:
+    """What to write instead of `np.exp` and of `X.sum()`."""
+    known = REDUCTIONS.get(after) or FUNCTIONS.get(after)
+    if before in ("np", "numpy", "torch", "math", "jnp", "jax", "tf", "F", "tx", "cupy", "cp"):
+        return known or f"functions stand without a module: {after or 'exp'}(...)"
+    return known or f"there are no methods: {after or 'exp'}(...) takes what stands before the point"
 
 
 def letters(count: int) -> str:
@@ -77,6 +113,26 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
             return "a reduction begins with what it runs over: sum(k in 0..N: X[k])"
         case "for" if "let" in expected and "for" not in expected:
             return "an equation holds for all its indices; their ranges stand at its end: Y[i] = X[i]  for i in 0..N"
+        case "[" if previous == ")" and "let" in expected:
+            return "a call gives one number; an operator is called as a whole right side, T = f(X), and read after that: T[i]"
+        case "<" | ">" if previous == token:
+            return f"a shift is a function: {'shl' if token == '<' else 'shr'}(x, n)"
+        case ">" if previous == "<":
+            return "different is written !="
+        case "<" if expected == {",", "="}:
+            return "an equation is written with `=`"
+        case ")" | "," if "->" not in words_before and expected == {":"}:
+            return f"an input has a name and a type: {previous}: f32[N]"
+        case _ if "->" not in words_before and expected == {":"} and previous in DTYPES:
+            return "the name stands first, then the type: X: f32[N]"
+        case _ if "->" not in words_before and expected == {":"} and token in DTYPES:
+            return f"a colon stands between a name and its type: {previous}: {token}[N]"
+        case "{" if expected == {"->"}:
+            return "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... }"
+        case _ if previous in ("mod", "xor") and "[" in expected:
+            return "the remainder is x % y" if previous == "mod" else "exclusive or of bits is bit_xor(x, y), of bools x != y"
+        case _ if previous == "return":
+            return "there is no `return`: an equation says each element of an output, Y[i] = X[i]"
         case "if" | "?" if "and" in expected:
             return CHOICE
         case "where" if "INT" in expected:

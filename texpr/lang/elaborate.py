@@ -211,7 +211,11 @@ class _Elaboration:
                 kind = "output" if d in op.outputs else "intermediate"
                 indices = letters(len(d.type.dims))
                 left = f"{d.name.text}[{indices}]" if indices else d.name.text
-                raise CheckError(f"the {kind} `{d.name.text}` has no equation", d.span, code="coverage", help=f"write {left} = ...")
+                declared = {x.name.text for x in (*op.outputs, *lets)}
+                meant = next((t for t in defined if t.name not in declared and t.name.lower() == d.name.text.lower()), None)
+                notes = shown(f"`{meant.name}` is another name", meant.span) if meant is not None and meant.span is not None else ()
+                raise CheckError(f"the {kind} `{d.name.text}` has no equation", d.span, code="coverage", notes=notes,
+                                 help=f"write {left} = ...")
 
 
 def check_updates(statements: list[tree.Equation], inputs: set[str], names: Names) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from texpr.ir.show_types import RESERVED
-from texpr.lang.advice import CHOICE
+from texpr.lang.advice import CHOICE, dotted_help
 from texpr.support.errors import ParseError, ResourceError
 from texpr.support.options import current
 from texpr.support.source import Source, Span
@@ -115,17 +115,25 @@ def too_deep(source: Source, begin: int) -> ParseError:
                       help="give parts of the expression names with equations of their own")
 
 
+_QUALIFIED = re.compile(r"([A-Za-z_]\w*|[\])])$")
+_FOLLOWING = re.compile(r"\.(\w*)")
+
+
 def _strange(source: Source, position: int) -> ParseError:
     c = source.text[position]
     span = Span(source, position, position + 1)
     if source.text.startswith("...", max(position - 2, 0)):
         return ParseError("`...` is not part of the language", Span(source, position - 2, position + 1),
                           help="any number of dimensions is a pack: f32[*S, N]")
+    if c == "." and (called := _QUALIFIED.search(source.text, 0, position)):
+        return ParseError("found `.` behind a name", span, help=dotted_help(called[1], _FOLLOWING.match(source.text, position)[1]))
     if c == ".":
         return ParseError("found `.` where no number is", span, help="a number needs digits on both sides: 0.5; a range has two dots: 0..N")
     if c == "!":
         return ParseError("found `!`", span, help="negation is `not x`, inequality `x != y`")
-    if c in "&^~":
+    if c == "^":
+        return ParseError("found `^`", span, help="a power is written x ** y; exclusive or is bit_xor(x, y)")
+    if c in "&~":
         return ParseError(f"found `{c}`", span,
                           help="bit operations are functions: bit_and(x, y), bit_or, bit_xor; logic is `and`, `or`, `not`")
     if c == "@":

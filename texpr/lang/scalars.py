@@ -14,7 +14,7 @@ from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children
 from texpr.lang import tree
-from texpr.lang.advice import GUARDS, conversion, letters
+from texpr.lang.advice import GUARDS, NAMES, conversion, letters
 from texpr.lang.functions import call
 from texpr.lang.reductions import reduction, widened
 from texpr.lang.scope import Names, Scope, Use, unknown
@@ -173,6 +173,8 @@ class Scalars:
         return self._read(tensor, (), None, span, scope)
 
     def _unbound(self, text: str, span: Span, scope: Scope) -> CheckError:
+        if text in NAMES:
+            return CheckError(f"`{text}` is not bound", span, code="name", help=NAMES[text])
         error = unknown("name", text, span, [*scope.local, *self.names])
         if scope.outside:
             return CheckError(f"`{text}` is not a known size or constant", span, code="name",

@@ -10,6 +10,7 @@ from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.functions import FUNCTIONS
 from texpr.lang import tree
+from texpr.lang.advice import TYPES
 from texpr.lang.values import Value
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
@@ -106,6 +107,8 @@ class Names:
         """The type a word stands for."""
         found = self.dtypes.get(word.text) or DTYPES.get(word.text)
         if found is None:
+            if word.text in TYPES:
+                raise CheckError(f"unknown type `{word.text}`", word.span, code="name", help=TYPES[word.text])
             usual = USUAL.get(word.text.lower())
             raise unknown("type", word.text, word.span, (usual,) if usual else (*self.dtypes, *DTYPES))
         return found

@@ -166,9 +166,17 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
         help = f"the last element is {tensor.name}[{from_start}]" if tensor.rank == 1 else f"the last index is {from_start}"
     elif not known:
         help = f"{_way_out(i, n, tensor)}{help}"
+    elif (other := _other_size(i, n, access.axes)) is not None:
+        help = f"where {show(other)} and {show(n)} are one size, give both one name; else {help}"
     note = example.note(access.axes, used)
     return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
                       notes=[note] if note else (), help=help)
+
+
+def _other_size(i: Expr, n: Expr, axes: Sequence[Axis]) -> Var | None:
+    """The size that an index runs over alone, where it is another one than that of the dimension."""
+    hi = next((a.hi for a in axes if a.var is i), None)
+    return hi if isinstance(hi, Var) and isinstance(n, Var) and hi is not n else None
 
 
 def _positive(i: Expr) -> bool:
