@@ -101,6 +101,9 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
         words_before: all words before it.
         expected: the symbols that can stand here.
     """
+    elsewhere = _other_languages(token, previous, words_before, expected)
+    if elsewhere:
+        return elsewhere
     inside = _innermost(words_before)
     match token:
         case ":" if ".." in expected:
@@ -113,26 +116,6 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
             return "a reduction begins with what it runs over: sum(k in 0..N: X[k])"
         case "for" if "let" in expected and "for" not in expected:
             return "an equation holds for all its indices; their ranges stand at its end: Y[i] = X[i]  for i in 0..N"
-        case "[" if previous == ")" and "let" in expected:
-            return "a call gives one number; an operator is called as a whole right side, T = f(X), and read after that: T[i]"
-        case "<" | ">" if previous == token:
-            return f"a shift is a function: {'shl' if token == '<' else 'shr'}(x, n)"
-        case ">" if previous == "<":
-            return "different is written !="
-        case "<" if expected == {",", "="}:
-            return "an equation is written with `=`"
-        case ")" | "," if "->" not in words_before and expected == {":"}:
-            return f"an input has a name and a type: {previous}: f32[N]"
-        case _ if "->" not in words_before and expected == {":"} and previous in DTYPES:
-            return "the name stands first, then the type: X: f32[N]"
-        case _ if "->" not in words_before and expected == {":"} and token in DTYPES:
-            return f"a colon stands between a name and its type: {previous}: {token}[N]"
-        case "{" if expected == {"->"}:
-            return "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... }"
-        case _ if previous in ("mod", "xor") and "[" in expected:
-            return "the remainder is x % y" if previous == "mod" else "exclusive or of bits is bit_xor(x, y), of bools x != y"
-        case _ if previous == "return":
-            return "there is no `return`: an equation says each element of an output, Y[i] = X[i]"
         case "if" | "?" if "and" in expected:
             return CHOICE
         case "where" if "INT" in expected:
@@ -154,6 +137,32 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
             return RANGE
         case "requires" | "where" | "assert" if "require" in expected:
             return "conditions on sizes come after `require`"
+    return ""
+
+
+def _other_languages(token: str, previous: str, words_before: Sequence[str], expected: set[str]) -> str:
+    """Operators and heads as C, Python, R and Fortran have them."""
+    match token:
+        case "[" if previous == ")" and "let" in expected:
+            return "a call gives one number; an operator is called as a whole right side, T = f(X), and read after that: T[i]"
+        case "<" | ">" if previous == token:
+            return f"a shift is a function: {'shl' if token == '<' else 'shr'}(x, n)"
+        case ">" if previous == "<":
+            return "different is written !="
+        case "<" if expected == {",", "="}:
+            return "an equation is written with `=`"
+        case ")" | "," if "->" not in words_before and expected == {":"}:
+            return f"an input has a name and a type: {previous}: f32[N]"
+        case _ if "->" not in words_before and expected == {":"} and previous in DTYPES:
+            return "the name stands first, then the type: X: f32[N]"
+        case _ if "->" not in words_before and expected == {":"} and token in DTYPES:
+            return f"a colon stands between a name and its type: {previous}: {token}[N]"
+        case "{" if expected == {"->"}:
+            return "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... }"
+        case _ if previous in ("mod", "xor") and "[" in expected:
+            return "the remainder is x % y" if previous == "mod" else "exclusive or of bits is bit_xor(x, y), of bools x != y"
+        case _ if previous == "return":
+            return "there is no `return`: an equation says each element of an output, Y[i] = X[i]"
     return ""
 
 
