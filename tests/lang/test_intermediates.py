@@ -61,11 +61,13 @@ def test_a_mistake_beside_it_is_the_one_that_is_shown():
     ("h[0] = 1  h[i + 1] = h[i] * x[i]", "declare its shape: let h: f32[N + 1]"),
     ("h[i, j] = c[i, j - 1 | 0] + x[i]  c[i, j] = h[i, j]  for j in 0..3", "a recurrence needs a declaration: let h: f32[N, ...]"),
     ("h[i] = x[i]  for i in 1..N", "declare it: let h: f32[N]"),
+    ("h[i, d] = x[i]  for d in -R..R + 1", "elements begin at 0: let `d` run over 0..R * 2 + 1 and read it as d - R"),
+    ("h[i, d] = x[i]  for d in -1..2", "elements begin at 0: let `d` run over 0..3 and read it as d - 1"),
     ("h[i] = h[i - 1 | 0] + i", "write its range at the end of the equation: for i in 0..N"),
 ])
 def test_help_names_what_to_declare(body: str, help: str):
     with pytest.raises(tx.Error) as e:
-        program(f"op f(x: f32[N]) -> Y: f32[N] {{ {body}  Y[i] = x[i] }}")
+        program(f"op f(x: f32[N], r: f32[R]) -> Y: f32[N] {{ {body}  Y[i] = x[i] }}")
     assert str(e.value).splitlines()[-1] == f"  help: {help}"
 
 

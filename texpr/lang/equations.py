@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 
-from texpr.ir.build import integer
+from texpr.ir.affine import linear
+from texpr.ir.build import add, integer, sub
 from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
@@ -161,6 +162,9 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
     dims: list[Dim] = []
     for entry, e in zip(target.indices, indices):
         axis = ranges[e]  # type: ignore[index]
+        if (integer(axis.lo) or 0) < 0 or integer(axis.lo) is None:
+            begins, count = (show(linear(e).expr()) for e in (add(axis.var, axis.lo), sub(axis.hi, axis.lo)))
+            declare = f"elements begin at 0: let `{axis.var.name}` run over 0..{count} and read it as {begins}"
         if integer(axis.lo) != 0:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
                              code="shape", help=declare)
