@@ -100,11 +100,12 @@ def linked(kernel: Kernel, target: str) -> Loaded:
         return load(made(), symbol_of(kernel.name))
 
 
-def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> list[np.ndarray]:
-    """Small whole numbers; of tensors with a range, numbers in it."""
+def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int, most: int = 4) -> list[np.ndarray]:
+    """Whole numbers up to `most`, below 0 of types with a sign; of tensors with a range, numbers in it."""
     random, arrays = np.random.default_rng(seed), list[np.ndarray]()
     for t in kernel.inputs:
-        low, high = (0 if t.dtype.kind == "u" else -4, 5) if t.value_range is None else (evaluate_size(e, sizes) for e in t.value_range)
+        least = 0 if t.dtype.kind == "u" else -most
+        low, high = (least, most + 1) if t.value_range is None else (evaluate_size(e, sizes) for e in t.value_range)
         arrays.append(np.asarray(random.integers(low, max(high, low + 1), flat_shape(t, sizes))).astype(numpy_dtype(t.dtype)))
     return arrays
 
