@@ -9,7 +9,7 @@ from html import escape
 import islpy as isl
 
 from texpr.ir.build import compare, conjunction
-from texpr.ir.dtypes import F32
+from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.logistic import LAW as LOGISTIC
@@ -178,11 +178,26 @@ QUOTA = 20_000_000
 def certify(kernel: Kernel, program: Program) -> Certificate:
     """Prove that a kernel computes what a program says, from the loops alone.
 
+    That sums on data seldom wrap is seldom needed and makes isl slow, so it is only known to a second attempt.
+
     Args:
         program: after the tensor passes, over the sizes of the kernel.
     Raises:
         CertificateError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
     """
+    try:
+        return _proven(kernel, program, unwrapped=False)
+    except CertificateError as error:
+        if not error.label or not any(t.dtype == I64 and t.value_range is None for t in kernel.inputs):
+            raise
+        try:
+            return _proven(kernel, program, unwrapped=True)
+        except CertificateError:
+            raise error from None
+
+
+def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate:
+    """As `certify`; `unwrapped` says whether sums on data are known not to wrap where the data are near to 0."""
     stores: dict[Store, Store] = {}
 
     whole = parted(kernel)
@@ -191,6 +206,7 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         stores.update(whole.origin)
         cut, origin = in_phases(whole.kernel)
         parameters = parameters_of(kernel)
+        parameters.unwrapped = unwrapped
         parameters.alias(program.sizes)
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)

@@ -50,12 +50,17 @@ Bounds = tuple[int | None, int | None]
 
 
 class Parameters:
-    """What all instances of all statements share: sizes, products of sizes, rank-0 inputs."""
+    """Expressions that are equal in all instances of all statements: sizes, products of sizes, rank-0 inputs.
+
+    Attributes:
+        unwrapped: True if sums on data are known not to wrap where the data are near to 0.
+    """
 
     def __init__(self, sizes: Iterable[Var], inputs: Iterable[Tensor]) -> None:
         self.variables: list[Var] = list(sizes)
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.inputs = set(inputs)
+        self.unwrapped = False
         self.terms: list[tuple[Expr, Var]] = []
         self._spaces: dict[tuple[int, int], tuple[isl.Space, isl.Aff]] = {}
 
@@ -282,7 +287,7 @@ class Frame:
 
     def _unwrapped(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
         """What is known of a sum that may wrap."""
-        if term.dtype != I64 or not self._may_wrap(term):
+        if not self.parameters.unwrapped or term.dtype != I64 or not self._may_wrap(term):
             return []
         sizes = [v for v in self.parameters.variables if v not in data]
         return equal_where_near(term, var, self._wild_among(variables(term)), sizes)
