@@ -60,7 +60,7 @@ DIVISORS = [
     (lambda o, t: (o * t).max(), TARGETS, 24, False, False)]
 
 
-@pytest.mark.parametrize("row", DIVISORS, ids=str)
+@pytest.mark.parametrize("row", DIVISORS, ids=map(str, range(len(DIVISORS))))
 def test_the_number_that_a_loss_divides_by_is_found_in_its_program(row):
     loss, targets, number, of_data, is_sum = row
     capture = Capture("loss")
@@ -86,7 +86,7 @@ LOSSES = [nn.CrossEntropyLoss(), nn.CrossEntropyLoss(WEIGHT, label_smoothing=0.1
           lambda o, t: nn.CrossEntropyLoss()(o, t) * 2, masked]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=map(str, range(len(LOSSES))))
 def test_accumulated_batches_are_the_large_batch(loss):
     """24 examples in one batch, and in 4 of 7, 7, 7 and 3: the first one has no label that counts."""
     labels = np.where(LABELS < 0, 2, LABELS) if getattr(loss, "ignore_index", -100) == 2 else LABELS
@@ -183,7 +183,7 @@ def of_places(classes: int, *places: int) -> tuple[np.ndarray, np.ndarray]:
     (nn.BCEWithLogitsLoss(), LOGITS - 0.5, (LOGITS > 0.7).astype(float), 11 / 12, 12),
     (nn.SoftMarginLoss(), LOGITS[:, :1] - 0.3, np.array([[-1.0], [1], [1], [1]]), 0.75, 4),
     (lambda o, t: o, LOGITS[:, :1] - 0.3, np.array([0.0, 1, 0, 0]), 0.75, 4),
-    (nn.MSELoss(), LOGITS, np.eye(3)[[1, 0, 0, 2]], 0.75, 4)], ids=str)
+    (nn.MSELoss(), LOGITS, np.eye(3)[[1, 0, 0, 2]], 0.75, 4)])
 def test_accuracy(loss, outputs: np.ndarray, targets: np.ndarray, share: float | None, count: int):
     found = Accuracy(loss)(outputs, targets)
     expected = float(np.mean(outputs.argmax(-1) == targets)) if share is None else share
@@ -196,7 +196,7 @@ def test_accuracy(loss, outputs: np.ndarray, targets: np.ndarray, share: float |
     (nn.MultiLabelMarginLoss(), LOGITS, np.array([[0, -1, 0]] * 4), "outputs are [4, 3] and targets [4, 3]: targets are lists of classes"),
     (nn.CrossEntropyLoss(), LOGITS, np.ones((4, 2), int),
      "outputs are [4, 3] and targets [4, 2]: expected a target per place, and classes on axis 1"),
-    (lambda o, t: o, *of_places(5, 5), "outputs are [6, 5, 5] and targets [6, 5]: classes may lie on axis 1 or on the last one")], ids=str)
+    (lambda o, t: o, *of_places(5, 5), "outputs are [6, 5, 5] and targets [6, 5]: classes may lie on axis 1 or on the last one")])
 def test_accuracy_is_refused_where_it_is_open(loss, outputs: np.ndarray, targets: np.ndarray, reason: str):
     assert complaint(lambda: Accuracy(loss)(outputs, targets)) == f"""\
 error[metric]: accuracy: {reason}

@@ -126,7 +126,8 @@ def _strange(source: Source, position: int) -> ParseError:
         return ParseError("`...` is not part of the language", Span(source, position - 2, position + 1),
                           help="any number of dimensions is a pack: f32[*S, N]")
     if c == "." and (called := _QUALIFIED.search(source.text, 0, position)):
-        return ParseError("found `.` behind a name", span, help=dotted_help(called[1], _FOLLOWING.match(source.text, position)[1]))
+        following = _FOLLOWING.match(source.text, position)
+        return ParseError("found `.` behind a name", span, help=dotted_help(called[1], following[1] if following else ""))
     if c == ".":
         return ParseError("found `.` where no number is", span, help="a number needs digits on both sides: 0.5; a range has two dots: 0..N")
     if c == "!":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,13 @@ def einsum(text: str, *arrays: object, out: object = None) -> object:
     Raises:
         CallError: the text is none, or the arrays do not fit it.
     """
-    operator = einsum_op(text, _repeated(text, [a.shape if hasattr(a, "shape") else np.shape(a) for a in arrays]))
+    operator = einsum_op(text, _repeated(text, list(map(_shape, arrays))))
     return operator(*arrays) if out is None else operator(*arrays, out=out)
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    """The shape of an array, or of a list."""
+    return array.shape if hasattr(array, "shape") else np.shape(array)
 
 
 @cache

@@ -84,7 +84,7 @@ def elementwise(name: str, text: str, operands: Sequence[Any], computed: DType |
     """An expression of the elements of operands; `computed` is the dtype to which they are converted first, None for no conversion."""
     # There is no number of Python in what NumPy lacks; f32 holds what its own rounding needs.
     numbers = F32 if computed is not None and computed.as_bits else computed
-    dtypes = [numbers if is_number(x) else dtype_of(x) for x in operands]
+    dtypes: list[Any] = [numbers if is_number(x) else dtype_of(x) for x in operands]
     ranges = [_range_of_weak(x, computed) for x in operands]
     found: Any = written.elementwise(name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges)(*operands)
     if all(map(is_weak, operands)):

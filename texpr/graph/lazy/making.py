@@ -46,6 +46,7 @@ def tensor(data: object, dtype: object = None, requires_grad: bool = False, devi
         if not requires_grad:
             return made
         value, t, device = made.realize().value, made.dtype, made.device
+        assert value is not None, "it was computed"
     else:
         value, t = _as_array(data, dtype)
     return of_bits(value, t, requires_grad, current().device if device is None else device)

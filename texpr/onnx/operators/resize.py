@@ -166,7 +166,7 @@ def _resize(node: Node, x: Any, *_: Any) -> Any:
         return Known(np.zeros(whole, numpy_dtype(x.dtype)), x.dtype)
     roi = node.known(1) if way.transform == "tf_crop_and_resize" else None
     spans = [(np.float64(0), np.float64(1)) if roi is None else (roi[k], roi[k + len(chosen)]) for k in range(len(chosen))]
-    taps = {a: _taps(way, x.shape[a], *more) for a, *more in zip(chosen, sizes, factors, spans)}
+    taps = {a: _taps(way, x.shape[a], size, factor, span) for a, size, factor, span in zip(chosen, sizes, factors, spans)}
     found = _resized(node, way, x, taps)
     for a, t in taps.items():
         if t.outside.any():
