@@ -201,3 +201,27 @@ def test_conversions_to_floats_of_8_bits_do_not_saturate(tmp_path):
     assert saturate == [0, 0]
     for found, expected in zip(tx.onnx.load(tmp_path / "m.onnx")(x), tx.interpret(f, x)):
         np.testing.assert_array_equal(np.asarray(found, "f4"), numbers_of(expected, F8E5M2) if expected.dtype == np.uint8 else expected)
+
+
+class Shifted(nn.Module):
+    """Two inputs, and a parameter with the name that outputs usually have."""
+
+    def __init__(self):
+        super().__init__()
+        self.y = nn.Parameter(normal(3))
+
+    def forward(self, x, y1):
+        return x + self.y, x - y1
+
+
+@pytest.mark.parametrize(("model", "expected"), [
+    (lambda x, y: x + y, ["y1"]),
+    (lambda y, y1: y * y1, ["y2"]),
+    (lambda y0, x: (y0, x + y0), ["y1", "y2"]),
+    (lambda x, y: (x, y), ["y0", "y1"]),
+    (Shifted(), ["y0", "y2"]),
+    (lambda a, b: a + b, ["y"]),
+])
+def test_default_names_of_outputs_are_those_that_inputs_and_parameters_leave(tmp_path, model, expected):
+    check(tmp_path / "m.onnx", model, normal(3), normal(3))
+    assert [v.name for v in onnx.load(tmp_path / "m.onnx").graph.output] == expected

@@ -52,7 +52,8 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
         example: one array, or a tuple of the positional arguments.
         opset: version of ONNX's operators, 21 or later.
         dims: by input and axis, names of dimensions whose extents the model does not fix.
-        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or `y0`, `y1`, ... without them.
+        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or `y0`, `y1`, ... without them (those that an
+            input or a parameter does not have already).
     Raises:
         UnsupportedOp: operators that ONNX has nothing for; all of them are listed.
         CallError: arguments that do not fit, or a program that depends on a named dimension.
@@ -156,7 +157,7 @@ class _Captured:
             raise CallError("the program assigns to variables, and models in ONNX only compute", code="onnx", help="save it after eval()")
         if not found:
             raise CallError("the program gives no tensors", code="arguments")
-        wished = list(outputs) if outputs is not None else ["y"] if len(found) == 1 else [f"y{k}" for k in range(len(found))]
+        wished = list(outputs) if outputs is not None else _output_names(len(found), {*specs, *_parameters(model).values()})
         if len(wished) != len(found) or len({*wished, *specs}) < len(wished) + len(specs):
             raise CallError(f"the program has {len(found)} outputs, and their names are {', '.join(wished)}", code="arguments",
                             help="names of outputs differ from those of inputs")
@@ -189,11 +190,20 @@ def _result(value: object, capture: Capture) -> Symbolic:
     return capture.constant(np.asarray(value))
 
 
+def _output_names(count: int, taken: set[str]) -> list[str]:
+    """`y`, or `y0`, `y1`, ...; those that are taken are left out."""
+    every = ("y" if count == 1 and not k else f"y{k}" for k in range(count + len(taken) + 1))
+    return [n for n in every if n not in taken][:count]
+
+
+def _parameters(model: object) -> dict[Variable, str]:
+    """Names of a module's parameters and buffers."""
+    return {v: n for n, v in (*model.named_parameters(), *model.named_buffers())} if isinstance(model, Module) else {}
+
+
 def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Variable, str]:
     """Those that a module has for its parameters and buffers; others keep their own."""
-    names: dict[Variable, str] = {}
-    if isinstance(model, Module):
-        names = {v: n for n, v in (*model.named_parameters(), *model.named_buffers())}
+    names = _parameters(model)
     clash = sorted(taken & set(names.values()))
     if clash:
         raise CallError(f"`{clash[0]}` is a parameter and an input or output", code="arguments", help="choose others: inputs=, outputs=")
