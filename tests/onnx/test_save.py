@@ -225,3 +225,64 @@ class Shifted(nn.Module):
 def test_default_names_of_outputs_are_those_that_inputs_and_parameters_leave(tmp_path, model, expected):
     check(tmp_path / "m.onnx", model, normal(3), normal(3))
     assert [v.name for v in onnx.load(tmp_path / "m.onnx").graph.output] == expected
+
+
+def ran(path, **inputs):
+    """The first output; infinities and NaN on the way are none of the test's business."""
+    with np.errstate(all="ignore"):
+        return RUN(path, inputs)[0]
+
+
+@pytest.mark.parametrize("t", ["f4", "f8"])
+@pytest.mark.parametrize(("name", "x", "expected"), [  # of mpmath
+    ("log1p", [1e-8, 1e-5, -1e-5, -0.0, -0.5, 3, np.inf, -1],
+     [9.99999995e-09, 9.99995000033333e-06, -1.0000050000333336e-05, -0.0, -0.6931471805599453, 1.3862943611198906, np.inf, -np.inf]),
+    ("expm1", [1e-8, 1e-5, -1e-5, -0.0, 0.5, 5, np.inf, -np.inf],
+     [1.000000005e-08, 1.0000050000166667e-05, -9.999950000166667e-06, -0.0, 0.6487212707001282, 147.4131591025766, np.inf, -1]),
+    ("exp2", [100, -100, 0.5, -np.inf], [2.0**100, 2.0**-100, 2**0.5, 0]),
+])
+def test_functions_keep_their_digits(tmp_path, t, name, x, expected):
+    function, x = getattr(tx.ops, name), np.array(x, t)
+    tx.onnx.save(lambda x: function(x), tmp_path / "m.onnx", x)
+    found = ran(tmp_path / "m.onnx", x=x)
+    np.testing.assert_allclose(found, np.array(expected), rtol={"f4": 1e-6, "f8": 2e-15}[t])
+    assert np.array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_lengths_neither_overflow_nor_vanish(tmp_path):
+    x, y = np.array([3e30, -3e-30, 0, np.inf, 0], np.float32), np.array([-4e30, 4e-30, 0, 1, -2], np.float32)
+    tx.onnx.save(lambda x, y: tx.ops.hypot(x, y), tmp_path / "m.onnx", (x, y))
+    np.testing.assert_allclose(ran(tmp_path / "m.onnx", x=x, y=y), [5e30, 5e-30, 0, np.inf, 2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("source", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("target", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_conversions_to_integers_saturate(tmp_path, source, target):
+    x = np.array([np.nan, np.inf, -np.inf, -1, -0.9, 1.9, -129], source)
+    ends = np.iinfo(target)
+    tx.onnx.save(lambda x: x.astype(np.dtype(target)), tmp_path / "m.onnx", x)
+    found = ran(tmp_path / "m.onnx", x=x)
+    assert found.dtype == target and found.tolist() == [0, ends.max, ends.min, max(-1, ends.min), 0, 1, max(-129, ends.min)]
+
+
+@pytest.mark.parametrize("t", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_integers_are_divided_downwards_at_the_ends_of_their_types(tmp_path, t):
+    ends = np.iinfo(t)
+    few = np.array(sorted({ends.min, 0, 1, 3, 7, ends.max} | ({-1, -3} if ends.min else set())), t)
+    a, b = (v.ravel() for v in np.meshgrid(few, few))
+    tx.onnx.save(lambda a, b: a // b, tmp_path / "q.onnx", (a, b))
+    tx.onnx.save(lambda a, b: a % b, tmp_path / "r.onnx", (a, b))
+    pairs = list(zip(a.tolist(), b.tolist()))
+    expected = {"q": [p // q if q else 0 for p, q in pairs], "r": [p % q if q else 0 for p, q in pairs]}  # Python's are exact
+    for name, numbers in expected.items():
+        found = ran(tmp_path / f"{name}.onnx", a=a, b=b)
+        assert found.dtype == t and found.tolist() == [ends.min if n > ends.max else n for n in numbers]
+
+
+def test_floats_are_divided_as_numpy_does(tmp_path):
+    a, b = np.array([1, -1, 7, -7, 1, -1], np.float32), np.array([0.1, 0.1, -2, 2, np.inf, 0], np.float32)
+    tx.onnx.save(lambda a, b: a // b, tmp_path / "q.onnx", (a, b))
+    tx.onnx.save(lambda a, b: a % b, tmp_path / "r.onnx", (a, b))
+    assert ran(tmp_path / "q.onnx", a=a, b=b).tolist() == [9, -10, -4, -4, 0, -np.inf]
+    rest = [0.09999998658895493, 1.4901161193847656e-08, -1, 1, 1, np.nan]
+    np.testing.assert_allclose(ran(tmp_path / "r.onnx", a=a, b=b), rest, rtol=1e-5)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from texpr.ir.arithmetic import compute_dtype
-from texpr.ir.dtypes import BOOL, DType
+from texpr.ir.dtypes import BOOL, F32, I32, I64, U64, DType, int_range
 from texpr.ir.expr import Add, And, Binary, Call, Cast, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Pow, Select, Sub
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 
@@ -68,25 +68,83 @@ class Scalars:
     def _cast(self, x: Value, t: DType) -> Value:
         if t == BOOL and x.dtype != BOOL:
             return self.apply("Not", self.apply("Equal", x, self.number(0, x), dtype=BOOL))
+        if x.dtype.is_float and not t.is_float:
+            return self._to_integer(self.graph.cast(x, F32) if x.dtype.bits < 32 else x, t)
         return self.graph.cast(x, t)
 
+    def _to_integer(self, x: Value, t: DType) -> Value:
+        """Saturates, with 0 for NaN; of numbers outside the type ONNX's Cast says nothing."""
+        lowest, highest = int_range(t)
+        x = self.apply("Where", self.apply("IsNaN", x, dtype=BOOL), self.number(0, x), x)
+        kind = compute_dtype(x.dtype)
+        last = kind.type(highest)
+        exact = int(last) == highest
+        if not exact:  # the largest number below
+            last = np.nextafter(last, kind.type(0))
+        inside = self.apply("Min", self.apply("Max", x, self.number(lowest, x)), self.number(last, x))
+        found = self.graph.cast(inside, t)
+        if exact:
+            return found
+        above = self.apply("Greater", x, self.number(last, x), dtype=BOOL)
+        if t == U64:  # by its bits: runtimes have no Where of it
+            return self.graph.cast(self.apply("Where", above, self.number(-1, known(np.zeros(()), I64)), self.graph.cast(found, I64)), t)
+        return self.apply("Where", above, known(np.array(highest, compute_dtype(t)), t), found)
+
     def _floor_divide(self, a: Value, b: Value) -> Value:
-        """ONNX truncates; x // 0 is 0."""
+        """ONNX truncates; x // 0 is 0 of integers."""
         if a.dtype.is_float:
-            return self.apply("Floor", self.apply("Div", a, b))
-        zero, one = self.number(0, b), self.number(1, b)
+            return self._floor_of_floats(a, b)
+        if a.dtype.bits < 64:  # differences and -(lowest) fit into a larger type
+            wide = I32 if a.dtype.bits < 32 else I64
+            return self.graph.cast(self._floor_divide_wide(self.graph.cast(a, wide), self.graph.cast(b, wide)), a.dtype)
+        if not a.dtype.is_signed:  # without Where, which runtimes do not have of u64
+            return self.apply("Mul", self.apply("Div", a, self._harmless(b)), self.apply("Min", b, self.number(1, b)))
+        zero = self.number(0, b)
         nothing = self.apply("Equal", b, zero, dtype=BOOL)
-        safe = self.apply("Where", nothing, one, b)
-        rest = self.apply("Mod", a, safe)
-        return self.apply("Where", nothing, zero, self.apply("Div", self.apply("Sub", a, rest), safe))
+        safe = self._harmless(b)
+        found = self.apply("Div", a, safe)
+        rest = self.apply("Sub", a, self.apply("Mul", found, safe))
+        found = self.apply("Sub", found, self.graph.cast(self._below(rest, safe), b.dtype))
+        negative = self.apply("Equal", b, self.number(-1, b), dtype=BOOL)
+        return self.apply("Where", nothing, zero, self.apply("Where", negative, self.apply("Sub", zero, a), found))
+
+    def _floor_divide_wide(self, a: Value, b: Value) -> Value:
+        """Of numbers that are far from the ends of their type."""
+        zero = self.number(0, b)
+        nothing = self.apply("Equal", b, zero, dtype=BOOL)
+        safe = self.apply("Where", nothing, self.number(1, b), b)
+        found = self.apply("Div", self.apply("Sub", a, self.apply("Mod", a, safe)), safe)
+        return self.apply("Where", nothing, zero, found)
+
+    def _harmless(self, b: Value) -> Value:
+        """A divisor of integers with 1 for 0 and for -1, by which the lowest integer has no quotient."""
+        if not b.dtype.is_signed:
+            return self.apply("Max", b, self.number(1, b))
+        bad = self.apply("And", self.apply("GreaterOrEqual", b, self.number(-1, b), dtype=BOOL),
+                         self.apply("LessOrEqual", b, self.number(0, b), dtype=BOOL), dtype=BOOL)
+        return self.apply("Where", bad, self.number(1, b), b)
+
+    def _below(self, rest: Value, b: Value) -> Value:
+        """True where a rest is not 0, and its sign is not that of the divisor."""
+        zero = self.number(0, b)
+        signs = self.apply("Xor", self.apply("Less", rest, zero, dtype=BOOL), self.apply("Less", b, zero, dtype=BOOL), dtype=BOOL)
+        return self.apply("And", signs, self.apply("Not", self.apply("Equal", rest, zero, dtype=BOOL)), dtype=BOOL)
+
+    def _floor_of_floats(self, a: Value, b: Value) -> Value:
+        """The integer of which `a - fmod(a, b)` is the multiple; a / b where b is 0."""
+        plain, rest = self.apply("Div", a, b), self.apply("Mod", a, b, fmod=1)
+        found = self.apply("Round", self.apply("Div", self.apply("Sub", a, rest), b))
+        found = self.apply("Sub", found, self.graph.cast(self._below(rest, b), a.dtype))
+        return self.apply("Where", self.apply("Equal", b, self.number(0, b), dtype=BOOL), plain, found)
 
     def _remainder(self, a: Value, b: Value) -> Value:
         """With the sign of b; x % 0 is 0 of integers."""
         if a.dtype.is_float:
-            return self.apply("Sub", a, self.apply("Mul", b, self.apply("Floor", self.apply("Div", a, b))))
-        nothing = self.apply("Equal", b, self.number(0, b), dtype=BOOL)
-        rest = self.apply("Mod", a, self.apply("Where", nothing, self.number(1, b), b))
-        return self.apply("Where", nothing, self.number(0, a), rest)
+            rest = self.apply("Mod", a, b, fmod=1)
+            return self.apply("Where", self._below(rest, b), self.apply("Add", rest, b), rest)
+        if a.dtype.bits < 32:  # runtimes have few operators of these
+            return self.graph.cast(self._remainder(self.graph.cast(a, I32), self.graph.cast(b, I32)), a.dtype)
+        return self.apply("Mod", a, self._harmless(b))
 
     def _call(self, name: str, args: Sequence[Value]) -> Value:
         if name in _SAME:
@@ -103,9 +161,31 @@ class Scalars:
         return self.apply("Not", self.apply("Or", self.apply("IsNaN", x, dtype=BOOL), self.apply("IsInf", x, dtype=BOOL)))
 
     def _minus_one(self, x: Value) -> Value:
-        """exp(x) - 1: Elu is it below 0."""
-        away = self.apply("Sub", self.apply("Exp", x), self.number(1, x))
-        return self.apply("Where", self.apply("Less", x, self.number(0, x), dtype=BOOL), self.apply("Elu", x), away)
+        """exp(x) - 1. Near to 0 the digits that the subtraction loses are put back: W. Kahan's u = exp(x), (u - 1) * x / log(u)."""
+        u, one = self.apply("Exp", x), self.number(1, x)
+        tiny, ratio = self.apply("Equal", u, one, dtype=BOOL), self.apply("Div", x, self.apply("Log", u))
+        return self._restored(x, tiny, self.apply("Sub", u, one), ratio)
+
+    def _log_of_more(self, x: Value) -> Value:
+        """log(1 + x), as W. Kahan's u = 1 + x, log(u) * x / (u - 1) near to 0."""
+        one = self.number(1, x)
+        u = self.apply("Add", x, one)
+        away = self.apply("Sub", u, one)
+        return self._restored(x, self.apply("Equal", u, one, dtype=BOOL), self.apply("Log", u), self.apply("Div", x, away))
+
+    def _restored(self, x: Value, tiny: Value, rough: Value, ratio: Value) -> Value:
+        """x where it is tiny, `rough * ratio` where it is below 1, else `rough`."""
+        near = self.apply("Less", self.apply("Abs", x), self.number(1, x), dtype=BOOL)
+        return self.apply("Where", tiny, x, self.apply("Mul", rough, self.apply("Where", near, ratio, self.number(1, x))))
+
+    def _length(self, x: Value, y: Value) -> Value:
+        """sqrt(x*x + y*y), whose squares neither overflow nor vanish."""
+        x, y = self.apply("Abs", x), self.apply("Abs", y)
+        large, small = self.apply("Max", x, y), self.apply("Min", x, y)
+        ratio = self.apply("Div", small, large)
+        beyond = self.apply("Sqrt", self.apply("Add", self.apply("Mul", ratio, ratio), self.number(1, x)))
+        none, endless = self.apply("Equal", small, self.number(0, x), dtype=BOOL), self.apply("IsInf", large, dtype=BOOL)
+        return self.apply("Where", self.apply("Or", none, endless, dtype=BOOL), large, self.apply("Mul", large, beyond))
 
     def _truncated(self, x: Value) -> Value:
         return self.apply("Mul", self.apply("Sign", x), self.apply("Floor", self.apply("Abs", x)))
@@ -120,13 +200,13 @@ class Scalars:
 
 
 _FORMULAS: dict[str, Callable[..., Value]] = {
-    "exp2": lambda s, x: s.apply("Exp", s.apply("Mul", x, s.number(np.log(2), x))),
+    "exp2": lambda s, x: s.apply("Pow", s.number(2, x), x),
     "expm1": Scalars._minus_one,
     "log2": lambda s, x: s._scaled("Log", x, 1 / np.log(2)),
     "log10": lambda s, x: s._scaled("Log", x, 1 / np.log(10)),
-    "log1p": lambda s, x: s.apply("Log", s.apply("Add", x, s.number(1, x))),
+    "log1p": Scalars._log_of_more,
     "cbrt": lambda s, x: s.apply("Mul", s.apply("Sign", x), s.apply("Pow", s.apply("Abs", x), s.number(1 / 3, x))),
-    "hypot": lambda s, x, y: s.apply("Sqrt", s.apply("Add", s.apply("Mul", x, x), s.apply("Mul", y, y))),
+    "hypot": Scalars._length,
     "rsqrt": lambda s, x: s.apply("Reciprocal", s.apply("Sqrt", x)),
     "erfc": lambda s, x: s.apply("Sub", s.number(1, x), s.apply("Erf", x)),
     "trunc": Scalars._truncated,
