@@ -9,12 +9,13 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.ir.dtypes import F8E5M2, numbers_of
+from texpr.ir.dtypes import F8E5M2, U8, numbers_of
 from texpr.nn import tree
 
 onnx = pytest.importorskip("onnx")
 
 from texpr.onnx.errors import UnsupportedOp  # noqa: E402
+from texpr.onnx.writing.graph import Graph, Inexpressible, known  # noqa: E402
 from texpr.tools.onnx_saving import difference, find_runtime  # noqa: E402
 from texpr.tools.targets import cases_of, expected_of  # noqa: E402
 
@@ -286,3 +287,19 @@ def test_floats_are_divided_as_numpy_does(tmp_path):
     assert ran(tmp_path / "q.onnx", a=a, b=b).tolist() == [9, -10, -4, -4, 0, -np.inf]
     rest = [0.09999998658895493, 1.4901161193847656e-08, -1, 1, 1, np.nan]
     np.testing.assert_allclose(ran(tmp_path / "r.onnx", a=a, b=b), rest, rtol=1e-5)
+
+
+@pytest.mark.parametrize("t", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_negation_complement_and_reductions_of_all_integers(tmp_path, t):
+    x = np.array([[0, 1, 5], [np.iinfo(t).min, np.iinfo(t).max, 2]], t)
+    functions = {"negative": lambda x: -x, "complement": lambda x: ~x, "largest": lambda x: x.max(1), "smallest": lambda x: x.min(1)}
+    wrapped = {"negative": 0 - x, "complement": ~x, "largest": x.max(1), "smallest": x.min(1)}
+    for name, function in functions.items():
+        tx.onnx.save(function, tmp_path / "m.onnx", x)
+        found = ran(tmp_path / "m.onnx", x=x)
+        assert found.dtype == t and found.tolist() == wrapped[name].tolist(), name
+
+
+def test_nodes_whose_element_types_onnx_does_not_have_are_never_written():
+    with pytest.raises(Inexpressible, match="^error\\[onnx\\]: Neg of u8$"):
+        Graph(()).add("Neg", [known(np.zeros(2, np.uint8), U8)], (2,), U8)

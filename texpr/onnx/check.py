@@ -46,7 +46,7 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
     """
     onnx = library()
     schema = onnx.defs.get_schema(proto.op_type, version, "" if proto.domain == "ai.onnx" else proto.domain)
-    _check_types(schema, values)
+    check_types(schema, values)
     if not inferred or any(a.HasField("g") for a in proto.attribute):
         return
     axis = next((a.i for a in proto.attribute if a.name == "axis"), 0)
@@ -86,8 +86,12 @@ def refuse_large(what: str, extents: Sequence[int], dtype: DType | None, known: 
         raise ResourceError(f"{what}: the result has {' * '.join(map(str, extents))} elements; the limit is {most}", code="onnx")
 
 
-def _check_types(schema: Any, values: Sequence[Value]) -> None:
-    """Inputs that share a type of the definition have the same, and it is one that is allowed."""
+def check_types(schema: Any, values: Sequence[Value]) -> None:
+    """Inputs that share a type of the definition have the same, and it is one that is allowed.
+
+    Raises:
+        CallError: another one.
+    """
     allowed = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
     bound: dict[str, str] = {}
     for k, value in enumerate(values):

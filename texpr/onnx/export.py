@@ -26,13 +26,11 @@ from texpr.onnx.table import NEWEST
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 from texpr.onnx.writing.dims import Named, find_named, name_dims, named_shape
-from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.onnx.writing.graph import OLDEST_WRITTEN, Graph, Inexpressible, Value, known
 from texpr.onnx.writing.layers import call
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.files import write_file
 
-OLDEST_WRITTEN = 21
-"""The version of ONNX's operators since which GroupNormalization has a weight for each channel."""
 MOST_BYTES = (1 << 31) - 1
 """Of a protobuf."""
 

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import I64, DType, small, stored
+from texpr.onnx.check import check_types
+from texpr.onnx.library import library
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
+
+OLDEST_WRITTEN = 21
+"""The version of ONNX's operators since which GroupNormalization has a weight for each channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,15 @@ class Graph:
 
     def several(self, op: str, inputs: Sequence[Value | None], results: Sequence[tuple[Sequence[int], DType]],
                 **attributes: Any) -> list[Value]:
-        """A node with these shapes and dtypes of its outputs. Absent inputs are None."""
+        """A node with these shapes and dtypes of its outputs. Absent inputs are None.
+
+        Raises:
+            Inexpressible: ONNX does not define the operator for these element types.
+        """
+        try:
+            check_types(library().defs.get_schema(op, OLDEST_WRITTEN), inputs)
+        except CallError as error:
+            raise Inexpressible(f"{op} of {', '.join(dict.fromkeys(v.dtype.name for v in inputs if v is not None))}") from error
         names = ["" if v is None else self.reference(v) for v in inputs]
         while names and not names[-1]:
             names.pop()

@@ -32,6 +32,8 @@ class Reducer:
             return self.graph.cast(self.over("max" if op == "any" else "min", self.graph.cast(x, I32), axes), BOOL)
         if all(x.shape[a] == 1 for a in axes):
             return self.graph.reshape(x, shape)
+        if x.dtype.is_int and x.dtype.bits < 32:  # ONNX reduces few of these; sums and products wrap in either
+            return self.graph.cast(self.over(op, self.graph.cast(x, I32), axes), x.dtype)
         return self.graph.add(_OPS[op], [x, self.graph.integers(*axes)], shape, x.dtype, keepdims=0)
 
     def masked(self, op: str, x: Value, mask: Value) -> Value:

@@ -55,7 +55,7 @@ class Scalars:
             case Select():
                 return self.apply("Where", *args)
             case Neg():
-                return self.apply("Neg", *args)
+                return self._negative(args[0])
             case Not():
                 return self.apply("Not", *args)
             case Cast():
@@ -64,6 +64,12 @@ class Scalars:
                 return self._call(name, args)
             case _:
                 raise Inexpressible(f"an expression {type(e).__name__}")
+
+    def _negative(self, x: Value) -> Value:
+        """Unsigned integers wrap."""
+        if x.dtype.is_float or x.dtype.is_signed:
+            return self.apply("Neg", x)
+        return self.graph.cast(self.apply("Neg", self.graph.cast(x, I32 if x.dtype.bits < 32 else I64)), x.dtype)
 
     def _cast(self, x: Value, t: DType) -> Value:
         if t == BOOL and x.dtype != BOOL:
