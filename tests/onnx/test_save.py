@@ -303,3 +303,13 @@ def test_negation_complement_and_reductions_of_all_integers(tmp_path, t):
 def test_nodes_whose_element_types_onnx_does_not_have_are_never_written():
     with pytest.raises(Inexpressible, match="^error\\[onnx\\]: Neg of u8$"):
         Graph(()).add("Neg", [known(np.zeros(2, np.uint8), U8)], (2,), U8)
+
+
+@pytest.mark.parametrize(("layer", "shape"), [
+    (nn.AdaptiveAvgPool1d(3), (2, 4, 8)), (nn.AdaptiveMaxPool1d(3), (2, 4, 8)), (nn.AdaptiveAvgPool2d(3), (2, 3, 7, 8)),
+    (nn.AdaptiveMaxPool2d(1), (2, 3, 7, 8)), (nn.LocalResponseNorm(3), (2, 4, 5)), (nn.ZeroPad2d(2), (2, 3, 4, 4))])
+def test_batches_of_any_size_where_windows_reach_beyond_the_border(tmp_path, layer, shape):
+    tx.onnx.save(layer, tmp_path / "m.onnx", normal(*shape), inputs=["x"], dims={"x": {0: "n"}})
+    for n in (1, 5):
+        x = normal(n, *shape[1:])
+        np.testing.assert_allclose(ran(tmp_path / "m.onnx", x=x), layer(x), rtol=1e-5, atol=1e-6)

@@ -47,6 +47,8 @@ class Reader:
         places = [p[0] for p, _ in each]
         beyond = np.zeros((1,) * rank, bool)
         for _, far in each:
+            if not far.any():  # it has no say in the extents: they may be of named dimensions
+                continue
             beyond = beyond | far.reshape((1,) * (rank - far.ndim) + far.shape)
         axes = [_axes(p) for p in places]
         if len({a for found in axes for a in found}) < sum(map(len, axes)):  # one variable in two places: a diagonal, a division
