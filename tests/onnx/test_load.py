@@ -267,3 +267,8 @@ def test_sparse_constants():
     constant = helper.make_node("Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, places, [2, 3]))
     made = model([constant, helper.make_node("Add", ["x", "c"], ["y"])], [("x", [2, 3])], [("y", [2, 3])])
     assert tx.onnx.load(made)(np.ones((2, 3), np.float32)).tolist() == [[1, 4, 1], [1, 6, 1]]
+
+
+def test_a_concatenation_of_many_tensors():
+    parts = [np.full((2, 1 + k % 2), k, np.float32) for k in range(100)]
+    assert np.array_equal(run("Concat", parts, axis=-1), np.concatenate(parts, axis=-1))

@@ -20,6 +20,26 @@ def test_concat_and_stack_of_lists(count: int):
         np.testing.assert_array_equal(ops.stack(alike, axis=axis), np.stack(alike, axis=axis))
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_many_tensors_are_joined_in_steps(axis: int):
+    """More than one operator's proof could hold, of several extents along the axis, some of 0."""
+    parts = [np.full((2, k % 3) if axis else (k % 3, 2), k, np.float32) for k in range(70)]
+    whole = np.concatenate(parts, axis=axis)
+    np.testing.assert_array_equal(ops.concat(parts, axis=axis), whole)
+    out = np.zeros_like(whole)
+    ops.concat(parts, axis=axis, out=out)
+    np.testing.assert_array_equal(out, whole)
+
+
+def test_many_tensors_are_stacked_in_steps():
+    alike = [np.full((2, 3), k, np.float32) for k in range(70)]
+    np.testing.assert_array_equal(ops.stack(alike, axis=1), np.stack(alike, axis=1))
+    few = [ops.stack(alike[k : k + 7], axis=-1) for k in range(0, 70, 7)]
+    np.testing.assert_array_equal(ops.stack(alike, axis=-1), ops.concat(few, axis=-2))
+    total = tx.jit(lambda x: ops.stack([x * k for k in range(40)]).sum(0))
+    np.testing.assert_array_equal(total(np.ones(3, np.float32)), np.full(3, 780, np.float32))
+
+
 def test_two_tensors_without_a_list():
     x = np.ones((2, 3))
     np.testing.assert_array_equal(ops.concat(x, x, axis=0), np.ones((4, 3)))

@@ -7,6 +7,9 @@ from functools import cache
 from texpr.compiler import Op, op
 from texpr.support.errors import CallError
 
+WIDEST = 32
+"""Of so many tensors one operator is made; more are joined in several steps. Its text and its proof grow with the square."""
+
 
 class ListOp(Op):
     """An operator of two tensors, and of any number of them, also in a list or tuple."""
@@ -23,7 +26,20 @@ class ListOp(Op):
             return super()._general(*arrays, **options)
         if not arrays[0]:
             raise CallError(f"{self.__name__} of no tensors", code="arguments", help="give a list of at least one")
-        return of_length(self.__name__, len(arrays[0]))(*arrays[0], **options)
+        return of_many(self.__name__, list(arrays[0]), options)
+
+
+def of_many(name: str, given: list[object], options: dict[str, object]) -> object:
+    """The operator of any number of tensors: groups of them, whose results follow each other along the axis."""
+    if len(given) <= WIDEST:
+        return of_length(name, len(given))(*given, **options)
+    apart = {n: v for n, v in options.items() if n != "out"}
+    groups = [given[k : k + WIDEST] for k in range(0, len(given), WIDEST)]
+    parts = [of_length(name, len(some))(*some, **apart) for some in groups]
+    axis = options.get("axis", 0)
+    if name == "stack" and isinstance(axis, int) and axis < 0:  # the results have one more
+        options = options | {"axis": axis - 1}
+    return of_many("concat", parts, options)
 
 
 @cache
