@@ -240,6 +240,8 @@ def ran(path, **inputs):
      [9.99999995e-09, 9.99995000033333e-06, -1.0000050000333336e-05, -0.0, -0.6931471805599453, 1.3862943611198906, np.inf, -np.inf]),
     ("expm1", [1e-8, 1e-5, -1e-5, -0.0, 0.5, 5, np.inf, -np.inf],
      [1.000000005e-08, 1.0000050000166667e-05, -9.999950000166667e-06, -0.0, 0.6487212707001282, 147.4131591025766, np.inf, -1]),
+    ("erfc", [0, 0.5, 2.5, 7, -3, np.inf, -np.inf],
+     [1, 0.4795001221869535, 0.0004069520174449589, 4.183825607779415e-23, 1.9999779095030015, 0, 2]),
     ("exp2", [100, -100, 0.5, -np.inf], [2.0**100, 2.0**-100, 2**0.5, 0]),
 ])
 def test_functions_keep_their_digits(tmp_path, t, name, x, expected):
@@ -251,7 +253,7 @@ def test_functions_keep_their_digits(tmp_path, t, name, x, expected):
 
 
 def test_lengths_neither_overflow_nor_vanish(tmp_path):
-    x, y = np.array([3e30, -3e-30, 0, np.inf, 0], np.float32), np.array([-4e30, 4e-30, 0, 1, -2], np.float32)
+    x, y = np.array([3e30, -3e-30, 0, np.nan, 0], np.float32), np.array([-4e30, 4e-30, 0, -np.inf, -2], np.float32)
     tx.onnx.save(lambda x, y: tx.ops.hypot(x, y), tmp_path / "m.onnx", (x, y))
     np.testing.assert_allclose(ran(tmp_path / "m.onnx", x=x, y=y), [5e30, 5e-30, 0, np.inf, 2], rtol=1e-6)
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from texpr.ir.arithmetic import compute_dtype
-from texpr.ir.dtypes import BOOL, F32, I32, I64, U64, DType, int_range
+from texpr.ir.dtypes import BOOL, F32, F64, I32, I64, U64, DType, int_range
 from texpr.ir.expr import Add, And, Binary, Call, Cast, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Pow, Select, Sub
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.passes.math.coefficients import ERFCX_F64, ERFCX_SHORT
 
 _BINARY: dict[type, str] = {Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div", Pow: "Pow", Max: "Max", Min: "Min", And: "And", Or: "Or"}
 _COMPARE = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal"}
@@ -190,8 +191,38 @@ class Scalars:
         large, small = self.apply("Max", x, y), self.apply("Min", x, y)
         ratio = self.apply("Div", small, large)
         beyond = self.apply("Sqrt", self.apply("Add", self.apply("Mul", ratio, ratio), self.number(1, x)))
-        none, endless = self.apply("Equal", small, self.number(0, x), dtype=BOOL), self.apply("IsInf", large, dtype=BOOL)
-        return self.apply("Where", self.apply("Or", none, endless, dtype=BOOL), large, self.apply("Mul", large, beyond))
+        found = self.apply("Where", self.apply("Equal", small, self.number(0, x), dtype=BOOL), large, self.apply("Mul", large, beyond))
+        endless = self.apply("Or", self.apply("IsInf", x, dtype=BOOL), self.apply("IsInf", y, dtype=BOOL), dtype=BOOL)
+        return self.apply("Where", endless, self.number(np.inf, x), found)
+
+    def _complement(self, x: Value) -> Value:
+        """erfc(x), of which 1 - erf(x) loses the digits: exp(-a^2) (1 + s P(s - 1)) / (1 + 2 a) of a = |x| and s = 2 a / (a + 4).
+
+        Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics of Computation 1981.
+        """
+        one, a = self.number(1, x), self.apply("Min", self.apply("Abs", x), self.number(30, x))
+        double = self.apply("Add", a, a)
+        s = self.apply("Div", double, self.apply("Add", a, self.number(4, x)))
+        curve = self._polynomial(self.apply("Sub", s, one), ERFCX_F64 if x.dtype == F64 else ERFCX_SHORT)
+        ratio = self.apply("Div", self.apply("Add", self.apply("Mul", s, curve), one), self.apply("Add", double, one))
+        found = self.apply("Mul", self._exp_of_square(a), ratio)
+        below = self.apply("Less", x, self.number(0, x), dtype=BOOL)
+        found = self.apply("Where", below, self.apply("Sub", self.number(2, x), found), found)
+        return self.apply("Where", self.apply("IsNaN", x, dtype=BOOL), x, found)
+
+    def _polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """The coefficient of the highest power comes last."""
+        found = self.number(coefficients[-1], x)
+        for c in coefficients[-2::-1]:
+            found = self.apply("Add", self.apply("Mul", found, x), self.number(c, x))
+        return found
+
+    def _exp_of_square(self, a: Value) -> Value:
+        """exp(-a^2): the square of what a has in sixteenths is exact, and the rest is small."""
+        head = self._scaled("Floor", self.apply("Mul", a, self.number(16, a)), 1 / 16)
+        rest = self.apply("Mul", self.apply("Sub", head, a), self.apply("Add", head, a))
+        square = self.apply("Mul", head, self.apply("Neg", head))
+        return self.apply("Mul", self.apply("Exp", square), self.apply("Exp", rest))
 
     def _truncated(self, x: Value) -> Value:
         return self.apply("Mul", self.apply("Sign", x), self.apply("Floor", self.apply("Abs", x)))
@@ -214,7 +245,7 @@ _FORMULAS: dict[str, Callable[..., Value]] = {
     "cbrt": lambda s, x: s.apply("Mul", s.apply("Sign", x), s.apply("Pow", s.apply("Abs", x), s.number(1 / 3, x))),
     "hypot": Scalars._length,
     "rsqrt": lambda s, x: s.apply("Reciprocal", s.apply("Sqrt", x)),
-    "erfc": lambda s, x: s.apply("Sub", s.number(1, x), s.apply("Erf", x)),
+    "erfc": Scalars._complement,
     "trunc": Scalars._truncated,
     "fmod": lambda s, x, y: s.apply("Mod", x, y, fmod=1),
     "copysign": Scalars._signed,
