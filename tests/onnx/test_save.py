@@ -309,7 +309,8 @@ def test_nodes_whose_element_types_onnx_does_not_have_are_never_written():
 
 @pytest.mark.parametrize(("layer", "shape"), [
     (nn.AdaptiveAvgPool1d(3), (2, 4, 8)), (nn.AdaptiveMaxPool1d(3), (2, 4, 8)), (nn.AdaptiveAvgPool2d(3), (2, 3, 7, 8)),
-    (nn.AdaptiveMaxPool2d(1), (2, 3, 7, 8)), (nn.LocalResponseNorm(3), (2, 4, 5)), (nn.ZeroPad2d(2), (2, 3, 4, 4))])
+    (nn.AdaptiveMaxPool2d(1), (2, 3, 7, 8)), (nn.LocalResponseNorm(3), (2, 4, 5)), (nn.ZeroPad2d(2), (2, 3, 4, 4)),
+    (nn.Fold((4, 4), 2), (2, 8, 9))])
 def test_batches_of_any_size_where_windows_reach_beyond_the_border(tmp_path, layer, shape):
     tx.onnx.save(layer, tmp_path / "m.onnx", normal(*shape), inputs=["x"], dims={"x": {0: "n"}})
     for n in (1, 5):
