@@ -316,3 +316,15 @@ def test_batches_of_any_size_where_windows_reach_beyond_the_border(tmp_path, lay
     for n in (1, 5):
         x = normal(n, *shape[1:])
         np.testing.assert_allclose(ran(tmp_path / "m.onnx", x=x), layer(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3)])
+@pytest.mark.parametrize("function", [
+    lambda x: x + 1, lambda x: x.sum(0), lambda x: x.sum(-1), lambda x: x.reshape((3, 0)), lambda x: tx.ops.concat(x, x, axis=0),
+    lambda x: tx.where(x > 0, x, 0).astype("i32"), lambda x: x @ np.ones((3, 2), np.float32), lambda x: x[:, :1].T])
+def test_empty_tensors(tmp_path, shape, function):
+    x = np.zeros(shape, np.float32)
+    tx.onnx.save(function, tmp_path / "m.onnx", x)
+    expected = np.asarray(function(tx.tensor(x)))
+    for found in (ran(tmp_path / "m.onnx", x=x), np.asarray(tx.onnx.load(tmp_path / "m.onnx")(x))):
+        assert found.shape == expected.shape and np.array_equal(found, expected)

@@ -79,8 +79,15 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
     proto = whole.proto(onnx, opset, usual, named, shapes)
     if proto.ByteSize() > MOST_BYTES:
         raise ResourceError(f"the model has {proto.ByteSize():,} bytes, the limit is {MOST_BYTES:,}", code="onnx")
-    onnx.checker.check_model(proto, full_check=True)
+    _check(onnx, proto)
     write_file(path, proto.SerializeToString())
+
+
+def _check(onnx: Any, proto: Any) -> None:
+    try:
+        onnx.checker.check_model(proto, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise UnsupportedOp("ONNX's own check refuses the model", code="onnx", notes=str(error).splitlines()[:1]) from error
 
 
 Specs = Mapping[str, tuple[tuple[int, ...], DType]]

@@ -88,7 +88,7 @@ def name_dims(graph: Graph, others: Sequence[Graph], dims: Sequence[Named]) -> N
         moved = [k for k, n in enumerate(here) if any(t[k] != n for t in there)]
         if not moved:
             continue
-        if len(moved) == 1 and name in reshapes:  # the one that the others leave
+        if len(moved) == 1 and name in reshapes and here.all():  # the one that the others leave
             graph.initializers[name] = Known(np.where(np.arange(len(here)) == moved[0], -1, here), I64)
             continue
         parts = [_entry(made, int(n), [int(t[k]) for t in there], dims) for k, n in enumerate(here)]

@@ -153,7 +153,8 @@ class Graph:
             return x
         if x.array is not None:
             return known(np.asarray(x.array).reshape(shape), x.dtype)
-        found = self.add("Reshape", [x, self.extents(shape)], shape, x.dtype)
+        exact = {"allowzero": 1} if 0 in shape else {}  # else 0 stands for the extent that was there
+        found = self.add("Reshape", [x, self.extents(shape)], shape, x.dtype, **exact)
         self._reshaped[found.name] = x
         return found
 

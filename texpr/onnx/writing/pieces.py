@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from texpr.onnx.writing.graph import Graph, Inexpressible, Value
+from texpr.ir.arithmetic import compute_dtype
+from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Piece:
         """The instances of an equation at these places of its target, one array for each axis of it; None for places that are no box."""
         axes, starts = [], []
         for p in places:
-            found = [a for a, n in enumerate(p.shape) if n > 1]
+            found = [a for a, n in enumerate(p.shape) if n != 1]
             flat = p.ravel()
             if len(found) > 1 or flat.size and not np.array_equal(flat, flat[0] + np.arange(flat.size)):
                 return None
@@ -50,7 +51,10 @@ def joined(graph: Graph, pieces: Sequence[Piece], shape: tuple[int, ...]) -> Val
     full = [p for p in pieces if p.value.shape == shape]
     if len(pieces) == 1 and full:
         return pieces[0].value
-    pieces = [p for p in pieces if p.value.size] or list(pieces[:1])
+    if 0 in shape:
+        t = pieces[0].value.dtype
+        return known(np.zeros(shape, compute_dtype(t)), t)
+    pieces = [p for p in pieces if p.value.size]
     along = [k for k in range(len(shape)) if any(p.value.shape[k] != shape[k] for p in pieces)]
     if len(along) != 1:
         raise Inexpressible("a tensor whose parts are not beside each other along one axis")

@@ -91,7 +91,7 @@ class Reader:
                 folded[k], far = self.inside(i, n, mode)
                 missing = far if missing is None or far is None else self.scalars.apply("Or", missing, far, dtype=BOOL)
         dynamic = [k for k, i in enumerate(folded) if i.array is None]
-        axes = [[a for a, n in enumerate(i.shape) if n > 1] for i in folded]
+        axes = [[a for a, n in enumerate(i.shape) if n != 1] for i in folded]
         alone = len({a for found in axes for a in found}) == sum(map(len, axes))
         if len(dynamic) == 1 and alone:
             for k, i in enumerate(folded):
@@ -124,4 +124,4 @@ class Reader:
 
 def _axes(places: np.ndarray) -> list[int]:
     """The axes of the instances that places depend on."""
-    return [a for a, n in enumerate(places.shape) if n > 1]
+    return [a for a, n in enumerate(places.shape) if n != 1]

@@ -49,7 +49,7 @@ class Reducer:
             raise Inexpressible("more axes than Einsum has letters")
         terms, given = [], []
         for f in factors:
-            axes = [a for a, n in enumerate(f.shape) if n > 1]
+            axes = [a for a, n in enumerate(f.shape) if n != 1]
             terms.append("".join(ascii_letters[a] for a in axes))
             given.append(self.graph.cast(self.graph.reshape(f, [f.shape[a] for a in axes]), t))
         seen = {c for term in terms for c in term}

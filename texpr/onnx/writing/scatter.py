@@ -48,7 +48,7 @@ def _own_axes(places: Sequence[Value], shape: Sequence[int], extents: Sequence[i
     They stay axes, and may be of named dimensions.
     """
     found: list[int] = []
-    used = [[a for a, n in enumerate(p.shape) if n > 1] for p in places]
+    used = [[a for a, n in enumerate(p.shape) if n != 1] for p in places]
     for k, (p, axes) in enumerate(zip(places, used)):
         alone = len(axes) == 1 and not any(axes[0] in other for j, other in enumerate(used) if j != k)
         if not alone or p.array is None or extents[axes[0]] != shape[k] or not np.array_equal(p.array.ravel(), np.arange(shape[k])):

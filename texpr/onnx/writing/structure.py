@@ -115,7 +115,7 @@ class Equations:
 
     def _folded(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> Value:
         """The contributions of instances that the left side does not tell apart, as one."""
-        told = {a for p in places for a, n in enumerate(p.shape) if n > 1}
+        told = {a for p in places for a, n in enumerate(p.shape) if n != 1}
         extra = [a for a, n in enumerate(scope.extents) if n != 1 and a not in told]
         if not extra:
             return value
