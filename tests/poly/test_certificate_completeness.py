@@ -35,6 +35,11 @@ SIZED = {
   Y[i, j] = X[i - 1, i, j | clamp]  for i in 0..K // 2
   Y[i, j] = if X[2 * i, 0, 2 * j + i - 1 | clamp] > X[2 * i + i - 1, j, i - i | clamp] then i32(j) else X[K - 1 - j, 0, j | 1]
     for i in K // 2..K }""", {"K": 3, "N": 520}),
+    "a sum with a tensor of zeros": (
+        """op f(Z: u8[K, N]) -> Y: u8[K] {
+  let t: u8[K, N]
+  t[i, j] = 0
+  Y[i] = t[i + 1, 0 | clamp] + Z[0, i | clamp] }""", {"K": 2, "N": 520}),
     "updates that never run": (
         """op f(Z: u8[N], X: u8[M]) -> Y: u8[N, M] {
   Y[i, j] = Z[i]

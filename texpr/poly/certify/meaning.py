@@ -76,8 +76,10 @@ class Meaning:
         return any(self._spelled(n) is not None for n in walk(e))
 
     def spelled(self, e: Expr) -> Expr:
-        """`e` with the definitions of what it reads in the place of the reads, one level of them; recurrences are left as they are."""
-        return rewrite(e, self._spelled)
+        """`e` with the definitions of what it reads in the place of the reads, one level of them, and arithmetic folded as in loops;
+        recurrences are left as they are.
+        """
+        return folded(rewrite(e, self._spelled), {})
 
     def _spelled(self, e: Node) -> Expr | None:
         d = self.plain_definition(e)
