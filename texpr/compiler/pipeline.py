@@ -22,6 +22,7 @@ from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.arrivals import check_arrivals, check_asynchronous
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
+from texpr.passes.hints import check_hints
 from texpr.passes.invariants import invariants_first
 from texpr.passes.launches import gather_launches
 from texpr.passes.math import expand_math
@@ -108,7 +109,7 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
     with timed("proof", "certificate"):
         final = certified_loops(kernel)
         try:
-            check_arrivals(check_instructions(final))
+            check_arrivals(check_hints(check_instructions(final)))
         except ScheduleError as error:
             raise _uncertified(error) from None
         return certify(final, ready(specialize(program, sizes)))

@@ -9,6 +9,7 @@ from texpr import poly
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt
 from texpr.ir.traverse import statements
+from texpr.support.errors import ScheduleError
 
 
 def drop_hints(kernel: Kernel) -> Kernel:
@@ -22,6 +23,17 @@ def drop_hints(kernel: Kernel) -> Kernel:
         return kernel
     gone = {s for s, _ in poly.unread(kernel)}
     return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone))
+
+
+def check_hints(kernel: Kernel) -> Kernel:
+    """The kernel itself, once the addresses of its prefetches are proven to be computed from elements that exist.
+
+    Raises:
+        ScheduleError: one is not, with the tensor that is read.
+    """
+    for hint, read in poly.unread(kernel):
+        raise ScheduleError(f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element", code="certificate")
+    return kernel
 
 
 def _kept(body: tuple[Stmt, ...], known: Collection[Tensor], gone: Collection[Stmt]) -> tuple[Stmt, ...]:

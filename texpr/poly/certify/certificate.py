@@ -18,7 +18,7 @@ from texpr.ir.parted import parted
 from texpr.ir.powers import LAW as POWER
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
-from texpr.ir.traverse import equal
+from texpr.ir.traverse import equal, substitute
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.factored import LAW as DISTRIBUTED
@@ -44,7 +44,6 @@ from texpr.poly.certify.trace import written
 from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.certify.widened import without_widened
-from texpr.poly.hints import unread
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import CertificateError
 
@@ -235,7 +234,6 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
                 stores.update({new: stores.get(old, old) for new, old in source.items()})
 
     try:
-        _check_hints(kernel)
         return asked(prove, QUOTA)
     except Refuted as e:
         raise _error(kernel, e, stores) from None
@@ -245,12 +243,6 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
                                    help="give the sizes as constants: tx.schedule(op, N=...)") from None
         raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
                                help="report the operator; tx.options(certify=False) compiles it unproven") from None
-
-
-def _check_hints(kernel: Kernel) -> None:
-    """What addresses of prefetches are computed from is there."""
-    for hint, read in unread(kernel):
-        raise Refuted("bounds", f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element", None)
 
 
 def _of_the_program(kernel: Kernel, program: Program) -> None:
@@ -361,6 +353,8 @@ def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*program.inputs, *program.outputs) for n in t.shape]
     conditions += program.requires
+    mine = {v.name: v for v in kernel.sizes}
+    conditions = [substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions]  # products of sizes have one column
     plain = frame.plain(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
 
