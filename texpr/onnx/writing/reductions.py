@@ -10,7 +10,7 @@ from string import ascii_letters
 import numpy as np
 
 from texpr.ir.arithmetic import compute_dtype, identity
-from texpr.ir.dtypes import BOOL, I32, I64, DType
+from texpr.ir.dtypes import BOOL, I32, I64, U64, DType
 from texpr.ir.expr import Reduce
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.scalars import Scalars
@@ -32,8 +32,8 @@ class Reducer:
             return self.graph.cast(self.over("max" if op == "any" else "min", self.graph.cast(x, I32), axes), BOOL)
         if all(x.shape[a] == 1 for a in axes):
             return self.graph.reshape(x, shape)
-        if x.dtype.is_int and x.dtype.bits < 32:  # ONNX reduces few of these; sums and products wrap in either
-            return self.graph.cast(self.over(op, self.graph.cast(x, I32), axes), x.dtype)
+        if (wide := _wide(x.dtype, op)) != x.dtype:
+            return self.graph.cast(self.over(op, self.graph.cast(x, wide), axes), x.dtype)
         return self.graph.add(_OPS[op], [x, self.graph.integers(*axes)], shape, x.dtype, keepdims=0)
 
     def masked(self, op: str, x: Value, mask: Value) -> Value:
@@ -66,7 +66,7 @@ class Reducer:
         x = x if mask is None else self.masked(e.op, x, mask)
         x = self.graph.expand(x, [extents[a] if a in over else n for a, n in enumerate(x.shape)])
         kept, counts = x.shape[: -len(over)], [extents[a] for a in over]
-        rows = self.graph.reshape(x, (*kept, prod(counts)))
+        rows = self.graph.reshape(self.graph.cast(x, _wide(x.dtype, e.op)), (*kept, prod(counts)))
         found = self.graph.add("ArgMax" if e.op == "argmax" else "ArgMin", [rows], kept, I64, axis=len(kept), keepdims=0)
         behind = prod(counts[e.which + 1:])
         if behind > 1:
@@ -74,3 +74,10 @@ class Reducer:
         if e.which:
             found = self.scalars.apply("Mod", found, self.scalars.number(counts[e.which], found))
         return self.scalars.apply("Add", found, self.scalars.number(first[e.which], found)) if first[e.which] else found
+
+
+def _wide(t: DType, op: str) -> DType:
+    """The type in which integers are reduced: ONNX and its runtimes reduce few others. Sums and products wrap in either."""
+    if not t.is_int or t == U64 and op not in ("sum", "prod"):
+        return t
+    return I32 if t.bits < 32 else t if t.is_signed else I64
