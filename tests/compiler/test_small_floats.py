@@ -133,7 +133,7 @@ def test_tensors(t: DType):
     np.testing.assert_array_equal((x * 0.5).astype("f64").numpy(), numbers_of(stored(x.numpy().astype("f4") / 2, t), t))
     again = tx.tensor(x.numpy())
     assert again.dtype is t and again.tolist() == x.tolist()
-    with pytest.raises(BufferError, match=f"{t} is not exported"):
+    with pytest.raises(RuntimeError, match="Unsupported dtype in DLTensor"):  # NumPy has no such floats
         np.from_dlpack(x)
 
 

@@ -95,7 +95,7 @@ def test_an_output_in_the_memory_of_an_input():
     x = np.arange(50, dtype=np.float32)
     with tx.options(guard=True):
         twice = tx.op("op twice(x: f32[N]) -> y: f32[N] { y[i] = 2 * x[i] }")
-        twice(x, x)
+        twice(x, out=x)
     np.testing.assert_array_equal(x, 2 * np.arange(50))
 
 

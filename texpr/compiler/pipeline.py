@@ -23,6 +23,7 @@ from texpr.passes.arrivals import check_arrivals, check_asynchronous
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.hints import check_hints
+from texpr.passes.inline import needed
 from texpr.passes.invariants import invariants_first
 from texpr.passes.launches import gather_launches
 from texpr.passes.math import expand_math
@@ -48,7 +49,7 @@ read_with(parse_kernel)
 KernelPass = Callable[[Kernel], Kernel]
 
 
-TENSOR_PASSES: tuple[Callable[[Program], Program], ...] = (inline_calls, desugar, hoist)
+TENSOR_PASSES: tuple[Callable[[Program], Program], ...] = (inline_calls, desugar, hoist, needed)
 """What every program goes through before it becomes loops, in order."""
 
 

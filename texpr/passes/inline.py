@@ -18,7 +18,7 @@ from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variabl
 def inline_calls(program: Program) -> Program:
     """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target.
 
-    Calls of extern operators stay; an extern operator itself becomes one. Tensors that no output needs are left out.
+    Calls of extern operators stay; an extern operator itself becomes one.
     """
     if is_extern(program):
         return replace(program, equations=(Invoke(program.outputs, program, program.inputs, program.span),))
@@ -28,10 +28,10 @@ def inline_calls(program: Program) -> Program:
         for equation in program.equations:
             equations += _inlined(equation, names) if isinstance(equation, Invoke) and _written(equation) else [equation]
         program = replace(program, equations=tuple(equations))
-    return _needed(program)
+    return program
 
 
-def _needed(program: Program) -> Program:
+def needed(program: Program) -> Program:
     """Without the temporaries that neither an output nor a call of outside code needs."""
     writers: dict[Tensor, list[Equation | Invoke]] = {}
     for e in program.equations:

@@ -377,8 +377,8 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr
         if not any(_free(f, stays) for f in offsets):
             return replace(e, indices=tuple(add(t, f.expr()) for t, f in zip(to, offsets)))
     below = children(e)
-    if e.dtype == I64 and not isinstance(e, Read | Total) and ((found := _solved(e, cells, stays, to)) is not None or not below):
-        return found
+    if e.dtype == I64 and not isinstance(e, Read | Total | Select):
+        return _solved(e, cells, stays, to)
     if not below:
         return e
     new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]
