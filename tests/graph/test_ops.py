@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.autodiff.checking import check_gradient
 from texpr import ops
-from texpr.ir.dtypes import F64
+from texpr.ir.dtypes import F64, I64
 
 RANDOM = np.random.default_rng(0)
 
@@ -55,7 +55,7 @@ def test_compiled_equals_interpreted_and_gradients_are_right(name: str):
     found, expected = operator(*arrays, **constants), tx.interpret(operator, *arrays, **constants)
     for a, b in zip(*((r,) if isinstance(r, np.ndarray) else r for r in (found, expected)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
-    program = operator.program(dict.fromkeys((v for v, _ in operator.signature.variables), F64), constants)
+    program = operator.program({v: I64 if kind == "int" else F64 for v, kind in operator.signature.variables}, constants)
     if any(t.dtype.is_float for t in program.outputs):
         check_gradient(program, *arrays)
 

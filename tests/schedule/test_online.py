@@ -155,7 +155,7 @@ def test_factors_that_are_rounded():
 
 
 SCRIPT = """online("m", 16, reassoc=True)
-contract()
+allow_fma()
 compute_at("e_block", "O_sum_run.1.c")
 vectorize("O_sum_run.1.v")
 parallel("O_sum_run.1.i")

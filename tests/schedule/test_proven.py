@@ -15,7 +15,6 @@ SCHEDULES = {
     "tiles of a recurrence by digits": ("cummax", {}, 'cache_write("Y", "i")\nlayout("Y_tile", "a b c -> c/2 c%2 b%2 a b/2")'),
     "tiles of what a fold starts from": ("segment_sum", {"S": 4}, 'cache_write("Y", "Y.0.d")'),
     "tiles of what is folded where data says": ("histogram_float", {"bins": 8}, 'split("s", 2, tail="peel")\ncache_write("h", "si")'),
-    "tiles of what is folded where sums say": ("embedding_offsets", {}, 'cache_write("c", "c.1.l")'),
     "digits of joined loops": ("scatter", {}, 'fuse("last.0.n", "last.0.b")\nlayout("last", "a b c -> b c/3 c%3 a")'),
     "sums in tiles of joined loops": ("logsumexp", {}, 'fuse("m.a", "m.b", name="both")\nsplit("both", 4)\nsplit("bothi", 2)'),
     "sums in lanes of joined loops": ("maxpool1d", {}, 'fuse("c", "x", name="both")\nvectorize("both")'),

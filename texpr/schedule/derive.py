@@ -175,7 +175,7 @@ class _Work:
             yield from self._specialized(step)
         elif step.name in _LOOPS:
             yield from self._on_loops(step)
-        elif step.args:
+        elif step.args and step.name != "allow_fma":  # which is of the whole kernel, its argument no tensor
             yield from self._on_tensor(step)
         else:
             yield _Try("", step)
