@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 from texpr.ir.dtypes import DType
 from texpr.onnx.library import library
@@ -86,7 +86,14 @@ def refuse_large(what: str, extents: Sequence[int], dtype: DType | None, known: 
         raise ResourceError(f"{what}: the result has {' * '.join(map(str, extents))} elements; the limit is {most}", code="onnx")
 
 
-def check_types(schema: Any, values: Sequence[Value]) -> None:
+class Typed(Protocol):
+    """A tensor that is read or one that is written."""
+
+    @property
+    def dtype(self) -> DType: ...
+
+
+def check_types(schema: Any, values: Sequence[Typed | list[Any] | None]) -> None:
     """Inputs that share a type of the definition have the same, and it is one that is allowed.
 
     Raises:

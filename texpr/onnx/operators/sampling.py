@@ -54,7 +54,7 @@ def _affine_grid(node: Node, theta: Any, _: Any) -> Any:
     places = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])])
     t, image = wide(theta.dtype), size[2:]
     constant = Known(places.reshape(len(image) + 1, -1).astype(numpy_dtype(t)), t)
-    found = ops.einsum("nij,jp->npi", theta.astype(t.name), node.run.tensor(constant))
+    found: Any = ops.einsum("nij,jp->npi", theta.astype(t.name), node.run.tensor(constant))
     return found.reshape(theta.shape[0], *image, len(image)).astype(theta.dtype.name)
 
 

@@ -159,7 +159,7 @@ def _recurrent(w: _Operator, name: str) -> None:
 def _scattered(w: _Operator, name: str) -> None:
     shape = tuple(w.over.values())
     w.lines.append(f"{_left(w, name)} = {_value(w, 1)}")
-    axes = dict(zip("uvw", (*shape[:2], *([w.rng.choice(w.sizes)] if len(shape) < 2 or w.maybe(0.2) else []))))
+    axes: dict[str, str] = dict(zip("uvw", (*shape[:2], *([w.rng.choice(w.sizes)] if len(shape) < 2 or w.maybe(0.2) else []))))
     names = list(axes)
     targets = []
     for k in range(len(shape)):
