@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Const, Expr, Var
 from texpr.ir.show_expr import show
+from texpr.support.fixes import Fix, Write
 
 CHOICE = "a choice is written: if c then a else b"
 RANGE = "a range is written lo..hi: 0..N"
@@ -86,6 +87,23 @@ def conversion(dtype: object, *operands: Expr) -> str:
     """How to convert what was written: `f32(X[i])`; `f32(...)` where its words are long."""
     said = [words(e) for e in operands]
     return f"{dtype}({said[0] if len(said) == 1 and len(said[0]) <= 40 else '...'})"
+
+
+def converted(begin: str, dtype: object, e: Expr) -> Fix:
+    """Advise a conversion of what was written."""
+    return Fix(f"{begin}{conversion(dtype, e)}", (Write(words(e), f"{dtype}({words(e)})"),))
+
+
+def chosen(begin: str, e: Expr) -> Fix:
+    """Advise a number in the place of a bool."""
+    number = f"if {words(e)} then 1 else 0"
+    return Fix(f"{begin}{number}", (Write(words(e), f"({number})"),))
+
+
+def compared(text: str) -> Fix:
+    """Advise a bool in the place of a number."""
+    said = " ".join(text.split())
+    return Fix(f"compare: {said} != 0", (Write(text, f"{said} != 0"),))
 
 
 def words(e: Expr) -> str:

@@ -17,6 +17,7 @@ from texpr.lang.scalars import Scalars, dimensions
 from texpr.lang.scope import OUTSIDE, unknown
 from texpr.passes.renew import folded, resized
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Fix, Require
 from texpr.support.source import Span
 from texpr.support.spelling import counted
 
@@ -223,8 +224,9 @@ class Sizes:
             if isinstance(r, Compare) and r.op == "==" and (same_value(r.lhs, a) and same_value(r.rhs, b)
                                                             or same_value(r.lhs, b) and same_value(r.rhs, a)):
                 return
+        equal = f"{show(a)} == {show(b)}"
         raise CheckError(f"a size of `{argument.name}` is {show(b)} where {show(a)} is needed", span, code="shape",
-                         help=f"give both one name, or state it: require {show(a)} == {show(b)}")
+                         fixes=[Fix(f"give both one name, or state it: require {equal}", (Require(equal),)), Fix("give both one name")])
 
     def promised(self, parameter: Tensor, argument: Tensor, span: Span) -> None:
         """Elements that the callee assumes distinct must be declared so."""

@@ -85,13 +85,18 @@ class OpDeclaration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """All that one text declares, and what it `use`s: operators of other texts in `imported`, their functions beside its own."""
+    """All that one text declares, and what it `use`s: operators of other texts in `imported`, their functions beside its own.
+
+    Attributes:
+        find: what found the other texts.
+    """
 
     source: Source
     ops: dict[str, OpDeclaration]
     functions: dict[str, tree.Function]
     uses: list[tree.Use] = field(default_factory=list)
     imported: dict[str, OpDeclaration] = field(default_factory=dict)
+    find: Find | None = None
 
 
 def parse(text: str, name: str = "<text>", find: Find | None = None, only: str | None = None) -> Module:
@@ -105,7 +110,7 @@ def parse(text: str, name: str = "<text>", find: Find | None = None, only: str |
         CheckError: two operators or functions have one name; a `use` leads nowhere or in a circle.
         ResourceError: the text is too long.
     """
-    root = _module(text, name, only)
+    root = _module(text, name, only, find)
     modules = {name: root}
     edges: dict[str, list[tuple[tree.Word, Module]]] = {}
     queue = [root]
@@ -175,9 +180,9 @@ def _check_free(module: Module, name: str, span: Span, meant: OpDeclaration | tr
         raise duplicate(name, span, known.span)
 
 
-def _module(text: str, name: str, only: str | None = None) -> Module:
+def _module(text: str, name: str, only: str | None = None, find: Find | None = None) -> Module:
     source, items = parse_program(text, name, only)
-    module = Module(source, {}, {})
+    module = Module(source, {}, {}, find=find)
     places: dict[str, Span] = {}
     for item in items:
         if isinstance(item, tree.Use):

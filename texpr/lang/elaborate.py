@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from texpr.ir.build import FALSE, TRUE
-from texpr.ir.dtypes import U64, DType
+from texpr.ir.dtypes import DTYPES, U64, DType, int_range
 from texpr.ir.expr import Call, Const, Expr, Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
@@ -15,8 +15,10 @@ from texpr.lang.advice import letters
 from texpr.lang.calls import invoke
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.equations import equations_of, ordered
+from texpr.lang.fixes import try_fixes
 from texpr.lang.functions import YIELDING, is_scalar_function
-from texpr.lang.recurrent import circular, likely_type
+from texpr.lang.likely import advised_let, likely_type
+from texpr.lang.recurrent import circular
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
@@ -24,6 +26,7 @@ from texpr.lang.values import Arithmetic, Value
 from texpr.passes.renew import over_tensors
 from texpr.poly import check_program
 from texpr.support.errors import CheckError, ResourceError
+from texpr.support.fixes import Declare, Define, Fix
 from texpr.support.source import Span
 
 MAX_CALL_DEPTH = 40
@@ -41,9 +44,18 @@ def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants
         absent: optional inputs that are not passed; reads of them give their defaults.
         resolve: finds operators of other texts by name.
     Raises:
-        CheckError: the operator means nothing, with these dtypes and constants or at all; or a proof for all sizes fails.
+        CheckError: the operator means nothing, with these dtypes and constants or at all; or a proof for all sizes fails. Its help is
+            what works.
     """
-    return _Session(resolve or (lambda name: None), check_program).program(declaration, dict(dtypes), dict(constants), absent, None)
+    def made(wanted: OpDeclaration) -> Program:
+        session = _Session(resolve or (lambda name: None), check_program)
+        return session.program(wanted, dict(dtypes), dict(constants), absent, None)
+
+    try:
+        return made(declaration)
+    except CheckError as error:
+        try_fixes(error, declaration, made)
+        raise
 
 
 def unproven(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants) -> Program:
@@ -235,7 +247,7 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
                 continue
             if name not in first:
                 raise CheckError(f"`{name}` has no start value", target.span, code="coverage",
-                                 help=f"before `{node.update}`, define it: {_first_definition(name, names)}")
+                                 fixes=_first_definition(node, name, names))
             if operator.setdefault(name, node.update) != node.update:
                 raise CheckError(f"`{name}` is updated by `{operator[name]}` and by `{node.update}`", target.span, code="coverage",
                                  help="one operator per tensor; use an intermediate")
@@ -245,11 +257,27 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
                                  help="`+=` folds in values that do not depend on the order; read another tensor")
 
 
-def _first_definition(name: str, names: Names) -> str:
+def _first_definition(node: tree.Equation, name: str, names: Names) -> list[Fix]:
+    """Advise the value that an update begins with."""
     known = names.tensors.get(name)
-    if known is None:
-        return f"declare it, let {name}: f32[N], and write {name}[i] = 0"
-    return f"{name}[{letters(len(known.dims))}] = 0" if known.dims else f"{name} = 0"
+    indices = letters(len(node.targets[0].indices if known is None else known.dims))
+    left = f"{name}[{indices}]" if indices else name
+    if known is not None:
+        begun = f"{left} = {_start(node.update, known.dtype)}"
+        return [Fix(f"before `{node.update}`, define it: {begun}", (Define(begun),))]
+    shape = likely_type(node, names)
+    begun = f"{left} = {_start(node.update, DTYPES.get(shape.partition('[')[0]))}"
+    return [Fix(f"declare it, let {name}: {shape}, and write {begun}", (Declare(name, shape), Define(begun))),
+            Fix(f"declare it, and define it before `{node.update}`")]
+
+
+def _start(update: str, t: DType | None) -> str:
+    """What changes no value that an update folds in."""
+    if update in ("+=", "*="):
+        return "0" if update == "+=" else "1"
+    if t is None or t.is_float:
+        return "-inf" if update == "max=" else "inf"
+    return str(int_range(t)[update == "min="]) if t.is_int else "false" if update == "max=" else "true"
 
 
 def _check_definition(name: str, node: tree.Equation, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str],
@@ -260,7 +288,7 @@ def _check_definition(name: str, node: tree.Equation, target: tree.Target, first
     if name in first and name not in names.tensors:
         place = first[name].span
         raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",
-                         notes=shown("first", place), help=f"declare its shape: let {name}: {likely_type(node, names)}")
+                         notes=shown("first", place), fixes=advised_let("declare its shape: ", name, likely_type(node, names)))
 
 
 def definitions_first(statements: list[tree.Equation], names: Names, is_call: Callable[[tree.Equation], bool]) -> list[tree.Equation]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from texpr.ir.affine import linear
-from texpr.ir.build import add, integer, sub
+from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors, variables
 from texpr.lang import tree
-from texpr.lang.recurrent import likely_type, value_reading_itself
+from texpr.lang.likely import advised_begin, advised_let, advised_ranges, likely_type
+from texpr.lang.recurrent import value_reading_itself
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import Scope, below, names_in
@@ -50,8 +51,9 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
     if which is not None:
         assert isinstance(value.expr, Reduce)
         value = Value(replace(value.expr, which=which))
-    declared = _declared(target, known, indices)
-    axes = tuple(_axis(target, s, v, bounds.get(v) or declared.get(v)) for v in variables.values())
+    ranges = {**_declared(target, known, indices), **bounds}
+    _check_ranges(node, target, s, variables.values(), ranges)
+    axes = tuple(_axis(target, s, v, ranges.get(v)) for v in variables.values())
     if known is None:
         of_numbers = value.weak == "literal" or s.arithmetic.is_of_numbers(value.expr)
         value = Value(materialize(value, value.dtype, node.value.span)) if value.weak else value
@@ -70,6 +72,7 @@ def _of_itself(node: tree.Equation, target: tree.Target, s: Scalars) -> Tensor:
     bounds = _bounds(node, variables, scope, s)
     indices = run(_left(node, target, None, scope, s))
     value = value_reading_itself(node, target, variables, s)
+    _check_ranges(node, target, s, variables.values(), bounds)
     axes = tuple(_axis(target, s, v, bounds.get(v)) for v in variables.values())
     known = infer(target, node, indices, axes, value, s)
     s.arithmetic.of_numbers |= {known} if value.weak == "literal" else set()
@@ -78,11 +81,15 @@ def _of_itself(node: tree.Equation, target: tree.Target, s: Scalars) -> Tensor:
 
 def _axis(target: tree.Target, s: Scalars, var: Var, bounds: tuple[Expr, Expr] | None) -> Axis:
     """The range of an index of the left side."""
-    if bounds is None and var not in s.uses and not var.pack:
-        raise CheckError(f"the range of `{var.name}` is not known", target.span, code="range",
-                         notes=(f"no unguarded read has `{var.name}` alone as an index",),
-                         help=f"write its range at the end of the equation: for {var.name} in 0..N")
-    return axis_of(s.uses, var, bounds, target.span)
+    return axis_of(s.uses, var, bounds, target.span, lambda: [])
+
+
+def _check_ranges(node: tree.Equation, target: tree.Target, s: Scalars, variables: Iterable[Var], known: Mapping[Var, object]) -> None:
+    """Each index has a range: written, that of a declared dimension, or that of a read."""
+    missing = [v.name for v in variables if v not in known and v not in s.uses and not v.pack]
+    if missing:
+        raise CheckError(f"the range of `{missing[0]}` is not known", target.span, code="range",
+                         notes=(f"no unguarded read has `{missing[0]}` alone as an index",), fixes=advised_ranges(node, missing, s.names))
 
 
 def _in_order(axes: tuple[Axis, ...], target: tree.Target) -> list[Axis]:
@@ -133,7 +140,7 @@ def _left(node: tree.Equation, target: tree.Target, known: Tensor | None, scope:
         if not isinstance(var, Var) or var in result:
             likely = likely_type(node, s.names)
             raise CheckError(f"the shape of `{target.name.text}` cannot be inferred", entry.span, code="shape",
-                             help=f"only bare, distinct indices say a shape; declare it: let {target.name.text}: {likely}")
+                             fixes=advised_let("only bare, distinct indices say a shape; declare it: ", target.name.text, likely))
         result.append(var)
     return tuple(result)
 
@@ -154,24 +161,21 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
     """An intermediate with the shape of its indices and the type of its value."""
     name = target.name
     s.names.declare(name.text, name.span)
-    declare = f"declare it: let {name.text}: {likely_type(node, s.names, value.dtype)}"
+    declare = advised_let("declare it: ", name.text, likely_type(node, s.names, value.dtype))
     if node.update != "=" or target.guard is not None or node.where is not None:
         raise CheckError(f"`{name.text}` is not declared, and this equation cannot say its shape", target.span, code="shape",
-                         help=declare)
+                         fixes=declare)
     ranges = {axis.var: axis for axis in axes}
     dims: list[Dim] = []
     for entry, e in zip(target.indices, indices):
         axis = ranges[e]  # type: ignore[index]
-        if (integer(axis.lo) or 0) < 0 or integer(axis.lo) is None:
-            begins, count = (show(linear(e).expr()) for e in (add(axis.var, axis.lo), sub(axis.hi, axis.lo)))
-            declare = f"elements begin at 0: let `{axis.var.name}` run over 0..{count} and read it as {begins}"
         if integer(axis.lo) != 0:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
-                             code="shape", help=declare)
+                             code="shape", fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare])  # type: ignore[index]
         if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}", entry.span,
                              code="shape", label="that is not the same everywhere",
-                             help=declare)
+                             fixes=declare)
         dims.append(Dim((axis.hi,), axis.var.pack))
     check_rank(name.text, len(dims), target.span)
     known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from texpr.ir.dtypes import BOOL, F32, F64, I64, DType
+from texpr.ir.dtypes import BOOL, F64, I64, DType
 from texpr.ir.expr import Dim, Tensor, Var
-from texpr.ir.show_expr import show
 from texpr.lang import tree
+from texpr.lang.likely import advised_let, likely_type, named
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, below, names_in, values_in
+from texpr.lang.scope import Names, Scope, names_in, values_in
 from texpr.lang.values import Value
 from texpr.support.errors import CheckError
 
@@ -80,14 +78,9 @@ def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -
 
 def _types(node: tree.Equation, names: Names) -> list[DType]:
     """Types that an equation may give, those of what its value is made of first; then those of what only decides or is an index."""
-    made_of = [names.tensors[n].dtype for n in _named(values_in(node.value)) if n in names.tensors]
+    made_of = [names.tensors[n].dtype for n in named(values_in(node.value)) if n in names.tensors]
     read = [names.tensors[n].dtype for n in names_in(node.value) if n in names.tensors]
     return [t for t in dict.fromkeys((*made_of, I64, F64, *read, BOOL))]
-
-
-def _named(parts: Iterable[tree.Tree]) -> list[str]:
-    """The tensors, sizes and indices among parts of a value."""
-    return [p.name.text if isinstance(p, tree.Access) else p.text for p in parts if isinstance(p, tree.Access | tree.Name)]
 
 
 def circular(node: tree.Equation, names: Names) -> CheckError:
@@ -95,45 +88,4 @@ def circular(node: tree.Equation, names: Names) -> CheckError:
     target = node.targets[0]
     name = target.name.text
     return CheckError(f"the shape of `{name}` depends on itself", target.span, code="shape",
-                      help=f"a recurrence needs a declaration: let {name}: {likely_type(node, names)}")
-
-
-def likely_type(node: tree.Equation, names: Names, dtype: DType | None = None) -> str:
-    """What is probably meant: `f32[K + 1, N]`; a dimension that nothing tells is `...`."""
-    dtype = dtype or _likely_dtype(node.value, names)
-    sizes = [_likely_size(e, node, names) for e in node.targets[0].indices]
-    return f"{dtype}[{', '.join(sizes)}]" if any(s != "..." for s in sizes) else f"{dtype}[...]"
-
-
-def _likely_dtype(value: tree.Tree, names: Names) -> DType:
-    """The type of what the value is made of; that of whole numbers, where it is made of those."""
-    parts = list(values_in(value))
-    numbers = [p.value for p in parts if isinstance(p, tree.Number)]
-    whole = numbers and all(isinstance(n, int) for n in numbers)
-    return next((names.tensors[n].dtype for n in _named(parts) if n in names.tensors), I64 if whole else F32)
-
-
-def _likely_size(entry: tree.Tree, node: tree.Equation, names: Names) -> str:
-    """The range of a bare index; one more for `t + 1`."""
-    match entry:
-        case tree.Name(_, name):
-            return _extent(name, node, names)
-        case tree.PackName(_, name):
-            return f"*{name.upper()}"
-        case tree.Binary(_, "+", tree.Name(_, name), tree.Number(_, offset)):
-            extent = _extent(name, node, names)
-            return extent if extent == "..." else f"{extent} + {offset}"
-    return "..."
-
-
-def _extent(name: str, node: tree.Equation, names: Names) -> str:
-    written = next((b.range for b in node.ranges if b.name == name), None)
-    if written is not None:
-        return " ".join(written.hi.span.text.split())
-    for access in below(node.value):
-        if isinstance(access, tree.Access) and access.guard is None and access.name.text in names.tensors:
-            tensor = names.tensors[access.name.text]
-            for dim, entry in zip(tensor.dims, access.indices):
-                if isinstance(entry, tree.Name) and entry.text == name and len(dim.sizes) == 1:
-                    return show(dim.sizes[0])
-    return "..."
+                      fixes=advised_let("a recurrence needs a declaration: ", name, likely_type(node, names)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from texpr.ir.affine import same_value
@@ -9,10 +10,13 @@ from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.show_expr import default_accumulator, show
 from texpr.lang import tree
+from texpr.lang.advice import converted
+from texpr.lang.likely import advised_binder
 from texpr.lang.scope import Scope, Use, shown
 from texpr.lang.values import Value, describe, materialize, own_dtype
 from texpr.support.descent import Steps
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Fix, Ranges, Rename
 from texpr.support.source import Span
 from texpr.support.spelling import counted
 
@@ -32,7 +36,8 @@ def reduction(s: Scalars, node: tree.Reduction, scope: Scope) -> Steps:
     where = None if node.where is None else (yield s.condition_steps(node.where, inner))
     default = "default" if node.op in ("sum", "prod") else ""
     body = yield s.steps(node.body, inner.widening(parameter if isinstance(parameter, DType) else default))
-    axes = tuple(axis_of(s.uses, variables[b.name], found, b.span) for b, found in zip(node.binders, bounds))
+    axes = tuple(axis_of(s.uses, variables[b.name], found, b.span, lambda b=b: advised_binder(node, b.name, s.names))
+                 for b, found in zip(node.binders, bounds))
     return Value(_reduce(s, node, axes, body, where, parameter))
 
 
@@ -65,23 +70,31 @@ def range_steps(s: Scalars, node: tree.Range, scope: Scope) -> Steps:
     return lo, hi
 
 
-def axis_of(uses: dict[Var, list[Use]], var: Var, bounds: tuple[Expr, Expr] | None, span: Span) -> Axis:
-    """The range of an index: as written, else what its unguarded reads agree on."""
+def axis_of(uses: dict[Var, list[Use]], var: Var, bounds: tuple[Expr, Expr] | None, span: Span,
+            advice: Callable[[], Sequence[Fix]]) -> Axis:
+    """The range of an index: as written, else what its unguarded reads agree on; `advice` says how to write it."""
     if bounds is not None:
         return Axis(var, *bounds)
     found = uses.get(var, [])
     name = f"*{var.name}" if var.pack else var.name
     if not found:
         raise CheckError(f"the range of `{name}` is not known", span, code="range",
-                         notes=(f"no unguarded read has `{name}` alone as an index",), help=f"write its range: {name} in 0..N")
+                         notes=(f"no unguarded read has `{name}` alone as an index",), fixes=() if var.pack else advice())
     first = found[0]
     for use in found[1:]:
         if not same_value(first.size, use.size):
             raise CheckError(f"`{name}` runs over two sizes that are not provably equal", use.span, code="range",
                              notes=(f"axis {first.axis} of {first.tensor} has size {show(first.size)}, "
                                     f"axis {use.axis} of {use.tensor} has size {show(use.size)}",),
-                             help=f"give both one name, or write the range: {name} in 0..{show(first.size)}")
+                             fixes=_same(use.size, first.size, name))
     return Axis(var, index(0), first.size)
+
+
+def _same(a: Expr, b: Expr, name: str) -> list[Fix]:
+    """Advise one name for two sizes that an index runs over."""
+    one = [Fix("give both one name", (Rename(show(a), show(b)),), ", or ")] if isinstance(a, Var) and isinstance(b, Var) else []
+    ranges = [f"{name} in 0..{show(size)}" for size in (b, a)]
+    return [*one, *(Fix(f"write the range: {text}", (Ranges(text),)) for text in ranges), Fix(f"guard one of the reads at {name}")]
 
 
 def widened(e: Expr, wanted: DType | str) -> Expr:
@@ -121,7 +134,7 @@ def _reduce(s: Scalars, node: tree.Reduction, axes: tuple[Axis, ...], body: Valu
     dtype = parameter if isinstance(parameter, DType) else usual
     e = materialize(body, dtype, span) if body.weak else s.arithmetic.accumulate(body.expr, dtype)
     if e.dtype != dtype:
-        raise CheckError(f"the body of `{op}<{dtype}>` is {e.dtype}", span, code="dtype", help=f"convert it: {dtype}(...)")
+        raise CheckError(f"the body of `{op}<{dtype}>` is {e.dtype}", span, code="dtype", fixes=[converted("convert it: ", dtype, e)])
     made = Reduce(op, axes, e, where, dtype=dtype, span=node.span)
     if body.weak == "literal" and not isinstance(parameter, DType):
         s.arithmetic.of_numbers.add(made)

@@ -14,13 +14,14 @@ from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children
 from texpr.lang import tree
-from texpr.lang.advice import GUARDS, NAMES, conversion, letters
+from texpr.lang.advice import GUARDS, NAMES, compared, converted, letters
 from texpr.lang.functions import call
 from texpr.lang.reductions import reduction, widened
 from texpr.lang.scope import Names, Scope, Use, unknown
 from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, materialize
 from texpr.support.descent import Steps, run
 from texpr.support.errors import CheckError, ResourceError
+from texpr.support.fixes import Fix, Write
 from texpr.support.source import Span
 from texpr.support.spelling import counted
 
@@ -101,7 +102,7 @@ class Scalars:
         value = yield self.steps(node, scope.unwidened())
         if value.dtype != BOOL:
             raise CheckError(f"a condition is a bool; found {describe(value)}", node.span, code="dtype",
-                             help=f"compare: {' '.join(node.span.text.split())} != 0")
+                             fixes=[compared(node.span.text)])
         return value.expr
 
     def _binary(self, node: tree.Binary, scope: Scope) -> Steps:
@@ -208,7 +209,8 @@ class Scalars:
         """Names that other libraries give to guards."""
         meant = GUARDS.get(value.text) if isinstance(value, tree.Name) else None
         if meant is not None and isinstance(value, tree.Name) and value.text not in scope.local and value.text not in self.names:
-            raise CheckError(f"`{value.text}` is no guard", value.span, code="name", help=f"write `| {meant}`")
+            raise CheckError(f"`{value.text}` is no guard", value.span, code="name",
+                             fixes=[Fix(f"write `| {meant}`", (Write(value.text, meant),))])
 
     def indices(self, tensor: Tensor, nodes: tuple[tree.Tree, ...], span: Span, scope: Scope, infers: bool) -> Steps:
         """The flat indices of an element, one per entry of the tensor's shape."""
@@ -289,10 +291,11 @@ def _wrong_kind(tensor: Tensor, axis: int, span: Span) -> CheckError:
 
 def _no_index(node: tree.Tree, value: Value) -> CheckError:
     if isinstance(node, tree.Binary) and node.operator == "/":
+        rounded = f"{node.lhs.span.text} // {node.rhs.span.text}"
         return CheckError(f"an index or a size is an integer; `/` gives {describe(value)}", node.span, code="dtype",
-                          help=f"`//` is the quotient rounded down: {node.lhs.span.text} // {node.rhs.span.text}")
+                          fixes=[Fix(f"`//` is the quotient rounded down: {rounded}", (Write(node.span.text, rounded),))])
     return CheckError(f"an index is an integer; found {describe(value)}", node.span, code="dtype",
-                      help=f"convert it: {conversion(I64, value.expr)}")
+                      fixes=[converted("convert it: ", I64, value.expr)])
 
 
 def _check_reach(e: Expr, span: Span, largest: int) -> None:

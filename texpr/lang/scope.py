@@ -13,6 +13,7 @@ from texpr.lang import tree
 from texpr.lang.advice import TYPES
 from texpr.lang.values import Value
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Fix, Write
 from texpr.support.source import Span
 from texpr.support.spelling import nearest
 
@@ -136,8 +137,9 @@ def unknown(kind: str, name: str, span: Span, known: Iterable[str]) -> CheckErro
     options = list(dict.fromkeys(known))
     found = options[0] if len(options) == 1 else nearest(name, options)
     listed = ", ".join(options[:12])
+    meant = [Fix(f"did you mean `{found}`?", (Write(name, found),) if span.text == name else ())] if found else []
     return CheckError(f"unknown {kind} `{name[:60]}`", span, code="name",
-                      help=f"did you mean `{found}`?" if found else f"known here: {listed}" if listed else "")
+                      fixes=[*meant, *([Fix(f"known here: {listed}")] if listed else [])])
 
 
 def below(root: tree.Tree) -> Iterator[tree.Tree]:

@@ -38,8 +38,9 @@ from texpr.ir.expr import (
 from texpr.ir.random import RANDOM
 from texpr.ir.traverse import walk
 from texpr.lang import tree
-from texpr.lang.advice import conversion, words
+from texpr.lang.advice import chosen, compared, converted, words
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Fix
 from texpr.support.source import Span
 
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
@@ -199,7 +200,7 @@ class Arithmetic:
             strong, weak = (b, a) if a.weak else (a, b)
             if weak.dtype.is_float and strong.dtype.is_int:
                 raise CheckError(f"{what} needs two values of one type; found {describe(a)} and {describe(b)}", span, code="dtype",
-                                 help=f"convert the integer: {conversion(F32, strong.expr)}")
+                                 fixes=[converted("convert the integer: ", F32, strong.expr)])
         if a.weak:
             return materialize(a, b.dtype, span), b.expr, ""
         if b.weak:
@@ -209,18 +210,18 @@ class Arithmetic:
             x, y = self.meet(x, y)
         if x.dtype != y.dtype:
             raise CheckError(f"{what} needs two values of one type; found {a.dtype} and {b.dtype}", span, code="dtype",
-                             help=self.conversion(a.expr, b.expr))
+                             fixes=[self.conversion(a.expr, b.expr), Fix("bring both to one type")])
         return x, y, ""
 
-    def conversion(self, a: Expr, b: Expr) -> str:
+    def conversion(self, a: Expr, b: Expr) -> Fix:
         """What to write where two types meet: the wider one, but for what has its type from numbers as they were written."""
         if BOOL in (a.dtype, b.dtype):
-            return f"choose a number: if {words(a if a.dtype == BOOL else b)} then 1 else 0"
+            return chosen("choose a number: ", a if a.dtype == BOOL else b)
         wider, other = (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
         if self.is_of_numbers(wider) and other.dtype.is_float:
             said = f"a {wider.op} of numbers" if isinstance(wider, Reduce) else f"`{words(wider)}`"
-            return f"{said} is {wider.dtype}, as numbers are; convert it: {conversion(other.dtype, wider)}"
-        return f"convert one of them: {conversion(wider.dtype, other)}"
+            return converted(f"{said} is {wider.dtype}, as numbers are; convert it: ", other.dtype, wider)
+        return converted("convert one of them: ", wider.dtype, other)
 
     def is_of_numbers(self, e: Expr) -> bool:
         """Whether the type of a value came from numbers alone."""
@@ -353,10 +354,10 @@ class Arithmetic:
         narrower = e.dtype.is_float and dtype.is_float and (e.dtype.bits > dtype.bits or e.dtype.bits < 32 and dtype != F64)
         if narrower or (dtype == I64 and _fits_i64(e.dtype)):
             return Cast(e, dtype=dtype, span=span)
-        way_out = f"convert it: {conversion(dtype, e)}"
+        way_out = converted("convert it: ", dtype, e)
         if BOOL in (e.dtype, dtype):
-            way_out = f"choose: if {words(e)} then 1 else 0" if e.dtype == BOOL else f"compare: {words(e)} != 0"
-        raise CheckError(f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", help=way_out)
+            way_out = chosen("choose: ", e) if e.dtype == BOOL else compared(words(e))
+        raise CheckError(f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", fixes=[way_out])
 
 
 def _fits_i64(t: DType) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, integer, neg, sub
 from texpr.ir.dtypes import int_range
-from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Mul, Read, Reduce, Tensor, Var, index
+from texpr.ir.expr import Add, Axis, Cast, Const, Expr, Guard, Mul, Read, Reduce, Tensor, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
 from texpr.ir.show_types import type_text
@@ -20,19 +20,20 @@ from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import Site
 from texpr.poly.solver import OutOfQuota, Region, asked
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Declare, Fix, Rename, Write, require
 from texpr.support.source import Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A read or a write as its error tells it: `help` is the way out, `done` is `read` or `written`."""
+    """A read or a write as its error tells it: `fixes` are ways out, `done` is `read` or `written`."""
 
     tensor: Tensor
     guard: Guard | None
     condition: Truth
     axes: tuple[Axis, ...]
     span: Span | None
-    help: str
+    fixes: tuple[Fix, ...]
     done: str
 
 
@@ -48,10 +49,12 @@ def check_extents(proof: Proof) -> None:
                 value = evaluate_size(n, example.sizes)
                 if value >= 0:  # the example takes another value for a product of sizes than it has
                     return CheckError(f"an extent of {tensor.name} is not proven to be at least 0", tensor.span or proof.program.span,
-                                      code="bounds", label=f"{show(n)} is not linear in the sizes", help=f"add `require {show(n)} >= 0`")
+                                      code="bounds", label=f"{show(n)} is not linear in the sizes",
+                                      fixes=[require(f"{show(n)} >= 0")])
                 return CheckError(f"an extent of {tensor.name} can be negative", tensor.span or proof.program.span, code="bounds",
                                   label=f"{show(n)} is {value}", notes=[example.note((), used)],
-                                  help=f"add `require {example.holds}`" if example.holds else f"add `require {show(n)} >= 0`")
+                                  fixes=[*_required(example), require(f"{show(n)} >= 0"),
+                                         Fix("state in `require` for which sizes no extent is negative")])
 
             proof.claim(proof.refuting(proof.facts, compare("<", n, index(0)), ()), complain)
 
@@ -103,7 +106,7 @@ def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:
     for k, (i, violations) in enumerate(_violations(read.tensor, read.indices, read.guard, site.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
             span = read.span or place.equation.span
-            access = Access(read.tensor, read.guard, site.condition, site.axes, span, _guarded_read(read), "read")
+            access = Access(read.tensor, read.guard, site.condition, site.axes, span, _ways_to_read(read), "read")
             return _outside(proof, access, k, i, example)
 
         for violation in violations:
@@ -114,8 +117,7 @@ def _check_write(proof: Proof, place: Place) -> None:
     e = place.equation
     for k, (i, violations) in enumerate(_violations(e.target, e.indices, e.guard, e.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
-            help = f"restrict the indices (`for i in lo..hi`), or drop what lies outside: {_target(e, guard=Guard('drop'))}"
-            return _outside(proof, Access(e.target, e.guard, place.domain, e.axes, e.span, help, "written"), k, i, example)
+            return _outside(proof, Access(e.target, e.guard, place.domain, e.axes, e.span, _ways_to_write(e), "written"), k, i, example)
 
         for violation in violations:
             proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
@@ -148,7 +150,7 @@ def _outside_of(i: Expr, n: Expr, mode: str) -> list[Expr]:
 
 def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) -> CheckError:
     """The error for index `i` of dimension `k`."""
-    tensor, guard, help = access.tensor, access.guard, access.help
+    tensor, guard = access.tensor, access.guard
     n = tensor.shape[k]
     known = _is_known(proof, i, n)
     values = {**example.sizes, **{a.var: v for a, v in zip(access.axes, example.shown)}}
@@ -159,18 +161,36 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
     message = f"{tensor.name} {'is' if known else 'may be'} {access.done} outside its shape"
     if guard is not None:
         message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
-        far = "there is no element to take" if guard.mode == "clamp" else f"`{guard.mode}` folds once"
-        help = f"add `require {example.holds}`" if example.holds else f"{far}: add a `require` that excludes this"
-    elif integer(i) is not None and not _positive(i) and isinstance(n, Var):
-        from_start = show(sub(n, neg(i)))
-        help = f"the last element is {tensor.name}[{from_start}]" if tensor.rank == 1 else f"the last index is {from_start}"
-    elif not known:
-        help = f"{_way_out(i, n, tensor)}{help}"
-    elif (other := _other_size(i, n, access.axes)) is not None:
-        help = f"where {show(other)} and {show(n)} are one size, give both one name; else {help}"
     note = example.note(access.axes, used)
     return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
-                      notes=[note] if note else (), help=help)
+                      notes=[note] if note else (), fixes=_fixes(access, k, i, known, example))
+
+
+def _fixes(access: Access, k: int, i: Expr, known: bool, example: Example) -> Sequence[Fix]:
+    """The ways out, the best first."""
+    tensor, guard = access.tensor, access.guard
+    n = tensor.shape[k]
+    if guard is not None:
+        far = "there is no element to take" if guard.mode == "clamp" else f"`{guard.mode}` folds once"
+        return [*_required(example), Fix(f"{far}: add a `require` that excludes this")]
+    if integer(i) is not None and not _positive(i) and isinstance(n, Var):
+        return [_from_the_end(tensor, i, n), *access.fixes]
+    if not known:
+        return [*_ways_to_understand(i, n, access), *access.fixes]
+    if (other := _other_size(i, n, access.axes)) is not None:
+        same = Fix(f"where {show(other)} and {show(n)} are one size, give both one name", (Rename(show(n), show(other)),), "; else ")
+        return [same, *access.fixes, *_required(example)]
+    return [*access.fixes[:1], *_required(example), *access.fixes[1:]]
+
+
+def _required(example: Example) -> list[Fix]:
+    return [require(example.holds)] if example.holds else []
+
+
+def _from_the_end(tensor: Tensor, i: Expr, n: Expr) -> Fix:
+    """`X[N - 1]` for `X[-1]`."""
+    index, old = show(sub(n, neg(i))), i.span.text if i.span is not None else show(i)
+    return Fix(f"the last element is {tensor.name}[{index}]" if tensor.rank == 1 else f"the last index is {index}", (Write(old, index),))
 
 
 def _other_size(i: Expr, n: Expr, axes: Sequence[Axis]) -> Var | None:
@@ -195,28 +215,50 @@ def _place_of(i: Expr, whole: Span | None) -> Span | None:
     return whole if isinstance(i, Var) or i.span is None else i.span
 
 
-def _way_out(i: Expr, n: Expr, tensor: Tensor) -> str:
+def _ways_to_understand(i: Expr, n: Expr, access: Access) -> list[Fix]:
     """What to declare so that the index is understood."""
-    read = next(iter(tensors(i)), None)
+    read, tensor = next(iter(tensors(i)), None), access.tensor
     if read is not None and read.value_range is None and read.dtype.is_int:
-        return f"declare a range, `{read.name}: {type_text(replace(read, value_range=(index(0), n)))}`, or "
-    if read is None and isinstance(n, Mul) and isinstance(n.lhs, Var) and isinstance(n.rhs, Var):
-        group = f"{tensor.name}: {tensor.dtype}[({show(n.lhs)}, {show(n.rhs)})]"
-        return f"declare the dimension as a group, {group} with {tensor.name}[(i, j)]; or "
-    return ""
+        declared = type_text(replace(read, value_range=(index(0), n)))
+        return [Fix(f"declare a range, `{read.name}: {declared}`", (Declare(read.name, declared),), ", or ")]
+    if read is None and isinstance(n, Mul) and isinstance(n.lhs, Var) and isinstance(n.rhs, Var) and tensor.rank == 1:
+        return _group(i, n, access)
+    return []
 
 
-def _guarded_read(read: Read) -> str:
+def _group(i: Expr, n: Mul, access: Access) -> list[Fix]:
+    """`Y[(a, b)]` for `Y[a*N + b]` of a dimension M*N."""
+    tensor = access.tensor
+    match i:
+        case Add(Mul(a, factor), b) if factor is n.rhs and i.span is not None:
+            declared = f"{tensor.dtype}[({show(n.lhs)}, {show(n.rhs)})]"
+            pair = f"({_words(a)}, {_words(b)})"
+            return [Fix(f"declare the dimension as a group, {tensor.name}: {declared} with {tensor.name}[{pair}]",
+                        (Declare(tensor.name, declared), Write(i.span.text, pair)), "; or ")]
+    return []
+
+
+def _words(e: Expr) -> str:
+    """An expression as the user wrote it; one without a place as it prints."""
+    return e.span.text if e.span is not None and not isinstance(e, Var) else show(e)
+
+
+def _ways_to_read(read: Read) -> tuple[Fix, ...]:
     """How to write the read with a guard: in the user's words where they are known."""
     zero = "false" if read.dtype.kind == "bool" else "0"
     text = read.span.text if read.span is not None else show(replace(read, guard=None))
-    return f"guard the read: {text[:-1]} | {zero}]" if text.endswith("]") else "guard the read"
+    if not text.endswith("]"):
+        return (Fix("guard the read"),)
+    guarded = f"{text[:-1]} | {zero}]"
+    return (Fix(f"guard the read: {guarded}", (Write(text, guarded),)), Fix("restrict the indices, or give the elements outside a value"))
 
 
-def _target(e: Equation, guard: Guard) -> str:
-    """The left side with a guard, the indices in the user's words where they are known."""
-    indices = ", ".join(show(i) if i.span is None or isinstance(i, Var) else i.span.text for i in e.indices)
-    return f"{e.target.name}[{indices} | {guard.mode}]"
+def _ways_to_write(e: Equation) -> tuple[Fix, ...]:
+    """How to leave out what lies outside, the indices in the user's words where they are known."""
+    indices = ", ".join(map(_words, e.indices))
+    left, dropped = f"{e.target.name}[{indices}]", f"{e.target.name}[{indices} | drop]"
+    restrict = "restrict the indices (`for i in lo..hi`)"
+    return Fix(f"{restrict}, or drop what lies outside: {dropped}", (Write(left, dropped),)), Fix(restrict)
 
 
 def check_range(proof: Proof, place: Place) -> None:
@@ -229,12 +271,14 @@ def check_range(proof: Proof, place: Place) -> None:
     if e.update is not None:
         raise CheckError(f"{wanted}, but it is updated", e.span, code="range", help="declare no range: sums of values in a range leave it")
 
-    said = e.value.span.text if e.value.span is not None else "x"
+    said = e.value.span.text if e.value.span is not None else ""
+    clamped = f"clamp({said or 'x'}, {show(lo)}, {show(sub(hi, index(1)))})"
+    ways = [Fix(f"clamp it: {clamped}", (Write(said, clamped),) if said else ()), Fix("declare the range that its values have, or none")]
 
     def complain(example: Example) -> CheckError:
         note = example.note(e.axes, telling(example, place.domain, variables(e.value, lo, hi)))
         return CheckError(f"{wanted} is not proven", e.value.span or e.span, code="range", label="this value may be outside",
-                          notes=[note] if note else (), help=f"clamp it: clamp({said}, {show(lo)}, {show(sub(hi, index(1)))})")
+                          notes=[note] if note else (), fixes=ways)
 
     value = e.value.operand if isinstance(e.value, Cast) else e.value
     for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):
@@ -257,11 +301,9 @@ def check_reductions(proof: Proof, place: Place) -> None:
 
 def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> None:
     def complain(example: Example) -> CheckError:
-        help = f"write the filter into the body: {_filtered(node)}" if node.where is not None else (
-            f"add `require {example.holds}`" if example.holds else "make the range of its binders non-empty for every element")
         note = example.note(site.axes, telling(example, site.condition, variables(*node.axes)))
         return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
-                          label="nothing to choose from", notes=[note] if note else (), help=help)
+                          label="nothing to choose from", notes=[note] if note else (), fixes=_ways_to_choose(node, example))
 
     for region in _empty_ways(proof, site, node):
         proof.claim(region(), complain)
@@ -279,6 +321,14 @@ def is_box(node: Reduce) -> bool:
     """True if the binders range over all combinations of values in ranges that do not depend on each other."""
     bound = {a.var for a in node.axes}
     return node.where is None and all(bound.isdisjoint(variables(a.lo, a.hi)) for a in node.axes)
+
+
+def _ways_to_choose(node: Reduce, example: Example) -> list[Fix]:
+    nonempty = Fix("make the range of its binders non-empty for every element")
+    if node.where is None:
+        return [*_required(example), nonempty]
+    filtered, place = _filtered(node), node.span
+    return [Fix(f"write the filter into the body: {filtered}", (Write(place.text, filtered),) if place is not None else ()), nonempty]
 
 
 def _filtered(node: Reduce) -> str:

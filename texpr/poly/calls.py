@@ -14,6 +14,7 @@ from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, variables
 from texpr.poly.proof import Example, Proof
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Declare, Fix, require
 
 
 def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tuple[Expr, ...]]) -> None:
@@ -30,7 +31,8 @@ def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tup
             note = example.note((), variables(here))
             return CheckError(f"{call.program.name} requires {show(condition)}", call.span, code="require",
                               label=f"here: {show(here)}", notes=[note] if note else (),
-                              help=f"add `require {example.holds or show(here)}`")
+                              fixes=[*([require(example.holds)] if example.holds else []), require(show(here)),
+                                     Fix(f"state in `require` what {call.program.name} requires")])
 
         proof.require(here, complain)
     for inner, outer in zip(call.program.inputs, call.args):
@@ -48,13 +50,20 @@ def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes
     def complain(example: Example) -> CheckError:
         note = example.note((), variables(lo, hi))
         return CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"the range of {outer.name} is larger",
-                          notes=[note] if note else (), help=f"declare `{outer.name}: {type_text(replace(outer, value_range=(lo, hi)))}`")
+                          notes=[note] if note else (), fixes=_declared(outer, (lo, hi)))
 
     if outer.value_range is None:
         raise CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"{outer.name} has no range",
-                         help=f"declare `{outer.name}: {type_text(replace(outer, value_range=(lo, hi)))}`")
+                         fixes=_declared(outer, (lo, hi)))
     own_lo, own_hi = outer.value_range
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
+
+
+def _declared(tensor: Tensor, values: tuple[Expr, Expr], begin: str = "") -> list[Fix]:
+    """Advise a declaration with a range of values."""
+    said = type_text(replace(tensor, value_range=values))
+    words = f"{begin}{tensor.name}: {said}" if begin else f"declare `{tensor.name}: {said}`"
+    return [Fix(words, (Declare(tensor.name, said),)), Fix(f"clamp what {tensor.name} holds, and declare its range")]
 
 
 def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
@@ -78,7 +87,7 @@ def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, size
         note = example.note((), variables(lo, hi, own_lo, own_hi))
         return CheckError(wanted, call.span, code="range", notes=[note] if note else (),
                           label=f"{call.program.name} gives values in {show(own_lo)}..{show(own_hi)}",
-                          help=f"declare what the call gives: {outer.name}: {type_text(replace(outer, value_range=(own_lo, own_hi)))}")
+                          fixes=_declared(outer, (own_lo, own_hi), "declare what the call gives: "))
 
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
 

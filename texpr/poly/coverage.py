@@ -18,6 +18,7 @@ from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
 from texpr.poly.solver import Given, Question, Region, System
 from texpr.support.errors import CheckError
+from texpr.support.fixes import Define, Fix
 
 Element = tuple[Piece, tuple[Form, ...]]
 """A condition and the indices of the element it touches."""
@@ -140,9 +141,20 @@ def _claim_covered(proof: Proof, tensor: Tensor, axes: Sequence[Unknown], wanted
         note = example.note((), telling(example, ties, variables(*tensor.shape)))
         return CheckError(message, (read.span if read is not None else None) or equation.span, code="coverage",
                           label=f"no equation defines {element}", notes=[note] if note else (),
-                          help="add an equation for the rest, or widen the range of an index with `for`")
+                          fixes=[*_definitions(tensor, example.shown),
+                                 Fix("add an equation for the rest, or widen the range of an index with `for`")])
 
     proof.claim(missing, complain)
+
+
+def _definitions(tensor: Tensor, element: Sequence[int]) -> list[Fix]:
+    """Advise an equation for the element that nothing defines, or for the row of it."""
+    zero = "false" if tensor.dtype.kind == "bool" else "0"
+    whole = [f"i{k}" for k in range(tensor.rank)] if tensor.rank > 3 else ["i", "j", "k"][: tensor.rank]
+    ways = [[str(n) for n in element]] if element else []
+    if tensor.rank > 1:
+        ways += [[str(n) if k == axis else whole[k] for k, n in enumerate(element)] for axis in range(tensor.rank)]
+    return [Fix(f"define it: {text}", (Define(text),)) for way in ways for text in [f"{tensor.name}[{', '.join(way)}] = {zero}"]]
 
 
 def _parameters(proof: Proof, given: list[Element]) -> list[Key]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from texpr.support.fixes import Fix, said
 from texpr.support.source import Span
 
 
@@ -17,6 +18,10 @@ class Error(Exception):
         label: what is wrong right under the caret.
         notes: further lines, such as the smallest counterexample.
         help: what to write instead.
+        fixes: ways out in the order of preference, in the place of `help`. Those that propose text are tried before they are shown.
+
+    Attributes:
+        fixed: the program with the first change that `help` proposes; None where it proposes none.
     """
 
     def __init__(
@@ -28,10 +33,13 @@ class Error(Exception):
         label: str = "",
         notes: Sequence[str] = (),
         help: str = "",
+        fixes: Sequence[Fix] = (),
     ) -> None:
         super().__init__(message)
         self.message, self.span, self.code = message, span, code
-        self.label, self.notes, self.help = label, tuple(notes), help
+        self.label, self.notes, self.help = label, tuple(notes), help or said(fixes)
+        self.fixes = tuple(fixes)
+        self.fixed: str | None = None
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}" if self.code else self.message]
