@@ -9,7 +9,7 @@ from texpr.ir.expr import Tensor, Var, plain
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Invoke, Program
 from texpr.lang import parse
-from texpr.lang.elaborate import unproven
+from texpr.lang.elaborate import elaborate, unproven
 from texpr.poly import check_program
 from texpr.support.errors import CheckError
 
@@ -21,8 +21,9 @@ def program(text: str) -> Program:
 
 
 def complaint(text: str) -> str:
+    op = list(parse(text, "op.tx").ops.values())[-1]
     with pytest.raises(CheckError) as e:
-        check_program(program(text))
+        elaborate(op, {v.name: F32 for v in op.type_variables}, {})
     return str(e.value)
 
 
@@ -117,7 +118,7 @@ error[coverage]: B is not defined everywhere
   1 | op f(A: f32[N]) -> B: f32[N] { B[i] = A[i] for i in 1..N }
     |                                ^^^^^^^^^^^^^^^^^^^^^^^^^ no equation defines B[0]
     at N=1
-  help: add an equation for the rest, or widen the range of an index with `for`
+  help: define the rest, B[0] = 0, or widen the range of an index with `for`
 """),
     "an intermediate nothing defines": (
         """op f(A: f32[N]) -> B: f32[N] { let T: f32[N]  T[i] = A[i] for i in 1..N  B[i] = T[i] }""",
@@ -127,7 +128,7 @@ error[coverage]: T is read where nothing defines it
   1 | op f(A: f32[N]) -> B: f32[N] { let T: f32[N]  T[i] = A[i] for i in 1..N  B[i] = T[i] }
     |                                                                                 ^^^^ no equation defines T[0]
     at N=1
-  help: add an equation for the rest, or widen the range of an index with `for`
+  help: define the rest, T[0] = 0, or widen the range of an index with `for`
 """),
     "elements where a quotient of data says": (
         """op f(A: f32[N], p: i64[N] in 0..4) -> B: f32[N, 2] { B[i, p[i] // 2] = A[i] }""",

@@ -39,15 +39,27 @@ def advised_binder(node: tree.Reduction, name: str, names: Names) -> list[Fix]:
 
 
 def _extents_of(root: tree.Tree, name: str, names: Names) -> Iterator[str]:
-    """The extents of dimensions that an index stands in, those where it stands alone first; then the other sizes."""
+    """The extents of dimensions that an index stands in, those where it stands alone, or times a number, first; then the other sizes."""
     found = {True: dict[str, None](), False: dict[str, None]()}
     for access in below(root):
         if isinstance(access, tree.Access) and access.name.text in names.tensors:
             for dim, entry in zip(names.tensors[access.name.text].dims, access.indices):
                 if not dim.pack and len(dim.sizes) == 1 and any(isinstance(n, tree.Name) and n.text == name for n in below(entry)):
-                    found[isinstance(entry, tree.Name)][show(dim.sizes[0])] = None
+                    step = _step(entry)
+                    extent = show(dim.sizes[0])
+                    found[step > 0][extent if step <= 1 else f"({extent} + {step - 1}) // {step}"] = None
     sizes = [n for n, v in names.sizes.items() if not v.pack]
     return iter(dict.fromkeys((*found[True], *found[False], *sizes)))
+
+
+def _step(entry: tree.Tree) -> int:
+    """How far an index goes with each value of its variable: 1 for `i`, 2 for `2*i`, 0 for all else."""
+    match entry:
+        case tree.Name():
+            return 1
+        case tree.Binary(_, "*", tree.Number(_, int(factor)), tree.Name()) | tree.Binary(_, "*", tree.Name(), tree.Number(_, int(factor))):
+            return max(factor, 0)
+    return 0
 
 
 def advised_begin(target: tree.Target, node: tree.Equation, axes: Iterable[Axis]) -> list[Fix]:

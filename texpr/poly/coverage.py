@@ -154,7 +154,8 @@ def _definitions(tensor: Tensor, element: Sequence[int]) -> list[Fix]:
     ways = [[str(n) for n in element]] if element else []
     if tensor.rank > 1:
         ways += [[str(n) if k == axis else whole[k] for k, n in enumerate(element)] for axis in range(tensor.rank)]
-    return [Fix(f"define it: {text}", (Define(text),)) for way in ways for text in [f"{tensor.name}[{', '.join(way)}] = {zero}"]]
+    texts = [f"{tensor.name}[{', '.join(way)}] = {zero}" for way in ways]
+    return [Fix(f"define the rest, {text}, or widen the range of an index with `for`", (Define(text),)) for text in texts]
 
 
 def _parameters(proof: Proof, given: list[Element]) -> list[Key]:
