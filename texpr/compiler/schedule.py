@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Self
 
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
 from texpr.compiler.pipeline import certificate, lowered, ready
+from texpr.compiler.replayed import replayed
 from texpr.compiler.signature import split_options
 from texpr.compiler.steps import Steps
 from texpr.compiler.stored import machine_text
@@ -63,6 +65,16 @@ class Schedule(Steps):
         self._default = ""
         self._machine: Machine | None = None
         self.derivation: Derivation | None = None
+
+    def apply(self, step: Step, script: str = "") -> Self:
+        """Apply a step; see `Steps.apply`."""
+        before = self.steps
+        try:
+            return super().apply(step, script)
+        except ScheduleError as error:
+            if self.sizes and (given := error.rerun) is not None:
+                error.rerun = lambda: replayed(self.program, self.sizes, before, step, given)
+            raise
 
     def auto(self, target: str = "native") -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.

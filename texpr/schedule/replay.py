@@ -16,6 +16,7 @@ from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 
+_SEEDS = 8
 MOST_INSTANCES = 200_000
 """More statements than this are not interpreted."""
 
@@ -30,6 +31,8 @@ class Replay:
         element: its place.
         expected: its value in the order as it is.
         found: its value in the order of the step.
+        runs: how many were made.
+        smaller: smaller sizes were looked for too.
     """
 
     sizes: dict[str, int]
@@ -37,11 +40,16 @@ class Replay:
     element: tuple[int, ...] = ()
     expected: object = None
     found: object = None
+    runs: int = 0
+    smaller: bool = False
 
     def __str__(self) -> str:
         at = f"at {', '.join(f'{k}={v}' for k, v in self.sizes.items())}: " if self.sizes else ""
+        if not self.tensor and not self.runs:
+            return f"{at}nothing was run: there are more than {MOST_INSTANCES:,} statements, and no smaller sizes are refused"
         if not self.tensor:
-            return f"{at}no run on random data shows a difference; other data may"
+            smaller = ", some at smaller sizes," if self.smaller else ""
+            return f"{at}none of {self.runs} runs on random data{smaller} shows a difference; other data may"
         place = f"{self.tensor}[{', '.join(map(str, self.element))}]" if self.element else self.tensor
         return f"{at}{place} is {self.expected} in the order as it is, {self.found} in the new order"
 
@@ -49,13 +57,14 @@ class Replay:
 def rerun(before: Kernel, after: Kernel, sizes: Mapping[str, int], *, at_once: bool = False) -> Replay:
     """Run two kernels on random inputs, at the given sizes and slightly larger ones, until an output differs."""
     orders = ("reversed", "shuffled", "apart") if at_once else ("serial",)
-    last = dict(sizes)
-    for more, seed in product(range(4), range(8)):
+    last, runs = dict(sizes), 0
+    for more, seed in product(range(4), range(_SEEDS)):
         tried = {v: sizes.get(v.name, 1) + more for v in before.sizes}
         if not all(evaluate_size(c, tried) for c in before.requires) or _instances(before, tried) > MOST_INSTANCES:
             continue
         last = {v.name: n for v, n in tried.items()}
         arrays = list(random_inputs(before, tried, seed))
+        runs += 1
         expected = interpret_kernel(before, arrays, tried)
         for order in orders:
             found = interpret_kernel(after, arrays, tried, order)
@@ -63,8 +72,10 @@ def rerun(before: Kernel, after: Kernel, sizes: Mapping[str, int], *, at_once: b
                 different = np.argwhere(_bits(a) != _bits(b))
                 if len(different):
                     at = tuple(int(k) for k in different[0])
-                    return Replay(last, tensor.name, at, a[at].item(), b[at].item())
-    return Replay(last)
+                    return Replay(last, tensor.name, at, a[at].item(), b[at].item(), runs)
+        if not before.sizes and seed == _SEEDS - 1:
+            break
+    return Replay(last, runs=runs)
 
 
 def _bits(a: np.ndarray) -> np.ndarray:

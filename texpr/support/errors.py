@@ -70,13 +70,14 @@ class ScheduleError(Error):
         witness: the smallest example: `sizes`, the iterations `first` and `second`, the `tensor` and the `element` that both use; empty
             where there is none.
         details: what the step knows of its refusal, for those who explain it.
+        rerun: what `replay` does; None where there are no two results.
     """
 
     def __init__(self, message: str, span: Span | None = None, *, witness: Mapping[str, object] | None = None,
                  rerun: Callable[[], object] | None = None, details: object = None, **rest) -> None:
         super().__init__(message, span, **rest)
         self.witness, self.details = dict(witness or {}), details
-        self._rerun = rerun
+        self.rerun = rerun
 
     def replay(self) -> object:
         """Run the kernel as it is and as the step would have it, at the sizes of the witness; printed, it shows what differs first.
@@ -84,10 +85,10 @@ class ScheduleError(Error):
         Raises:
             ScheduleError: the step was not refused for a dependence, so there are no two results.
         """
-        if self._rerun is None:
+        if self.rerun is None:
             raise ScheduleError("this refusal has no two results to compare", code="replay",
                                 help="replay() is for steps that would change the answer (error[order])")
-        return self._rerun()
+        return self.rerun()
 
 
 class CertificateError(ScheduleError):
