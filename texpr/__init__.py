@@ -62,7 +62,7 @@ _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "n
 def __getattr__(name: str) -> Any:
     """Find a public name where it is defined, and keep it."""
     if name.startswith("__"):
-        raise AttributeError(f"module 'texpr' has no attribute {name!r}")
+        raise AttributeError(f"texpr has no `{name}`")
     if name in __all__:
         place = "support.errors" if name.endswith(("Error", "Warning")) else _ELSEWHERE.get(name, "compiler")
         found = getattr(import_module(f"texpr.{place}"), name)
@@ -73,9 +73,18 @@ def __getattr__(name: str) -> Any:
     else:
         found = import_module("texpr.lang.vocabulary").WORDS.get(name)
         if found is None:
-            raise AttributeError(f"module 'texpr' has no attribute {name!r}")
+            raise import_module("texpr.support.suggest").UnknownName("texpr", name, lambda: _meant(name))
     globals()[name] = found
     return found
+
+
+def _meant(name: str) -> str:
+    """What a name that is not here probably means."""
+    elsewhere, operators = import_module("texpr.support.elsewhere").MODULE, import_module("texpr.ops").names()
+    if name in operators or name == "einsum":
+        return f"did you mean `texpr.ops.{name}`?"
+    public = {*__all__, *_PARTS, "gpu", *import_module("texpr.lang.vocabulary").WORDS}
+    return import_module("texpr.support.suggest").did_you_mean(name, public, elsewhere)
 
 
 class _Package(ModuleType):

@@ -68,4 +68,4 @@ def test_cross_entropy_does_not_overflow():
 def test_an_unknown_operator():
     with pytest.raises(AttributeError) as caught:
         _ = ops.softmaks
-    assert str(caught.value) == "texpr.ops has no operator `softmaks`; did you mean `softmax`?"
+    assert str(caught.value) == "texpr.ops has no `softmaks`: did you mean `softmax`?"

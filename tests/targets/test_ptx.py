@@ -99,7 +99,7 @@ def test_blocks_inside_a_serial_loop():
 def test_unknown_processor():
     with pytest.raises(CompileError) as error:
         find_target("sm_81")
-    assert "there is no target 'sm_81'" in str(error.value) and "did you mean 'sm_8" in str(error.value)
+    assert "there is no target 'sm_81'" in str(error.value) and "did you mean `sm_8" in str(error.value)
 
 
 def test_a_launch_of_one_thread_is_one():

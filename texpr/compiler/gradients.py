@@ -13,11 +13,13 @@ from texpr.ir.dtypes import F64, DType
 from texpr.ir.tensor import Program
 from texpr.passes.widen import widened
 from texpr.support.errors import CallError, CheckError
+from texpr.support.suggest import known_arguments
 
 STAND_INS = (1, 2, 3, 4, 8)
 MOST_STAND_INS = 64
 
 
+@known_arguments
 def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     """The gradient as an operator: inputs, then one cotangent per float output; outputs are the adjoints of `wrt`.
 
@@ -37,6 +39,7 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     return _derived(operator, make, (grad, (operator, names)))
 
 
+@known_arguments
 def vjp(operator: Op, checkpoint: Sequence[str] | None = None) -> tuple[Op, Op]:
     """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there.
 
@@ -57,6 +60,7 @@ def _half(operator: Op, which: str, checkpoint: tuple[str, ...] | None) -> Op:
     return _derived(operator, make, (_half, (operator, which, checkpoint)))
 
 
+@known_arguments
 def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     """The derivative along a direction as an operator: inputs, then a tangent per input; outputs, then their tangents. Forward mode.
 

@@ -36,12 +36,14 @@ from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctChec
 from texpr.support.errors import CallError, CertificateError, CompileError
 from texpr.support.once import once
 from texpr.support.options import current
+from texpr.support.suggest import suggests
 from texpr.targets import Artifact, Target, emulate, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
 
 
+@suggests({})
 class CompiledKernel(Certified, callable.Callable):
     """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 

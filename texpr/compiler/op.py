@@ -34,14 +34,16 @@ from texpr.ir.tensor import Program
 from texpr.runtime import callable
 from texpr.runtime.convert import read_input
 from texpr.runtime.spec import Argument, Form, Numbers
+from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
-from texpr.support.suggest import did_you_mean
+from texpr.support.suggest import did_you_mean, known_arguments, suggests
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
+@suggests(OPERATOR)
 class Op(callable.Callable):
     """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and keeps what it compiled.
 
@@ -192,8 +194,9 @@ class Op(callable.Callable):
         inputs = dict(zip(names, arrays))
         for name, value in named.items():
             if name not in names:
+                known = frozenset((*names, *(c.name for c in self.signature.constants), "out"))
                 raise CallError(f"{self.__name__} has no argument `{name}`", code="arguments",
-                                help=did_you_mean(name, [*names, *(c.name for c in self.signature.constants), "out"]))
+                                help=did_you_mean(name, known, argument(name, known)))
             if name in inputs:
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
@@ -322,6 +325,7 @@ def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]
     """A decorator for a function."""
 
 
+@known_arguments
 def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
        require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
     """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python`).
@@ -361,6 +365,7 @@ def _from_text(text: str, name: str | None) -> Op:
     return ops[name] if name is not None else list(ops.values())[-1]
 
 
+@known_arguments
 def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True) -> SimpleNamespace:
     """The operators of a `.tx` file, as attributes.
 

@@ -27,8 +27,10 @@ from texpr.schedule import explain
 from texpr.schedule.derive import Derivation, derive
 from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import Step, parse_script
+from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import CallError, ScheduleError
 from texpr.support.options import current
+from texpr.support.suggest import suggests
 from texpr.support.trace import timed
 from texpr.targets import find_target
 
@@ -50,6 +52,7 @@ def schedule(op, **options: object) -> Schedule:
     return Schedule(program, {named[n]: value for n, value in sizes.items()})
 
 
+@suggests(SCHEDULE)
 class Schedule(Steps):
     """A program, its kernel and the steps that made it: see `Steps` for the steps.
 

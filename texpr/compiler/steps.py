@@ -17,11 +17,14 @@ from texpr.schedule import find_loops, loop_names
 from texpr.schedule.alternatives import explained
 from texpr.schedule.loops import all_loops
 from texpr.schedule.script import Step
+from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.suggest import suggests
 
 _HERE = str(Path(__file__).parents[1])
 
 
+@suggests(SCHEDULE)
 class Steps:
     """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a refused step changes nothing.
 

@@ -129,6 +129,8 @@ from texpr.nn.trainer import Trainer
 from texpr.nn.training import TrainingStep
 from texpr.nn.transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 from texpr.nn.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+from texpr.support.elsewhere import NETWORKS
+from texpr.support.suggest import suggest_names
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveLogSoftmaxWithLoss", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
@@ -160,11 +162,8 @@ _ABSENT = {
     "NLLLoss2d": "NLLLoss takes images too",
     "Container": "Module is the same",
     **dict.fromkeys(("quantized", "qat", "quantizable", "intrinsic"), "model.half(), or precision='bf16' of a Trainer, compute in 16 bits"),
+    **dict.fromkeys((f"Lazy{name}" for name in __all__), "sizes are said where a module is made"),
+    **dict.fromkeys(("UninitializedParameter", "UninitializedBuffer"), "sizes are said where a module is made"),
 }
 
-
-def __getattr__(name: str) -> object:
-    """Say why something that torch.nn has is not here."""
-    found = "sizes are said where a module is made" if name.startswith(("Lazy", "Uninitialized")) else _ABSENT.get(name)
-    reason = f": {found}" if found else ""
-    raise AttributeError(f"texpr.nn has no {name}{reason}")
+suggest_names(__name__, {**NETWORKS, **_ABSENT})

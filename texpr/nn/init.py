@@ -15,6 +15,7 @@ import numpy as np
 from texpr.graph import Variable
 from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
+from texpr.support.suggest import suggest_names
 
 Filled = TypeVar("Filled", Variable, np.ndarray)
 
@@ -189,3 +190,6 @@ def _rank(name: str, tensor: Variable | np.ndarray, least: int, most: int) -> No
     if not least <= tensor.ndim <= most:
         expected = str(least) if least == most else f"{least} to {most}"
         raise CallError(f"{name}: the tensor has {tensor.ndim} dimensions, expected {expected}", code="arguments")
+
+
+suggest_names(__name__)

@@ -23,11 +23,14 @@ from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
 from texpr.nn.registry import Registry
 from texpr.runtime import gpu
+from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.options import current
+from texpr.support.suggest import KnowsArguments, suggests
 
 
-class Module:
+@suggests(LAYER)
+class Module(KnowsArguments):
     """Base of all layers and networks, with the names and rules of torch.nn.Module.
 
     A parameter, buffer or module assigned to an attribute is registered under its name. `forward` applies operators of `texpr.ops`, own

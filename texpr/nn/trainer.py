@@ -27,8 +27,10 @@ from texpr.nn.resume import Run, load_run, save_run, unless_refused
 from texpr.nn.training import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
 from texpr.runtime.held import held
 from texpr.support.errors import CallError, CheckpointError, Error
+from texpr.support.suggest import suggests
 
 
+@suggests({})
 class Trainer:
     """Fits a model to examples, evaluates it, and predicts with it.
 

@@ -17,5 +17,8 @@ from __future__ import annotations
 from texpr.onnx.errors import MissingExtra, UnsupportedOp
 from texpr.onnx.export import save
 from texpr.onnx.model import OnnxModel, load
+from texpr.support.suggest import suggest_names
 
 __all__ = ["MissingExtra", "OnnxModel", "UnsupportedOp", "load", "save"]
+
+suggest_names(__name__)

@@ -14,7 +14,8 @@ from texpr.compiler import Op
 from texpr.compiler.op import load_one
 from texpr.ops.lists import of_lists
 from texpr.ops.summation import einsum, einsum_op
-from texpr.support.suggest import did_you_mean
+from texpr.support.elsewhere import FUNCTION
+from texpr.support.suggest import UnknownName, did_you_mean
 
 __all__ = ["LISTS", "einsum", "einsum_op", "names"]
 _DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
@@ -53,8 +54,7 @@ def names() -> tuple[str, ...]:
 
 def __getattr__(name: str) -> Op:
     if name not in _places():
-        hint = did_you_mean(name, names())
-        raise AttributeError(f"texpr.ops has no operator `{name}`" + (f"; {hint}" if hint else ""))
+        raise UnknownName("texpr.ops", name, lambda: did_you_mean(name, [*names(), "einsum"], FUNCTION))
     return _listed(name) if name in LISTS else _operator(name)
 
 

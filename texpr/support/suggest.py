@@ -1,15 +1,143 @@
-"""Guessing what a misspelt name was meant to be."""
+"""Names that are not there: what was probably meant, in one way for modules, classes, operators and arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
+from functools import wraps
+from inspect import CO_VARKEYWORDS
+from types import FunctionType
+from typing import Any, NoReturn, TypeVar
+
+from texpr.support.elsewhere import argument
+from texpr.support.errors import CallError
+from texpr.support.spelling import nearest
+
+_MOST_LISTED = 12
+_MOST_FAMILY = 4
+_ONE_LETTER = 0.85
+"""Two names are as alike as if one letter were mistyped."""
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A line of help: the closest known name, else all of them."""
+def did_you_mean(name: str, known: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
+    """A line of help: what another library's name is called here, else the closest known names, else all of few; empty for no idea."""
+    if elsewhere is not None and name in elsewhere:
+        return elsewhere[name]
     names = sorted(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"known are {', '.join(names)}" if names else ""
+    found = _close(name, names)
+    if found:
+        listed = [f"`{n}`" for n in found]
+        return f"did you mean {listed[0] if len(listed) == 1 else ', '.join(listed[:-1]) + ' or ' + listed[-1]}?"
+    return f"known are {', '.join(names)}" if 0 < len(names) <= _MOST_LISTED else ""
+
+
+def _close(name: str, names: list[str]) -> list[str]:
+    """The same letters; the name with another number of dimensions, or as a part of few; the closest."""
+    told = _folded(name)
+    same = [n for n in names if _folded(n) == told]
+    family = [n for n in names if len(told) > 3 and _folded(n).startswith(told) and _folded(n)[len(told):] in ("1d", "2d", "3d")]
+    part = [n for n in names if len(told) > 2 and _folded(n).startswith(told)]
+    near = nearest(name, names)
+    letter = near is not None and SequenceMatcher(None, name.lower(), near.lower()).ratio() >= _ONE_LETTER
+    few = part if len(part) <= _MOST_FAMILY and not letter else []
+    return same or family or few or ([near] if near is not None else [])
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
+class UnknownName(AttributeError):
+    """An attribute that is not there. Its help is made when it is read: most who ask for an attribute only want to know.
+
+    Args:
+        help: gives the words that come after the colon; empty for none.
+    """
+
+    def __init__(self, owner: str, name: str, help: Callable[[], str]) -> None:
+        super().__init__(owner, name, name=name)  # without the object: Python's own suggestion would be a second one
+        self._help = help
+
+    def __str__(self) -> str:
+        owner, name = self.args
+        help = "" if name.startswith("_") else self._help()
+        return f"{owner} has no `{name}`{f': {help}' if help else ''}"
+
+    def __reduce__(self) -> tuple:
+        return AttributeError, (str(self),)
+
+
+UnknownName.__module__, UnknownName.__qualname__ = AttributeError.__module__, AttributeError.__qualname__  # what tracebacks call it
+
+
+def suggest_names(module: str, elsewhere: Mapping[str, str] | None = None) -> None:
+    """Let a module say what is meant by names that it does not have. Type checkers do not see it: for them such names are mistakes."""
+    def __getattr__(name: str) -> NoReturn:
+        raise UnknownName(module, name, lambda: did_you_mean(name, _public(module), elsewhere))
+
+    vars(sys.modules[module]).setdefault("__getattr__", __getattr__)
+
+
+def _public(module: str) -> list[str]:
+    """The names that a module offers."""
+    found = sys.modules[module]
+    return list(getattr(found, "__all__", None) or _names_of(found))
+
+
+def _names_of(owner: object) -> list[str]:
+    return [n for n in dir(owner) if not n.startswith("_")]
+
+
+def suggests(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
+    """Let a class say what is meant by attributes and arguments that it does not have; of an attribute that fails by itself, such as a
+    property, its own failure is given. Type checkers do not see it.
+    """
+    def __getattr__(self: object, name: str) -> Any:
+        kind = type(self)
+        if name[:2] != "__" and hasattr(kind, name):
+            return object.__getattribute__(self, name)
+        raise UnknownName(kind.__name__, name, lambda: did_you_mean(name, _names_of(self), elsewhere))
+
+    def changed(kind: C) -> C:
+        for name, method in list(vars(kind).items()):
+            if isinstance(method, FunctionType) and (name == "__init__" or name[0] != "_"):
+                setattr(kind, name, known_arguments(method))
+        kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
+        return kind
+
+    return changed
+
+
+class KnowsArguments:
+    """Base of classes whose subclasses refuse arguments of `__init__` that they do not have."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = known_arguments(cls.__init__)
+
+
+def known_arguments(function: F) -> F:
+    """Refuse arguments by name that a function does not have, with the one that was meant."""
+    code = getattr(function, "__code__", None)  # inspect.signature takes twenty times as long, and modules have hundreds of functions
+    if code is None or hasattr(function, "__wrapped__") or code.co_flags & CO_VARKEYWORDS:
+        return function
+    known = frozenset(code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]) - {"self"}
+
+    @wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        if named and not named.keys() <= known:
+            owner = type(arguments[0]).__name__ if function.__name__ == "__init__" else function.__name__
+            raise _unknown_argument(owner, next(n for n in named if n not in known), known)
+        return function(*arguments, **named)
+
+    return called  # type: ignore[return-value]
+
+
+def _unknown_argument(owner: str, name: str, known: frozenset[str]) -> CallError:
+    return CallError(f"{owner} has no argument `{name}`", code="arguments", help=did_you_mean(name, known, argument(name, known)))

@@ -12,6 +12,7 @@ one nest leaves to another is a buffer that the caller allocates (`launches`). `
 
 from __future__ import annotations
 
+from texpr.support.suggest import suggest_names
 from texpr.targets.base import Artifact, Code, Launch, Runner, Target, symbol_of
 from texpr.targets.execute import emulate, load_on, target_of
 from texpr.targets.launches import Plan, plan
@@ -32,3 +33,5 @@ __all__ = [
     "find_target", "link_kernels", "load_on", "native_object", "plan", "register_target", "symbol_of", "target_names",
     "target_of",
 ]
+
+suggest_names(__name__)

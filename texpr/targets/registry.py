@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import entry_points
 from itertools import chain
 
 from texpr.ir.loop import Kernel
 from texpr.runtime import child
+from texpr.support.elsewhere import meant
 from texpr.support.errors import CompileError
 from texpr.support.meanwhile import Meanwhile
+from texpr.support.suggest import did_you_mean
 from texpr.targets import aarch64, armv7, llvm, ptx, x86
 from texpr.targets.base import Artifact, Launch, Target
 
 _BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, armv7.target, ptx.target)
 _added: list[Callable[[str], Target | None]] = []
+
+_ELSEWHERE = {
+    **meant("native", "cpu", "host", "llvm", "c", "jit"),
+    **meant("sm_90", "cuda", "gpu", "ptx", "nvptx", "nvidia", "hopper"),
+    **meant("sm_80", "ampere"),
+    **meant("x86-64", "x86", "x86_64", "amd64", "sse", "sse2"),
+    **meant("x86-64-v3", "avx", "avx2", "haswell"),
+    **meant("x86-64-v4", "avx512", "avx512f", "skylake-avx512"),
+    **meant("aarch64", "arm", "arm64", "neon", "armv8"),
+    **meant("aarch64+sve", "sve"),
+}
+"""What others call targets."""
 
 
 @lru_cache
@@ -31,9 +44,8 @@ def find_target(name: str) -> Target:
     for make in chain(_BUILT_IN, _added, _installed()):
         if (target := make(name)) is not None:
             return target
-    close = get_close_matches(name, target_names(), 1)
     raise CompileError(f"there is no target {name!r}", code="target", notes=[f"targets: {', '.join(target_names())}"],
-                       help=f"did you mean {close[0]!r}?" if close else "")
+                       help=did_you_mean(name, target_names(), _ELSEWHERE))
 
 
 def _installed() -> Iterator[Callable[[str], Target | None]]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
+from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
+from texpr.support.suggest import suggests
 
 if TYPE_CHECKING:
     from texpr.graph.variable import Variable
 
-_OWN = {"__eq__", "__ne__", "__hash__", "__len__", "__array_ufunc__"}
+_OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__", "__array_ufunc__"}
 """What a variable does as an object: programs are keyed by variables, and all of them are true."""
 
 
@@ -51,6 +53,7 @@ def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+@suggests(TENSOR)
 class InExpressions:
     """The methods and operators of tensors, but for `==` and `len`, which are those of objects."""
 

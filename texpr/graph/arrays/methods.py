@@ -13,7 +13,9 @@ from texpr.graph.arrays import binary, calls, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType
+from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
+from texpr.support.suggest import suggests
 
 Axis = int | tuple[int, ...] | list[int] | None
 
@@ -149,6 +151,7 @@ class ArrayOperators:
         return self.shape[0]
 
 
+@suggests(TENSOR)
 class ArrayMethods(ArrayOperators, Elementary):
     """What has a shape and a dtype, and takes part in calls of operators."""
 

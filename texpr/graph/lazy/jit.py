@@ -26,7 +26,7 @@ from texpr.runtime import gpu
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
 from texpr.support.options import current
-from texpr.support.suggest import did_you_mean
+from texpr.support.suggest import did_you_mean, known_arguments
 
 _HELD = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
 """The dtypes of arrays that plans take as they are."""
@@ -271,6 +271,7 @@ def jit(*, static: str | Collection[str] = ()) -> Callable[[Callable[..., Any]],
     """A decorator with options."""
 
 
+@known_arguments
 def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[str] = ()) -> Any:
     """Compile a function of tensors as a whole.
 

@@ -17,8 +17,10 @@ from texpr.runtime import gpu
 from texpr.runtime.convert import is_masked
 from texpr.support.errors import CallError, Error
 from texpr.support.options import current
+from texpr.support.suggest import known_arguments
 
 
+@known_arguments
 def tensor(data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None) -> Tensor:
     """An array, a number, nested lists or a tensor of another library as a tensor.
 

@@ -54,6 +54,9 @@ class Node:
             a.used_by(self)
 
 
+_NONE: Any = None
+
+
 class Tensor(ArrayMethods, gpu.Exchanged):
     """An array with NumPy's semantics that computes when its values are looked at.
 
@@ -68,8 +71,10 @@ class Tensor(ArrayMethods, gpu.Exchanged):
 
     __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "owner", "requires_grad", "shape", "stops", "users", "value")
 
-    def __init__(self, shape: Shape, dtype: DType, value: Any = None, node: Node | None = None, index: int = 0) -> None:
+    def __init__(self, shape: Shape, dtype: DType = _NONE, value: Any = None, node: Node | None = None, index: int = 0) -> None:
         """Use `tensor`."""
+        if type(dtype) is not DType:
+            raise CallError("a tensor is made by tx.tensor", code="arguments", help='tx.tensor(data), or tx.tensor(data, dtype="f32")')
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
         self.requires_grad, self.stops = False, not is_recording()
         self.grad: Tensor | None = None

@@ -3,5 +3,8 @@
 from texpr.nn.callbacks.callback import Callback, Listener, as_callback
 from texpr.nn.callbacks.files import Checkpoint, CSVLog, JSONLog, Plot, TensorBoard
 from texpr.nn.callbacks.stopping import EarlyStopping, LearningRate
+from texpr.support.suggest import suggest_names
 
 __all__ = ["CSVLog", "Callback", "Checkpoint", "EarlyStopping", "JSONLog", "LearningRate", "Listener", "Plot", "TensorBoard", "as_callback"]
+
+suggest_names(__name__)

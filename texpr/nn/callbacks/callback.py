@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from texpr.nn.arguments import one_of
 from texpr.support.errors import CallError
+from texpr.support.suggest import KnowsArguments, suggests
 
 if TYPE_CHECKING:
     from texpr.nn.trainer import Trainer
@@ -16,7 +17,8 @@ Listener = Callable[["Trainer", int, Mapping[str, float]], object]
 """Called after each epoch with the trainer, the epoch (from 0) and what was measured; True ends the training."""
 
 
-class Callback:
+@suggests({})
+class Callback(KnowsArguments):
     """Hears what happens in `fit`; every method may be left as it is.
 
     What is raised in a callback ends the training, whose steps so far stay made.

@@ -2,5 +2,8 @@
 
 from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 from texpr.nn.data.loader import DataLoader, default_collate
+from texpr.support.suggest import suggest_names
 
 __all__ = ["ConcatDataset", "DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
+
+suggest_names(__name__)

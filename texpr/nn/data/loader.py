@@ -12,8 +12,10 @@ import numpy as np
 from texpr.nn.arguments import whole
 from texpr.nn.data.datasets import TensorDataset
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.suggest import suggests
 
 
+@suggests({})
 class DataLoader:
     """Batches of a data set: every iteration is one epoch.
 

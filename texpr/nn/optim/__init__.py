@@ -7,6 +7,7 @@ from texpr.nn.optim.averaged import AveragedModel
 from texpr.nn.optim.lbfgs import LBFGS
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.nn.optim.sgd import SGD
+from texpr.support.suggest import suggest_names
 
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "AveragedModel", "Lion", "NAdam", "Optimizer", "RAdam",
            "RMSprop", "Rprop", "SparseAdam", "lr_scheduler"]
@@ -16,9 +17,4 @@ _ABSENT = {
     "Muon": "it orthogonalises each matrix of gradients; an nn.optim.Optimizer of one's own says an update in operators",
     "swa_utils": "AveragedModel is in texpr.nn.optim itself",
 }
-
-
-def __getattr__(name: str) -> object:
-    """Say why something that torch.optim has is not here."""
-    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
-    raise AttributeError(f"texpr.nn.optim has no {name}{reason}")
+suggest_names(__name__, _ABSENT)

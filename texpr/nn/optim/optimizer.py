@@ -18,9 +18,11 @@ from texpr.nn.parameter import Parameter
 from texpr.nn.recent import Recent
 from texpr.runtime.held import held
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.suggest import KnowsArguments, suggests
 
 
-class Optimizer:
+@suggests({})
+class Optimizer(KnowsArguments):
     """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers` gives a step's scalars.
 
     An optimizer of one's own is an operator and a few lines:

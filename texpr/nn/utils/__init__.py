@@ -3,6 +3,7 @@
 from texpr.nn.utils import rnn
 from texpr.nn.utils.gradients import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
+from texpr.support.suggest import suggest_names
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
            "vector_to_parameters"]
@@ -16,9 +17,4 @@ _ABSENT = {
     **dict.fromkeys(("skip_init", "stateless"), "make the module, and load its state"),
     **dict.fromkeys(("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"), "schedules choose layouts"),
 }
-
-
-def __getattr__(name: str) -> object:
-    """Say why something that torch.nn.utils has is not here."""
-    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
-    raise AttributeError(f"texpr.nn.utils has no {name}{reason}")
+suggest_names(__name__, _ABSENT)

@@ -19,7 +19,10 @@ from texpr.nn.optim.lr_scheduler.factors import (
 )
 from texpr.nn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
+from texpr.support.suggest import suggest_names
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
            "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
            "StepLR"]
+
+suggest_names(__name__)

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.suggest import KnowsArguments, suggests
 
 
-class LRScheduler:
+@suggests({})
+class LRScheduler(KnowsArguments):
     """Base of schedulers: `get_lr` gives the learning rates of all groups for `last_epoch`.
 
     Args:

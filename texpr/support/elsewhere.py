@@ -1,0 +1,277 @@
+"""Names of NumPy, torch, JAX, TVM and Halide that are called otherwise here, and what to write.
+
+In the code of these texts `x` is a tensor, `m` a module, `s` a schedule, `f` an operator, `k` a kernel.
+"""
+
+from __future__ import annotations
+
+
+def said(text: str, *names: str) -> dict[str, str]:
+    """The same words for several names."""
+    return dict.fromkeys(names, text)
+
+
+def meant(code: str, *names: str) -> dict[str, str]:
+    """What several names are called here."""
+    return said(f"did you mean `{code}`?", *names)
+
+
+_MADE = ("zeros", "ones", "arange", "linspace", "eye", "full", "empty", "zeros_like", "ones_like", "full_like", "identity", "logspace",
+         "meshgrid")
+
+MODULE = {
+    **{name: f"make it with NumPy: `tx.tensor(np.{name}(...))`" for name in _MADE},
+    **said("`nn.manual_seed(...)` seeds layers; NumPy draws numbers: `tx.tensor(np.random.default_rng(0).normal(size=(2, 3)))`",
+            "rand", "randn", "randint", "random", "randperm", "seed", "manual_seed", "PRNGKey", "Generator"),
+    **meant("tx.tensor(...)", "array", "asarray", "as_tensor", "from_numpy", "FloatTensor", "LongTensor", "Array", "ndarray",
+             "as_array"),
+    **said('`x.to("cuda")` moves a tensor, `m.to("cuda")` a module', "cuda", "device", "is_available", "devices", "mps"),
+    **said("tensors are lazy, and compile by themselves; `tx.jit(f)` keeps the program of a function", "compile", "optimize", "script",
+            "trace"),
+    **said('an operator is made of equations: `tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")`', "placeholder", "compute",
+            "te", "Func", "Var", "RDom", "Tensors", "tir", "IterVar", "reduce_axis"),
+    **meant("tx.schedule(f)", "create_schedule", "sch", "Stage"),
+    **said("`tx.schedule(f).auto().compile()` makes a kernel", "lower", "build"),
+    **said("`with tx.no_grad():` records nothing", "inference_mode", "enable_grad", "set_grad_enabled", "stop_gradient"),
+    **said("an operator takes any number of leading dimensions as a pack: X: f32[*S, N]", "vmap", "pmap", "xmap"),
+    **said("`tx.grad(f)` is the gradient of an operator; `x.backward()` that of a loss", "value_and_grad", "autograd", "GradientTape"),
+    **said("`tx.jvp(f)` and `tx.vjp(f)` multiply with Jacobians", "jacobian", "jacrev", "jacfwd", "hessian", "linearize"),
+    **meant("ops.concat(...)", "cat", "concatenate", "hstack", "vstack"),
+    **said("write `x + x`, or use `ops.add(...)`", "add", "mul", "sub", "div", "subtract", "multiply", "divide"),
+    **meant("ops.dot(...)", "dot"),
+    **meant("ops.batched_matmul(...)", "bmm"),
+    **meant("ops.matmul(...)", "mm"),
+    **meant("ops.norm2(...)", "norm"),
+    **meant("ops.reduce_mean(...)", "mean"),
+    **meant("ops.reduce_std(...)", "std"),
+    **meant("ops.reduce_var(...)", "var"),
+    **said('types are named by text: `tx.tensor(data, dtype="f32")`', "float32", "float64", "float16", "int32", "int64", "bfloat16",
+            "uint8", "dtype"),
+    **said("import it by itself: import numpy as np", "numpy", "np"),
+    **said("`nn.save(m, path)` saves weights, `tx.onnx.save(m, path)` a model, `k.save(path)` a kernel", "save", "export"),
+    **said("layers are in `texpr.nn`", "Module", "Linear", "Sequential", "Parameter"),
+    **said("functions of tensors are the operators of `texpr.ops`", "functional", "linalg", "fft", "special", "lax"),
+    **said("it is a part of `texpr.nn`", "optim", "utils", "init"),
+    **meant("x.transpose(...)", "transpose", "permute"),
+    **meant("x.reshape(...)", "reshape"),
+    **meant("x.squeeze(...)", "squeeze"),
+    **said("`with tx.options(threads=4):` says how many threads", "set_num_threads"),
+    **meant("x.realize()", "block_until_ready"),
+    **meant("tx.from_dlpack(...)", "from_torch"),
+}
+"""Of the package."""
+
+NETWORKS = {
+    **meant("nn.Linear(3, 4)", "Dense"),
+    **said("activations are modules: `nn.ReLU()`", "Activation"),
+    **said("shapes follow from the first call; `m.summary((1, 64))` shows them", "Input"),
+    **meant("nn.Module", "Model"),
+    **meant("nn.MultiheadAttention", "MultiHeadAttention"),
+    **meant("nn.SiLU()", "Swish"),
+    **meant("nn.Hardtanh()", "Clip"),
+    **said("did you mean `nn.BatchNorm1d`, `nn.BatchNorm2d` or `nn.BatchNorm3d`?", "BatchNormalization"),
+    **meant("nn.LayerNorm", "LayerNormalization", "NormLayer"),
+    **meant("nn.GroupNorm", "GroupNormalization"),
+    **meant("nn.AdaptiveAvgPool2d(1)", "GlobalAveragePooling2D", "GlobalAvgPool2d"),
+    **said("data are in `nn.data`", "DataLoader", "TensorDataset", "Dataset"),
+    **said("optimizers are in `nn.optim`", "Adam", "SGD", "AdamW", "RMSprop", "Optimizer"),
+    **said("tensors are made by `tx.tensor(...)`", "Tensor"),
+    **meant("nn.Parameter", "Variable"),
+    **said("`texpr.ops` has functions, `nn` modules: `nn.ReLU()`", "relu", "gelu", "softmax", "sigmoid", "tanh", "silu"),
+    **said("did you mean `nn.Conv1d`, `nn.Conv2d` or `nn.Conv3d`?", "Conv"),
+    **said("did you mean `nn.BCELoss` or `nn.BCEWithLogitsLoss`?", "BinaryCrossentropy", "BCE", "BinaryCrossEntropy"),
+    **meant("nn.L1Loss", "MAE", "MAELoss", "MeanAbsoluteError"),
+    **meant("nn.MSELoss", "MeanSquaredError", "L2Loss"),
+    **meant("nn.SmoothL1Loss", "SmoothL1"),
+    **meant("nn.CrossEntropyLoss", "CategoricalCrossentropy"),
+    **meant("nn.Upsample", "UpSampling2D"),
+}
+"""Of layers."""
+
+TENSOR = {
+    **said('`x.to("cuda")` moves it', "cuda"),
+    **meant("x.device", "is_cuda", "get_device", "devices"),
+    **meant("x.reshape(...)", "view", "view_as", "resize"),
+    **meant("x.transpose(...)", "permute"),
+    **meant("x.T", "t"),
+    **meant("x.swapaxes(-1, -2)", "mT"),
+    **meant("x.ndim", "dim", "rank"),
+    **meant("x.size", "numel", "nelement"),
+    **meant("x.broadcast_to(...)", "expand", "expand_as"),
+    **said("did you mean `ops.tile(...)` or `ops.repeat(...)`?", "repeat", "tile"),
+    **said("every tensor is a value of its own", "contiguous", "is_contiguous", "strides", "stride", "storage", "data_ptr",
+            "untyped_storage"),
+    **meant('x.astype("i32")', "int"),
+    **meant('x.astype("i64")', "long"),
+    **meant('x.astype("i16")', "short"),
+    **meant('x.astype("f32")', "float", "type", "cast", "view_dtype", "type_as"),
+    **meant('x.astype("f64")', "double"),
+    **meant('x.astype("f16")', "half"),
+    **meant('x.astype("bf16")', "bfloat16"),
+    **meant('x.astype("bool")', "bool"),
+    **meant('x.astype("u8")', "byte"),
+    **meant('x.astype("i8")', "char"),
+    **said("every tensor is a value of its own; `x + 0` computes another", "clone", "copy"),
+    **said("values stay as they are: `x = x + 1` makes another tensor, `x[...] = 1` assigns", "add_", "sub_", "mul_", "div_", "copy_",
+            "fill_", "zero_", "clamp_", "set", "put", "at", "masked_fill_", "index_put_", "scatter_", "scatter_add_", "fill"),
+    **said("write `x + x`", "add"),
+    **said("write `x - x`", "sub", "subtract"),
+    **said("write `x * x`", "mul", "multiply"),
+    **said("write `x / x`", "div", "divide"),
+    **said("write `x ** x`", "pow"),
+    **said("write `x @ x`", "matmul", "mm", "bmm", "dot", "mv"),
+    **said("write `x == x`", "eq"),
+    **said("write `x < x`", "lt"),
+    **said("write `x > x`", "gt"),
+    **said("write `x <= x`", "le"),
+    **said("write `x >= x`", "ge"),
+    **said("write `x != x`", "ne"),
+    **said("write `x % x`", "remainder"),
+    **said("write `x & x`", "logical_and"),
+    **said("write `x | x`", "logical_or"),
+    **said("write `-x`", "neg", "negative"),
+    **said("write `~x`", "logical_not"),
+    **meant("x.clip(...)", "clamp"),
+    **meant("ops.masked_fill(...)", "masked_fill"),
+    **meant("tx.where(...)", "where"),
+    **meant("ops.gather(...)", "gather"),
+    **meant("ops.scatter(...)", "scatter"),
+    **meant("ops.take(...)", "take"),
+    **meant("ops.index_select(...)", "index_select"),
+    **meant("ops.norm2(...)", "norm"),
+    **meant("ops.flip(...)", "flip"),
+    **meant("ops.roll(...)", "roll"),
+    **meant("ops.split(...)", "split", "chunk"),
+    **meant("ops.tril(...)", "tril"),
+    **meant("ops.triu(...)", "triu"),
+    **meant("ops.logsumexp(...)", "logsumexp"),
+    **meant("ops.sign(...)", "sign"),
+    **meant("ops.trunc(...)", "trunc"),
+    **meant("ops.concat(...)", "cat"),
+    **said("sorting is for NumPy: `x.numpy()` is an array", "topk", "sort", "argsort", "unique", "nonzero", "median"),
+    **meant("x.numpy()", "asnumpy", "as_numpy", "array", "device_buffer"),
+    **meant("x.detach()", "data"),
+    **said("the graph is not shown; `x.requires_grad` and `x.is_leaf` are", "grad_fn"),
+    **meant("tx.grad(f)", "retain_grad"),
+    **meant("x.realize()", "block_until_ready", "wait", "eval", "compute"),
+    **said("hooks are of modules: `m.register_forward_hook(hook)`", "register_hook"),
+    **meant("x.max(...)", "amax"),
+    **meant("x.min(...)", "amin"),
+}
+"""Of tensors."""
+
+LAYER = {
+    **said('`m.to("cuda")` moves it', "cuda"),
+    **said("gradients belong to the optimizer: `nn.optim.SGD(m.parameters()).zero_grad()`", "zero_grad"),
+    **said("`nn.Trainer(m, loss=..., optimizer=...)` trains: `nn.Trainer.fit`, `nn.Trainer.evaluate`, `nn.Trainer.predict`", "fit",
+            "compile", "evaluate", "predict", "train_on_batch"),
+    **meant("nn.save(m, path)", "save", "save_weights", "save_pretrained"),
+    **meant("nn.load(m, path)", "load", "load_weights", "from_pretrained"),
+    **said("did you mean `m.half()`, `m.bfloat16()` or `m.double()`?", "type", "bfloat", "float16"),
+    **meant("m.requires_grad_(False)", "freeze", "trainable"),
+    **said("did you mean `m.parameters()` or `m.named_parameters()`?", "weights", "trainable_variables", "variables", "params",
+            "get_weights", "init", "named_params"),
+    **meant("m.summary()", "count_params"),
+    **meant("tx.onnx.save(m, path)", "export"),
+    **meant("m.register_forward_hook(hook)", "register_full_backward_hook"),
+    **meant("m.named_parameters()", "get_parameter", "named_weights"),
+    **said("the loss has gradients: `x.backward()`", "backward"),
+}
+"""Of modules."""
+
+SCHEDULE = {
+    **meant("s.parallel(loop)", "parallelize"),
+    **meant('s.bind(loop, "block.x")', "gpu_blocks"),
+    **meant('s.bind(loop, "thread.x")', "gpu_threads"),
+    **said('did you mean `s.tile("i", "j", sizes=(8, 8))` and `s.bind(...)`?', "gpu_tile"),
+    **said("every tensor is computed at the root until `s.compute_at(tensor, loop)` moves it", "compute_root", "store_root"),
+    **meant("s.inline(tensor)", "compute_inline", "inline_into"),
+    **meant("s.fold(tensor, dim)", "store_at"),
+    **said("did you mean `s.cache_read(tensor, loop)` or `s.cache_write(tensor, loop)`?", "cache", "cache_block"),
+    **said("loops are named as they are: `s.loops` lists them", "blockize", "decompose_reduction", "block"),
+    **meant("s.loops", "get_loops", "get_block", "loop", "vars", "leaf_iter_vars", "op", "axis"),
+    **meant('s.scope(tensor, "stack")', "set_scope", "storage_scope", "store_in"),
+    **meant("s.kernel", "bound", "mod"),
+    **said("did you mean `s.layout(...)` or `s.pad(...)`?", "transform_layout", "reorder_storage", "align_storage", "storage_align"),
+    **meant("s.annotate(loop)", "pragma"),
+    **meant("s.pipeline(tensor)", "double_buffer", "software_pipeline"),
+    **meant("print(s)", "show"),
+    **meant("s.compile()", "build", "lower", "realize", "run"),
+    **meant("s.reorder(...)", "interchange"),
+    **meant("s.split(loop, 8)", "strip_mine"),
+    **meant("s.jam(loop, 4)", "unroll_and_jam"),
+    **meant("s.vectorize(loop)", "simd"),
+    **meant("s.prefetch(tensor, loop, 8)", "prefetch_read"),
+    **meant("s.fission(loop)", "distribute"),
+    **meant("s.join(...)", "merge"),
+    **meant("s.separate(loop)", "partition"),
+    **meant("s.stream(tensor)", "nontemporal"),
+}
+"""Of schedules."""
+
+OPERATOR = {
+    **said("`tx.schedule(f).auto().compile()` makes a kernel", "compile", "kernel", "build"),
+    **meant("tx.schedule(f)", "schedule"),
+    **meant("tx.grad(f)", "grad", "backward"),
+    **meant("tx.vjp(f)", "vjp"),
+    **meant("tx.jvp(f)", "jvp"),
+    **meant("tx.interpret(f)", "interpret"),
+    **meant("str(f)", "text"),
+    **meant("f.__name__", "name"),
+    **said("operators compile by themselves, when they are called", "jit"),
+}
+"""Of operators."""
+
+FUNCTION = {
+    **{name: f"make it with NumPy: `tx.tensor(np.{name}(...))`" for name in ("zeros", "ones", "empty", "zeros_like", "ones_like")},
+    **meant("ops.batched_matmul", "bmm", "batch_matmul"),
+    **meant("ops.matmul", "mm"),
+    **meant("ops.concat", "cat", "concatenate", "hstack", "vstack"),
+    **meant("ops.attention", "scaled_dot_product_attention", "sdpa", "flash_attention"),
+    **meant("ops.select", "where"),
+    **meant("ops.reduce_mean", "mean"),
+    **meant("ops.reduce_sum", "sum"),
+    **meant("ops.reduce_max", "max"),
+    **meant("ops.reduce_min", "min"),
+    **meant("ops.reduce_prod", "prod"),
+    **meant("ops.reduce_std", "std"),
+    **meant("ops.reduce_var", "var"),
+    **meant("ops.reduce_argmax", "argmax"),
+    **meant("ops.reduce_argmin", "argmin"),
+    **meant("ops.reduce_any", "any"),
+    **meant("ops.reduce_all", "all"),
+    **meant("ops.divide", "div"),
+    **meant("ops.subtract", "sub"),
+    **meant("ops.multiply", "mul"),
+    **meant("ops.negative", "neg"),
+    **said("did you mean `ops.swap_axes` or `ops.transpose`?", "permute"),
+    **meant("x.reshape(...)", "reshape", "view"),
+    **said("sorting is for NumPy: `x.numpy()` is an array", "topk", "sort", "argsort", "unique"),
+    **meant("ops.clip", "clamp"),
+    **meant("ops.norm2", "norm"),
+    **meant("ops.bce_loss", "binary_cross_entropy"),
+    **meant("ops.bce_with_logits", "binary_cross_entropy_with_logits"),
+    **said("did you mean `nn.MSELoss` or `ops.squared_error`?", "mse_loss"),
+    **meant("ops.cross_entropy", "softmax_cross_entropy"),
+    **meant("nn.Upsample", "interpolate"),
+}
+"""Of the library of operators."""
+
+_ARGUMENTS = {
+    "dim": ("axis",), "dims": ("axis",), "axes": ("axis",), "keepdim": ("keepdims",), "keep_dims": ("keepdims",), "axis": ("dim",),
+    "learning_rate": ("lr",), "eta": ("lr",), "use_bias": ("bias",), "epsilon": ("eps",), "rate": ("p",), "drop": ("p",), "prob": ("p",),
+    "kernel": ("kernel_size",), "filter_size": ("kernel_size",), "strides": ("stride",), "pad": ("padding",), "pads": ("padding",),
+    "dilations": ("dilation",), "filters": ("out_channels",), "units": ("out_features",), "layers": ("num_layers",),
+    "heads": ("num_heads",), "beta": ("betas", "beta"), "beta_1": ("betas",), "beta1": ("betas",), "label_smooth": ("label_smoothing",),
+    "decay": ("weight_decay",), "l2": ("weight_decay",), "batchsize": ("batch_size",), "batch": ("batch_size",), "epoch": ("epochs",),
+    "criterion": ("loss",), "vocab_size": ("num_embeddings",), "dim_model": ("d_model",), "tails": ("tail",), "factor": ("factor",),
+    "type": ("dtype",), "argnums": ("wrt",), "step": ("step_size",), "input_dim": ("in_features", "num_embeddings"),
+    "output_dim": ("out_features", "embedding_dim"), "input": ("X",), "x": ("X",), "other": ("B",), "mask": ("mask", "attn_mask"),
+    "requires_grads": ("requires_grad",),
+}
+
+
+def argument(name: str, known: frozenset[str]) -> dict[str, str]:
+    """What an argument of another library is called, where the function has that."""
+    found = next((k for k in _ARGUMENTS.get(name, ()) if k in known), None)
+    return {name: f"did you mean `{found}`?"} if found else {}
