@@ -19,7 +19,7 @@ from texpr.support.errors import Error
 from texpr.support.options import options
 from texpr.targets import find_target
 from texpr.tools.fuzz.cases import Case, drawn_operator, parse_case
-from texpr.tools.fuzz.part import alone, file_name
+from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.schedule_trial import compared
 from texpr.tools.fuzz.shrink import shrunk_case
 from texpr.tools.fuzz.structures import structured_text
@@ -39,7 +39,7 @@ SIZES = (0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 39, 48, 
 _TARGET = re.compile(r"^# target (\S+)$", re.MULTILINE)
 
 
-class Defaults:
+class Defaults(Part):
     """The part of the fuzzer that tries default schedules.
 
     Args:
@@ -49,9 +49,8 @@ class Defaults:
     what, size, seconds = "default schedules", 100, (600.0, 90.0)
 
     def __init__(self, seed: int, compiled: bool = False) -> None:
-        self.seed, self.compiled = seed, compiled
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, int] = {}
+        super().__init__(seed)
+        self.compiled = compiled
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers, self.compiled
@@ -138,18 +137,13 @@ def _raised(what: str, error: Exception) -> Finding:
 
 
 def batch(seed: int, numbers: list[int], compiled: bool) -> list[Any]:
-    """Runs in a child: the findings, and how often what happened and where first."""
-    found: list[Any] = []
-    happened: dict[str, list[int]] = {}
-    for number in numbers:
-        counts: Counter[str] = Counter()
+    """Runs in a child."""
+    def trial(number: int, counts: Counter[str]) -> Finding | None:
         case, target = drawn(seed, number)
         finding = examine(case, target, compiled, counts)
-        for what, count in counts.items():
-            happened.setdefault(what, [0, number])[0] += count
-        if finding is not None:
-            found.append([number, finding.kind, f"{shown(case, target)}\n{finding.detail}"])
-    return [found, happened]
+        return finding and replace(finding, detail=f"{shown(case, target)}\n{finding.detail}")
+
+    return batched(numbers, trial)
 
 
 def one(text: str, compiled: bool) -> list[str] | None:

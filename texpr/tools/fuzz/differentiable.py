@@ -5,36 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from texpr.tools.fuzz.draft import Draft
+
 _AXES = "ijk"
 
 
 @dataclass(slots=True)
-class _Operator:
+class _Operator(Draft):
     """An operator as far as it is written.
 
     Attributes:
-        tensors: name -> its dimensions, as text.
         places: data that are indices: name -> its dimensions, and the size that it indexes.
         masks: data that are conditions.
-        over: index in scope -> the size it runs over from 0, "" where it runs otherwise.
     """
 
-    rng: Random
-    dtype: str
-    sizes: list[str]
-    tensors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     places: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     masks: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    over: dict[str, str] = field(default_factory=dict)
-    inputs: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    binders: int = 0
-
-    def one_of(self, *choices: str) -> str:
-        return self.rng.choice(choices)
-
-    def maybe(self, share: float) -> bool:
-        return self.rng.random() < share
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +44,13 @@ def differentiable_text(rng: Random) -> str:
     """An operator of one to three tensors and the data that choose, as text that is mostly accepted."""
     w = _Operator(rng, rng.choice(("f64", "f64", "f64", "f32")), rng.sample(["N", "M", "K"], rng.choice((1, 2, 2, 3))))
     for k in range(rng.choice((1, 1, 2))):
-        _input(w, f"X{k}", tuple(rng.choice(w.sizes) for _ in range(rng.choice((1, 1, 2, 2, 3)))))
-    missing = [n for n in w.sizes if all(n not in shape for shape in w.tensors.values())]
-    if missing:
-        _input(w, "Z", tuple(missing))
+        w.input(f"X{k}", tuple(rng.choice(w.sizes) for _ in range(rng.choice((1, 1, 2, 2, 3)))))
+    w.inputs_for_sizes()
     _data(w)
     names = [f"t{k}" for k in range(rng.choice((0, 0, 0, 1, 1, 2)))]
     for name in names:
         shape = _shape(w)
-        w.lines.append(f"let {name}: {_type(w, shape)}")
+        w.lines.append(f"let {name}: {w.type_of(shape)}")
         _tensor(w, name, shape)
     shape = _shape(w)
     _tensor(w, "Y", shape)
@@ -75,21 +59,12 @@ def differentiable_text(rng: Random) -> str:
 
 def _written(w: _Operator, shape: tuple[str, ...]) -> str:
     body = "".join(f"  {line}\n" for line in w.lines)
-    return f"op f({', '.join(w.inputs)}) -> Y: {_type(w, shape)} {{\n{body}}}\n"
-
-
-def _type(w: _Operator, shape: tuple[str, ...]) -> str:
-    return f"{w.dtype}[{', '.join(shape)}]" if shape else w.dtype
+    return f"op f({', '.join(w.inputs)}) -> Y: {w.type_of(shape)} {{\n{body}}}\n"
 
 
 def _shape(w: _Operator) -> tuple[str, ...]:
     rank = w.rng.choice((0, 1, 1, 1, 2, 2))
     return tuple(w.rng.choice(w.sizes) if w.maybe(0.9) else w.one_of(f"2*{w.rng.choice(w.sizes)}", "2", "3") for _ in range(rank))
-
-
-def _input(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
-    w.tensors[name] = shape
-    w.inputs.append(f"{name}: {_type(w, shape)}")
 
 
 def _data(w: _Operator) -> None:
@@ -117,17 +92,13 @@ def _tensor(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
     w.over = {}
 
 
-def _left(w: _Operator, name: str) -> str:
-    return f"{name}[{', '.join(w.over)}]" if w.over else name
-
-
 def _plain(w: _Operator, name: str) -> None:
-    w.lines.append(f"{_left(w, name)} = {_value(w, w.rng.choice((1, 2, 2, 3)))}")
+    w.lines.append(f"{w.element(name)} = {_value(w, w.rng.choice((1, 2, 2, 3)))}")
 
 
 def _pieces(w: _Operator, name: str) -> None:
     at, size = w.rng.choice(list(w.over.items()))
-    left = _left(w, name)
+    left = w.element(name)
     if w.maybe(0.5):
         cut = w.one_of(f"min(1, {size})", f"{size} // 2", f"max({size} - 1, 0)")
         w.lines.append(f"{left} = {_value(w, 2)}  for {at} in 0..{cut}")
@@ -151,14 +122,14 @@ def _recurrent(w: _Operator, name: str) -> None:
     kind = w.rng.randrange(4)
     if kind == 0 and len(axes) == 1:
         again = f"sum(r in 0..{lead}{_where(w, 'r')}: {name}[r] * 0.25)"
-        w.lines.append(f"{_left(w, name)} = {again} + {_value(w, 1)}")
+        w.lines.append(f"{w.element(name)} = {again} + {_value(w, 1)}")
     elif kind == 1:
-        w.lines.append(f"{_left(w, name)} = if {outside} then {_value(w, 1)} else {_factor(w)} * {again} + {_value(w, 1)}")
+        w.lines.append(f"{w.element(name)} = if {outside} then {_value(w, 1)} else {_factor(w)} * {again} + {_value(w, 1)}")
     elif kind == 2:
         choose = f"if {_condition(w, 1)} then {again} else {_value(w, 1)}"
-        w.lines.append(f"{_left(w, name)} = if {outside} then {_value(w, 1)} else ({choose})")
+        w.lines.append(f"{w.element(name)} = if {outside} then {_value(w, 1)} else ({choose})")
     else:
-        w.lines.append(f"{_left(w, name)} = {_factor(w)} * {again[:-1]} | {w.one_of('0', '0.5', _value(w, 0))}] + {_value(w, 1)}")
+        w.lines.append(f"{w.element(name)} = {_factor(w)} * {again[:-1]} | {w.one_of('0', '0.5', _value(w, 0))}] + {_value(w, 1)}")
 
 
 def _where(w: _Operator, r: str) -> str:
@@ -171,7 +142,7 @@ def _factor(w: _Operator) -> str:
 
 def _scattered(w: _Operator, name: str) -> None:
     shape = tuple(w.over.values())
-    w.lines.append(f"{_left(w, name)} = {_value(w, 1)}")
+    w.lines.append(f"{w.element(name)} = {_value(w, 1)}")
     w.over = {i: w.rng.choice(w.sizes) for i in "uv"[: w.rng.choice((1, 2))]}
     targets = [_index(w, size) for size in shape]
     used = {i: n for i, n in w.over.items() if any(i in t.text for t in targets)}

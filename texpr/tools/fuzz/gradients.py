@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +24,7 @@ from texpr.poly import check_program
 from texpr.runtime.pages import at_the_end_of_a_page
 from texpr.support.errors import CertificateError, CheckError, CompileError, Error
 from texpr.tools.fuzz.differentiable import differentiable_text
-from texpr.tools.fuzz.part import alone, file_name
+from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.shrink import shrunk
 from texpr.tools.fuzz.trial import Finding, arguments, exception
 
@@ -37,15 +36,10 @@ _ROUNDING = {"f64": 1e-9, "f32": 1e-3}
 Arrays = list[np.ndarray]
 
 
-class Gradients:
+class Gradients(Part):
     """The part of the fuzzer that differentiates."""
 
     what, size, seconds = "gradients", 5, (300.0, 120.0)
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, int] = {}
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers
@@ -75,60 +69,46 @@ def replayed(text: str) -> Finding | None:
 
 
 def batch(seed: int, numbers: list[int]) -> list[Any]:
-    """Runs in a child: the findings, and how often what happened and where first."""
-    found: list[Any] = []
-    happened: dict[str, list[int]] = {}
-    for number in numbers:
-        report = differentiated(text_of(seed, number), native=number % _NATIVE == 0, second=number % _SECOND == 0)
-        for what, count in report.counts.items():
-            happened.setdefault(what, [0, number])[0] += count
-        if report.finding is not None:
-            found.append([number, report.finding.kind, report.finding.detail])
-    return [found, happened]
+    """Runs in a child."""
+    def trial(number: int, counts: Counter[str]) -> Finding | None:
+        return differentiated(text_of(seed, number), counts, native=number % _NATIVE == 0, second=number % _SECOND == 0)
+
+    return batched(numbers, trial)
 
 
 def one(text: str) -> list[str] | None:
     """Runs in a child."""
-    finding = differentiated(text, native=True, second=True).finding
+    finding = differentiated(text, Counter(), native=True, second=True)
     return None if finding is None else [finding.kind, finding.detail]
-
-
-@dataclass(slots=True)
-class Report:
-    """What happened to an operator."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    finding: Finding | None = None
 
 
 class _Wrong(Exception):
     """A finding: its kind, and what people want to know."""
 
 
-def differentiated(text: str, native: bool, second: bool) -> Report:
+def differentiated(text: str, counts: Counter[str], native: bool, second: bool) -> Finding | None:
     """Try the derivatives of an operator.
 
     Args:
+        counts: how often what happened.
         native: also compile and run them.
         second: also differentiate them.
     """
-    report = Report()
     try:
         program = elaborate(parse(text, "fuzz.tx").ops["f"], {}, {})
     except (Error, KeyError):
-        report.counts["refused"] += 1
-        return report
-    report.counts["programs"] += 1
+        counts["refused"] += 1
+        return None
+    counts["programs"] += 1
     try:
-        _examine(program, report.counts, native, second)
+        _examine(program, counts, native, second)
     except _Wrong as wrong:
-        report.finding = Finding(*wrong.args)
+        return Finding(*wrong.args)
     except Exception as error:
-        if isinstance(error, CheckError) and error.code == "gradient":
-            report.counts[f"no derivative | {str(error).splitlines()[0]}"] += 1
-        else:
-            report.finding = exception("differentiating", error)
-    return report
+        if not (isinstance(error, CheckError) and error.code == "gradient"):
+            return exception("differentiating", error)
+        counts[f"no derivative | {str(error).splitlines()[0]}"] += 1
+    return None
 
 
 def _examine(program: Program, counts: Counter[str], native: bool, second: bool) -> None:

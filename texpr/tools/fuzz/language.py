@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from texpr.tools.fuzz.part import alone, file_name
+from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.shrink import shrunk
 from texpr.tools.fuzz.texts import text_of
 from texpr.tools.fuzz.trial import Finding, trial
@@ -15,7 +14,7 @@ from texpr.tools.fuzz.trial import Finding, trial
 SHRINK_SECONDS = 30.0
 
 
-class Language:
+class Language(Part):
     """The part of the fuzzer that tries texts.
 
     Args:
@@ -26,9 +25,8 @@ class Language:
     what, size, seconds = "texts", 100, (120.0, 20.0)
 
     def __init__(self, seed: int, deep: float, paths: list[str]) -> None:
-        self.seed, self.deep, self.paths = seed, deep, paths
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, int] = {}
+        super().__init__(seed)
+        self.deep, self.paths = deep, paths
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers, self.deep, self.paths
@@ -55,13 +53,8 @@ def replayed(text: str) -> Finding | None:
 
 
 def batch(seed: int, numbers: list[int], deep: float, paths: list[str]) -> list[Any]:
-    """Runs in a child: the findings, and nothing counted beside them."""
-    found = []
-    for number in numbers:
-        finding = trial(text_of(seed, number, tuple(paths)), _is_deep(seed, number, deep))
-        if finding is not None:
-            found.append([number, finding.kind, finding.detail])
-    return [found, {}]
+    """Runs in a child."""
+    return batched(numbers, lambda number, _: trial(text_of(seed, number, tuple(paths)), _is_deep(seed, number, deep)))
 
 
 def _is_deep(seed: int, number: int, share: float) -> bool:

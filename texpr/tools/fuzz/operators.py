@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
+
+from texpr.tools.fuzz.draft import Draft
 
 _TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16", "u32", "u64")
 _AXES = "ijklmn"
@@ -12,50 +14,33 @@ _NARROW = ("f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16")
 
 
 @dataclass(slots=True)
-class _Operator:
+class _Operator(Draft):
     """An operator as far as it is written.
 
     Attributes:
-        tensors: name -> its dimensions, as text.
-        over: index in scope -> the size it runs over from 0, "" where it runs otherwise.
+        indirect: the input of indices; empty where there is none.
     """
 
-    rng: Random
-    dtype: str
-    sizes: list[str]
-    tensors: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    over: dict[str, str] = field(default_factory=dict)
-    inputs: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
     indirect: str = ""
-    binders: int = 0
 
     @property
     def is_float(self) -> bool:
         return self.dtype[0] in "fb"
-
-    def one_of(self, *choices: str) -> str:
-        return self.rng.choice(choices)
-
-    def maybe(self, share: float) -> bool:
-        return self.rng.random() < share
 
 
 def operator_text(rng: Random) -> str:
     """An operator of one to four equations or families of them, as text that is mostly accepted."""
     w = _Operator(rng, rng.choice(_TYPES), rng.sample(["M", "N", "K"], rng.choice((1, 2, 2, 2, 3))))
     for k in range(rng.choice((1, 1, 2))):
-        _input(w, f"X{k}", _shape(w, 4))
-    missing = [n for n in w.sizes if all(n not in shape for shape in w.tensors.values())]
-    if missing:
-        _input(w, "Z", tuple(missing))
+        w.input(f"X{k}", _shape(w, 4))
+    w.inputs_for_sizes()
     if w.maybe(0.2):
         w.indirect = "p"
         w.inputs.append(f"p: i32[{w.sizes[0]}] in 0..{w.sizes[-1]}{w.one_of('', '', ' distinct')}")
     stages = rng.choice((0, 0, 1, 1, 1, 2, 2, 3))
     for k in range(stages):
         shape = _shape(w, 3)
-        w.lines.append(f"let t{k}: {_type(w, shape)}")
+        w.lines.append(f"let t{k}: {w.type_of(shape)}")
         _family(w, f"t{k}", shape)
     shape = _shape(w, 6 if stages == 0 else 3)
     _family(w, "Y", shape)
@@ -64,25 +49,16 @@ def operator_text(rng: Random) -> str:
 
 def _written(w: _Operator, shape: tuple[str, ...]) -> str:
     unused = [t for t in w.tensors if t[0] == "t" and not any(f"{t}[" in line for line in w.lines if not line.startswith((f"{t}[", "let")))]
-    outputs = [f"Y: {_type(w, shape)}", *(f"{t}: {_type(w, w.tensors[t])}" for t in unused)]
+    outputs = [f"Y: {w.type_of(shape)}", *(f"{t}: {w.type_of(w.tensors[t])}" for t in unused)]
     lines = [line for line in w.lines if not any(line.startswith(f"let {t}:") for t in unused)]
     given = ", ".join(w.inputs)
     result = outputs[0] if len(outputs) == 1 else f"({', '.join(outputs)})"
     return f"op f({given}) -> {result} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
-def _type(w: _Operator, shape: tuple[str, ...]) -> str:
-    return f"{w.dtype}[{', '.join(shape)}]" if shape else w.dtype
-
-
 def _shape(w: _Operator, most: int) -> tuple[str, ...]:
     rank = min(most, w.rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 6)))
     return tuple(w.rng.choice(w.sizes) if rank < 4 or w.maybe(0.5) else w.one_of("2", "3") for _ in range(rank))
-
-
-def _input(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
-    w.tensors[name] = shape
-    w.inputs.append(f"{name}: {_type(w, shape)}")
 
 
 def _family(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
@@ -96,24 +72,20 @@ def _family(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
     w.over = {}
 
 
-def _left(w: _Operator, name: str) -> str:
-    return f"{name}[{', '.join(w.over)}]" if w.over else name
-
-
 def _plain(w: _Operator, name: str) -> None:
-    w.lines.append(f"{_left(w, name)} = {_value(w, 3)}")
+    w.lines.append(f"{w.element(name)} = {_value(w, 3)}")
 
 
 def _summed(w: _Operator, name: str) -> None:
     rest = f" {w.one_of('+', '-', '*')} {_leaf(w)}" if w.maybe(0.3) else ""
-    w.lines.append(f"{_left(w, name)} = {_reduction(w)}{rest}")
+    w.lines.append(f"{w.element(name)} = {_reduction(w)}{rest}")
 
 
 def _pieces(w: _Operator, name: str) -> None:
     at, size = w.rng.choice(list(w.over.items()))
     ranges = w.maybe(0.6)
     first, second = _cut(w, at, size) if ranges else _split(w, at)
-    left = _left(w, name)
+    left = w.element(name)
     w.lines.append(f"{left} = {_value(w, 2)}  {first}")
     if w.maybe(0.5) and ranges:  # the second piece is made of what is before it
         before = [f"{at} - {w.rng.randrange(1, 3)}" if i == at else i for i in w.over]
@@ -142,7 +114,7 @@ def _recurrent(w: _Operator, name: str) -> None:
     if len(axes) == 1 and w.maybe(0.2) and w.over[axes[0]] in w.sizes:
         i = axes[0]
         terms = f"sum(r in 0..{i}: {name}[r] * {_read(w, w.one_of(*w.tensors))})" if w.is_float or w.dtype in ("i32", "i64") else "0"
-        w.lines.append(f"{_left(w, name)} = {_leaf(w)} - {terms}")
+        w.lines.append(f"{w.element(name)} = {_leaf(w)} - {terms}")
         return
     lead, back = w.rng.choice(axes), w.one_of("-", "-", "-", "+")
     terms = []
@@ -153,12 +125,12 @@ def _recurrent(w: _Operator, name: str) -> None:
         terms.append(f"{name}[{at} | {_constant(w)}]")
     join = w.one_of(" + ", " + ", " - ")
     body = join.join(terms) if w.maybe(0.8) or len(terms) == 1 else f"max({', '.join(terms[:2])})"
-    w.lines.append(f"{_left(w, name)} = {body} + {_value(w, 1)}")
+    w.lines.append(f"{w.element(name)} = {body} + {_value(w, 1)}")
 
 
 def _scattered(w: _Operator, name: str) -> None:
     shape = tuple(w.over.values())
-    w.lines.append(f"{_left(w, name)} = {_value(w, 1)}")
+    w.lines.append(f"{w.element(name)} = {_value(w, 1)}")
     axes: dict[str, str] = dict(zip("uvw", (*shape[:2], *([w.rng.choice(w.sizes)] if len(shape) < 2 or w.maybe(0.2) else []))))
     names = list(axes)
     targets = []

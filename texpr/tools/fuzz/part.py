@@ -1,21 +1,22 @@
-"""What the two parts of the fuzzer share: numbered trials in child processes, and a folder of findings."""
+"""What the parts of the fuzzer share: numbered trials in child processes, and a folder of findings."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from texpr.runtime.child import run_in_child
 from texpr.support.errors import CompileError
 from texpr.tools.fuzz.trial import Finding
 
 
-class Part(Protocol):
-    """A sequence of trials, each told by its number.
+class Part(ABC):
+    """A sequence of trials, each told by its number and a seed.
 
     Attributes:
         what: what is tried, in the plural.
@@ -28,17 +29,37 @@ class Part(Protocol):
     what: str
     size: int
     seconds: tuple[float, float]
-    counts: Counter[str]
-    examples: dict[str, int]
 
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, int] = {}
+
+    @abstractmethod
     def request(self, numbers: list[int]) -> tuple[object, ...]:
-        """What a child process is asked: a function and its arguments. It gives [number, kind, detail] for each finding, and
-        for what happened how often it did and in which trial first."""
-        ...
+        """What a child process is asked: a function that gives what `batched` does, and its arguments."""
 
+    @abstractmethod
     def write(self, folder: Path, number: int, finding: Finding) -> Path:
         """Cut the trial down and write it to a file."""
-        ...
+
+
+def batched(numbers: list[int], trial: Callable[[int, Counter[str]], Finding | None]) -> list[Any]:
+    """[number, kind, detail] for each finding; and for what happened how often it did and in which trial first.
+
+    Args:
+        trial: makes the trial of a number, and counts what happens.
+    """
+    found: list[Any] = []
+    happened: dict[str, list[int]] = {}
+    for number in numbers:
+        counts: Counter[str] = Counter()
+        finding = trial(number, counts)
+        for what, count in counts.items():
+            happened.setdefault(what, [0, number])[0] += count
+        if finding is not None:
+            found.append([number, finding.kind, finding.detail])
+    return [found, happened]
 
 
 def findings(part: Part, numbers: list[int]) -> Iterator[tuple[int, Finding]]:

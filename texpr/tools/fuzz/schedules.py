@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from texpr.tools.fuzz.cases import Case, drawn_operator, drawn_steps, parse_case
-from texpr.tools.fuzz.part import alone, file_name
+from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.schedule_trial import Report, examine
 from texpr.tools.fuzz.shrink import shrunk_case
 from texpr.tools.fuzz.trial import Finding
@@ -18,15 +19,10 @@ _NATIVE, _ALTERNATIVES = 8, 12
 """One case of so many is also compiled and run; asked for what would be legal where something is refused."""
 
 
-class Schedules:
+class Schedules(Part):
     """The part of the fuzzer that tries schedules."""
 
     what, size, seconds = "schedules", 10, (300.0, 90.0)
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, int] = {}
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers
@@ -62,16 +58,13 @@ def tried(seed: int, number: int) -> Report:
 
 
 def batch(seed: int, numbers: list[int]) -> list[Any]:
-    """Runs in a child: the findings, and how often what happened and where first."""
-    found: list[Any] = []
-    happened: dict[str, list[int]] = {}
-    for number in numbers:
+    """Runs in a child."""
+    def trial(number: int, counts: Counter[str]) -> Finding | None:
         report = tried(seed, number)
-        for what, count in report.counts.items():
-            happened.setdefault(what, [0, number])[0] += count
-        if report.finding is not None:
-            found.append([number, report.finding.kind, f"{report.finding.detail}\n\nfound in:\n{report.case}"])
-    return [found, happened]
+        counts.update(report.counts)
+        return report.finding and replace(report.finding, detail=f"{report.finding.detail}\n\nfound in:\n{report.case}")
+
+    return batched(numbers, trial)
 
 
 def one(text: str) -> list[str] | None:
