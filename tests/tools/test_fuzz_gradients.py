@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
 import texpr.tools.fuzz.gradients as trying
 from texpr.__main__ import main
 from texpr.lang import elaborate, parse
-from texpr.runtime.pages import at_the_end_of_a_page
 from texpr.support.errors import Error
 from texpr.tools.fuzz.gradients import differentiated, text_of
 
@@ -60,13 +58,6 @@ def test_what_is_wrong_is_found(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(trying, "check_program", lambda program: program.inputs)
         assert kind() == "f_grad requires more"
-
-
-def test_arrays_end_at_the_end_of_a_page():
-    for array in (np.arange(5, dtype="i4"), np.ones((600, 3)), np.zeros((0, 2)), np.float32(3)):
-        copy = at_the_end_of_a_page(np.asarray(array))
-        np.testing.assert_array_equal(copy, array)
-        assert copy.flags.writeable and (not copy.size or (copy.ctypes.data + copy.nbytes) % 4096 == 0)
 
 
 def test_the_command(tmp_path, capsys):

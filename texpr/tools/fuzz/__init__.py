@@ -13,7 +13,7 @@ Default schedules: `defaults` has `auto()` choose the steps for operators at siz
 
 Gradients: `differentiable` writes operators with conditions, ranges and indices of data. `gradients` differentiates them in both modes and
 twice, and asks of every derivative that it is accepted when printed, equals differences, and when compiled touches nothing behind its
-arrays (`runtime.pages`).
+arrays (`tx.options(guard=)`).
 
 `language`, `schedules`, `defaults` and `gradients` are the parts that `command` drives; `shrink` cuts a finding down while the same thing
 still goes wrong.
