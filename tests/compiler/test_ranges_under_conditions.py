@@ -11,6 +11,9 @@ CASES = {
     "an index": "if i + 600 < N then sum(r in 0..p[i + 600]: Z[r] * Z[r]) else 0",
     "data": "if i + 600 < N and Z[0] > 0 then 2 * max(r in 0..p[i + 600] + 1: Z[r | 0]) else 0",
     "the range itself": "if i + 600 < N and p[i + 600] > 1 then sum(r in 0..p[i + 600], q in 0..r: Z[r] * Z[q]) else 0",
+    "a filter": "if i + 600 < N then sum(r in 0..p[i + 600] where r < i: Z[r]) else 0",
+    "a filter on data": "if i + 600 < N then sum(r in 0..p[i + 600] where Z[r] > 1 and r < i: Z[r]) else 0",
+    "a filter on the range": "if i + 600 < N then sum(r in p[i + 600]..N where r + p[i + 600] < K: Z[r]) else 0",
     "a place": "if Z[0] >= 0 and i + 600 < N then Z[argmax(r in 0..p[i + 600] + 1: Z[r | 0]) | 0] else 0",
 }
 

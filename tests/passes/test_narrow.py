@@ -17,7 +17,12 @@ CASES = {
     "j < i": "    for Y.j in 0..max(0, min(M, i))\n      Y[i, j] = X[i, j]",
     "i <= j": "    for Y.j in 0..max(0, M - max(0, i))\n      Y[i, j + max(0, i)] = X[i, j + max(0, i)]",
     "i - j >= 2 and 0 <= i - j": "    for Y.j in 0..max(0, min(min(M, i - 1), i + 1))\n      Y[i, j] = X[i, j]",
-    "j < i and X[i, j] > 0": "    for Y.j in 0..M\n      if j < i and X[i, j] > 0.0\n        Y[i, j] = X[i, j]",
+    "j < i and X[i, j] > 0": "    for Y.j in 0..max(0, min(M, i))\n      if X[i, j] > 0.0\n        Y[i, j] = X[i, j]",
+    "X[i, j] > 0 and j < 3": "    for Y.j in 0..max(0, min(M, 3))\n      if X[i, j] > 0.0\n        Y[i, j] = X[i, j]",
+    "(if j != 3 then X[i, j] > 0 and j < i else false)":
+        "    for Y.j in 0..max(0, min(M, i))\n      if j != 3\n        if X[i, j] > 0.0\n          Y[i, j] = X[i, j]",
+    "(if X[i, 0] > 0 then X[i, j] > 0 and j < i else false)":
+        "    for Y.j in 0..M\n      if if X[i, 0] > 0.0 then X[i, j] > 0.0 and j < i else false\n        Y[i, j] = X[i, j]",
     "2 * j < i": "    for Y.j in 0..M\n      if 2 * j < i\n        Y[i, j] = X[i, j]",
     "j != i": "    for Y.j in 0..M\n      if j != i\n        Y[i, j] = X[i, j]",
     "j // 2 < i": "    for Y.j in 0..M\n      if j // 2 < i\n        Y[i, j] = X[i, j]",

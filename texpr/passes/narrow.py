@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 
 from texpr.ir.affine import linear
-from texpr.ir.build import add, conjunction, conjuncts, integer, maximum, minimum, sub
+from texpr.ir.build import FALSE, add, conjunction, conjuncts, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Node, Var, index
+from texpr.ir.expr import Compare, Expr, FloorDiv, Mod, Node, Select, Var, index
 from texpr.ir.loop import SCALABLE, For, If, Kernel, Store, has_lanes
-from texpr.ir.traverse import rewrite, statements, tensors, variables
+from texpr.ir.traverse import equal, rewrite, statements, tensors, variables, walk
 from texpr.passes.renew import folded
 
 SHORT = 64
@@ -22,9 +23,9 @@ SHORT = 64
 def narrow(kernel: Kernel) -> Kernel:
     """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
 
-    Only for loops that hold nothing but conditions on index arithmetic, so that S is all that is left out. Conditions that do not depend
-    on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition. Where ranges are
-    data, conditions on data leave loops too: where they fail, the data that say the range may lie outside their array.
+    Only for loops that hold nothing but conditions around S, so that S is all that is left out. Conditions of index arithmetic that do not
+    depend on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition. Conditions
+    on data stay. Where ranges are data they leave loops too: where they fail, the data that say the range may lie outside their array.
     """
 
     loops = [n for n in statements(kernel) if isinstance(n, For)]
@@ -41,12 +42,14 @@ def narrow(kernel: Kernel) -> Kernel:
 
 
 def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:
-    body, conditions = loop.body, list[Expr]()
-    while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
-        conditions += conjuncts(body[0].cond)
+    body, arithmetic, others = loop.body, list[Expr](), list[Expr]()
+    while len(body) == 1 and isinstance(body[0], If):
+        found, rest = _parts(body[0].cond)
+        arithmetic += found
+        others += [rest] if rest is not None else []
         body = body[0].body
-    outside = [c for c in conditions if loop.var not in variables(c)]
-    low, high, inside = _bounds(loop, [c for c in conditions if loop.var in variables(c)], lanes - {loop.var})
+    outside = [c for c in arithmetic if loop.var not in variables(c)]
+    low, high, inside = _bounds(loop, [c for c in arithmetic if loop.var in variables(c)], lanes - {loop.var})
     if not outside and not low and not high:
         return None
     first: Expr = index(0)
@@ -57,12 +60,30 @@ def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:
         extent = minimum(extent, e)
     if low:
         extent = sub(extent, first)
-    rest = conjunction(*inside)
-    body = (If(rest, body),) if inside else body
+    for condition in reversed([conjunction(*inside), *others] if inside else others):  # each may protect what the next one reads
+        body = (If(condition, body),)
     if low:
         body = tuple(folded(s, {loop.var: add(loop.var, first)}) for s in body)
     new = replace(loop, extent=maximum(index(0), extent) if low or high else extent, body=body)
     return If(conjunction(*outside), (new,)) if outside else new
+
+
+def _parts(condition: Expr) -> tuple[list[Expr], Expr | None]:
+    """Conditions on index arithmetic, and what else must hold, which is asked where those hold."""
+    if isinstance(condition, Select) and equal(condition.orelse, FALSE):
+        found, rest = _parts(condition.cond)
+        if rest is not None:
+            return found, replace(condition, cond=rest)
+        more, rest = _parts(condition.then)
+        return found + more, rest
+    every = conjuncts(condition)
+    others = [c for c in every if not _is_arithmetic(c)]
+    return [c for c in every if _is_arithmetic(c)], conjunction(*others) if others else None
+
+
+def _is_arithmetic(condition: Expr) -> bool:
+    """It reads nothing and divides by nothing that may be 0: it may be asked before conditions that protect others."""
+    return not tensors(condition) and all(integer(e.rhs) for e in walk(condition) if isinstance(e, (FloorDiv, Mod)))
 
 
 def _without_data_conditions(s: For | If) -> For | If:
@@ -70,10 +91,14 @@ def _without_data_conditions(s: For | If) -> For | If:
     if isinstance(s, If):
         return replace(s, body=tuple(_without_data_conditions(n) if isinstance(n, For) else n for n in s.body))
     match s.body:
-        case (If(cond, body),) if tensors(cond) and s.var not in variables(cond):
+        case (If(cond, body),):
             written = {n.tensor for n in statements(*body) if isinstance(n, Store)}
-            if written.isdisjoint(tensors(cond)):
-                return If(cond, (_without_data_conditions(replace(s, body=body)),))
+            every = conjuncts(cond)
+            same = [*takewhile(lambda c: s.var not in variables(c) and written.isdisjoint(tensors(c)), every)]
+            if any(tensors(c) for c in same):
+                rest = conjunction(*every[len(same):])
+                body = (If(rest, body),) if len(same) < len(every) else body
+                return If(conjunction(*same), (_without_data_conditions(replace(s, body=body)),))
     return s
 
 
