@@ -16,6 +16,7 @@ from texpr.compiler.fallback import DefaultSchedule, plainer
 from texpr.compiler.pipeline import certificate
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
+from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CertificateError, Error
 from texpr.support.progress import bar
@@ -29,13 +30,13 @@ FALLBACK_BAR = 0.001
 
 
 def bench_coverage(arguments: argparse.Namespace) -> int:
-    """Certify default schedules and print each one that is not certified, with its reason, and the counts.
+    """Certify default schedules and print each one that is not certified, with its reason (and its text, if it is random), and the counts.
 
     Returns:
         1 if a program has no certified schedule at all, or more than 0.1 % have only a plainer one.
     """
     counts: Counter[str] = Counter()
-    programs = _random(arguments.random, arguments.seed) if arguments.random else _written(arguments)
+    programs = _random(arguments) if arguments.random else _written(arguments)
     shown = bar(unit=" kernels", mininterval=1.0)
     for program, sizes in programs:
         outcome, reason = _outcome(program, sizes)
@@ -43,6 +44,8 @@ def bench_coverage(arguments: argparse.Namespace) -> int:
         if outcome != "certified":
             at = ", ".join(f"{v.name}={n}" for v, n in sizes.items())
             print(f"{outcome}: {program.name} ({at}): {reason}", flush=True)
+            if arguments.random:
+                print(show_program(program), flush=True)
         if shown is not None:
             shown.update(1)
     total = sum(counts.values())
@@ -54,8 +57,7 @@ def _written(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var,
     """Programs of files with their gradients, up to the order asked for, at each size."""
     paths = [Path(arguments.file)] if arguments.file else sorted(Path(str(files("texpr.ops"))).glob("*.tx"))
     operators = [each for path in paths for each in vars(load(path, prove=False)).values()]
-    part, parts = map(int, arguments.part.split("/"))
-    for operator in operators[part - 1 :: parts]:
+    for operator in operators[_part(arguments)]:
         for program in _derivatives(operator, arguments.gradients):
             for size in SIZES:
                 sizes = next(_fitting(program, size), None)
@@ -82,19 +84,30 @@ def _fitting(program: Program, size: int) -> Iterator[dict[Var, int]]:
             yield sizes
 
 
-def _random(count: int, seed: int) -> Iterator[tuple[Program, dict[Var, int]]]:
+def _random(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var, int]]]:
     """Random operators at random sizes, a quarter of them symbolic."""
-    random = Random(seed)
-    while count > 0:
-        try:
-            program = op(operator_text(random)).program()
-        except Error:
-            continue
-        sizes = {v: random.choice((0, 1, 1, 2, 3, 7, 16, 33, 64, 100, 129, 520)) for v in program.sizes}
-        sizes = {} if random.random() < 0.25 else sizes
-        if not sizes or all(evaluate_size(r, sizes) for r in program.requires):
-            count -= 1
-            yield program, sizes
+    for number in range(arguments.random)[_part(arguments)]:
+        random, found = Random(f"{arguments.seed}:{number}"), None
+        while found is None:
+            found = _drawn(random)
+        yield found
+
+
+def _drawn(random: Random) -> tuple[Program, dict[Var, int]] | None:
+    """An operator and its sizes; None where text or sizes are refused."""
+    try:
+        program = op(operator_text(random)).program()
+    except Error:
+        return None
+    if random.random() < 0.25:
+        return program, {}
+    sizes = {v: random.choice((0, 1, 1, 2, 3, 7, 16, 33, 64, 100, 129, 520)) for v in program.sizes}
+    return (program, sizes) if all(evaluate_size(r, sizes) for r in program.requires) else None
+
+
+def _part(arguments: argparse.Namespace) -> slice:
+    part, parts = map(int, arguments.part.split("/"))
+    return slice(part - 1, None, parts)
 
 
 def _outcome(program: Program, sizes: dict[Var, int]) -> tuple[str, str]:
