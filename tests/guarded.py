@@ -111,8 +111,10 @@ def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int, most: int = 4
 
 
 def call_loops(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
-    """The outputs of linked loops. They are 0 before."""
-    outputs = [np.zeros(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
+    """The outputs of linked loops. All their bytes are 165 before, so that what is not written shows."""
+    outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
+    for each in outputs:
+        each.reshape(-1).view(np.uint8)[...] = 165
     slots = [*(a.ctypes.data for a in (*inputs, *outputs)), *sizes.values()]
     status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * len(slots))(*slots))
     assert status == 0, f"status {status}"

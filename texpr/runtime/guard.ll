@@ -19,7 +19,7 @@ define void @tx_set_guard(i64 %front) #2 {
   ret void
 }
 
-; So many bytes, all 0; null if there is no memory.
+; So many bytes, all 165, so that what is read before it is written shows; null if there is no memory.
 define ptr @tx_guard_alloc(i64 %size) #2 {
 entry:
   %limit = load i64, ptr @memory_limit
@@ -46,6 +46,7 @@ protect:
   store ptr %start, ptr %words, align 1
   %length = getelementptr i8, ptr %words, i64 8
   store i64 %whole, ptr %length, align 1
+  call void @llvm.memset.p0.i64(ptr align 1 %user, i8 -91, i64 %size, i1 false)
   ret ptr %user
 none:
   ret ptr null
