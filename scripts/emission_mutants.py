@@ -2,8 +2,9 @@
 
 Of one line:
 
-    fewer lanes   the last element of a run is not loaded, or not stored
-    guard         a branch around loads and stores is always taken
+    fewer lanes   the last element of a run is not loaded (another number is there), or not stored; not where lanes are off
+    other lane    the last element of a run that is stored in the function's own memory is another number
+    guard         a branch around loads and stores of arrays is always taken
     nothing       an element that no lane wants is read
     element       an address is that of the next element, or the one before it
 
@@ -18,10 +19,10 @@ Of all lines of a kernel, since one of many runs in a row has others behind it:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-KINDS = ("fewer lanes", "guard", "nothing", "element", "mask", "shifted mask", "more lanes", "alignment")
+KINDS = ("fewer lanes", "other lane", "guard", "nothing", "element", "mask", "shifted mask", "more lanes", "alignment")
 _RUN = r"<(\d+) x (\w+)>"
 _MASKED_LOAD = re.compile(rf"^(  %\w+ = )call {_RUN} @llvm\.masked\.load\.\w+\.p0\(ptr (align \d+) (\S+), <\d+ x i1> (\S+), .*\)$")
 _MASKED_STORE = re.compile(rf"^  call void @llvm\.masked\.store\.\w+\.p0\({_RUN} (.+), ptr (align \d+) (\S+), <\d+ x i1> (\S+)\)$")
@@ -32,6 +33,7 @@ _GUARD = re.compile(r"^  br i1 (%\w+), label (%(?:then|if)\d+), label (%(?:else|
 _NOTHING = re.compile(r"^(  %\w+ = )select i1 %\w+, ptr (\S+), ptr @tx_nothing$")
 _ELEMENT = re.compile(r"^(  %\w+ = getelementptr (?:inbounds )?(?:i8|i16|i32|i64|half|float|double), ptr %[tp]\d+, i64 )(\S+)$")
 _OF_ARRAY = re.compile(r"^  (%\w+) = getelementptr (?:inbounds )?\w+, ptr %[tp]\d+, i64 \S+$")
+_TOUCHES = re.compile(r"getelementptr (?:inbounds )?\w+, ptr %[tp]\d+,|@llvm\.masked\.")
 _ALIGNED = re.compile(r"^(  store <\d+ x (?:float|double|i32|i64)>.*), align \d+$")
 
 
@@ -72,15 +74,32 @@ def mutants(kernel: str, text: str) -> Iterator[Mutant]:
             inside = ".body" in line
         if inside:
             lines.append((number, line))
-    for kind, change in _OF_LINES:
-        yield from (Mutant(kernel, kind, ((number, new),)) for number, line in lines for new in change(line, number))
     arrays = {m[1] for _, line in lines if (m := _OF_ARRAY.match(line))}
+    for kind, change in _OF_LINES:
+        yield from (Mutant(kernel, kind, ((number, new),)) for number, line in lines if _matters(kind, number, lines, arrays)
+                    for new in change(line, number))
     for kind, change in _OF_KERNELS:
         for stores in (False, True):
             found = tuple((number, new) for number, line in lines if ("store" in line or "scatter" in line) == stores
                           for new in change(line, number) if kind not in ("more lanes", "alignment") or _address(line) in arrays)
             if found:
                 yield Mutant(kernel, kind, found)
+
+
+def _matters(kind: str, number: int, lines: Sequence[tuple[int, str]], arrays: Set[str]) -> bool:
+    """False where a change goes to lanes that are off, or to memory of the function itself that nobody reads."""
+    after = [line for n, line in lines if n >= number]
+    if kind == "fewer lanes" and (m := _LOAD.match(after[0])):
+        name = m[1].split()[0]
+        uses = [line for line in after[1:] if re.search(rf"{name}\b", line)]
+        return not all(" select " in line and line.endswith(f" {name}") for line in uses)
+    if kind in ("fewer lanes", "other lane") and (m := _STORE.match(after[0])):
+        # What is not stored in its own memory may be any number, even the right one.
+        return (m[4] in arrays) == (kind == "fewer lanes")
+    if kind == "guard" and (m := _GUARD.match(after[0])):
+        end = after.index(f"{m[3][1:]}:")
+        return any(_TOUCHES.search(line) for line in after[:end])
+    return True
 
 
 def _address(line: str) -> str:
@@ -130,13 +149,23 @@ def _longer(line: str, number: int) -> Iterator[Lines]:
 def _fewer(line: str, number: int) -> Iterator[Lines]:
     name = f"%mutant{number}"
     if m := _LOAD.match(line):
-        t, zero = f"<{m[2]} x {m[3]}>", "0.0" if m[3] in ("half", "float", "double") else "0"
-        yield (f"  {name} = load {t}, ptr {m[4]}, {m[5]}", f"{m[1]}insertelement {t} {name}, {m[3]} {zero}, i64 {int(m[2]) - 1}")
+        t = f"<{m[2]} x {m[3]}>"
+        yield (f"  {name} = load {t}, ptr {m[4]}, {m[5]}", f"{m[1]}insertelement {t} {name}, {_other(m[3])}, i64 {int(m[2]) - 1}")
     elif m := _STORE.match(line):
         lanes, t = int(m[1]), f"<{m[1]} x {m[2]}>"
         order = ", ".join(f"i32 {k}" for k in range(lanes - 1))
         yield (f"  {name} = shufflevector {t} {m[3]}, {t} {m[3]}, <{lanes - 1} x i32> <{order}>",
                f"  store <{lanes - 1} x {m[2]}> {name}, ptr {m[4]}, {m[5]}")
+
+
+def _other(t: str) -> str:
+    return f"{t} 77.0" if t in ("half", "float", "double") else f"{t} 77"
+
+
+def _changed(line: str, number: int) -> Iterator[Lines]:
+    if m := _STORE.match(line):
+        t, name = f"<{m[1]} x {m[2]}>", f"%mutant{number}"
+        yield (f"  {name} = insertelement {t} {m[3]}, {_other(m[2])}, i64 {int(m[1]) - 1}", f"  store {t} {name}, ptr {m[4]}, {m[5]}")
 
 
 def _unguarded(line: str, number: int) -> Iterator[Lines]:
@@ -160,6 +189,7 @@ def _aligned(line: str, number: int) -> Iterator[Lines]:
         yield (f"{m[1]}, align 64",)
 
 
-_OF_LINES: tuple[tuple[str, Change], ...] = (("fewer lanes", _fewer), ("guard", _unguarded), ("nothing", _wanted), ("element", _beside))
+_OF_LINES: tuple[tuple[str, Change], ...] = (
+    ("fewer lanes", _fewer), ("other lane", _changed), ("guard", _unguarded), ("nothing", _wanted), ("element", _beside))
 _OF_KERNELS: tuple[tuple[str, Change], ...] = (
     ("mask", _unmasked), ("shifted mask", _shifted), ("more lanes", _longer), ("alignment", _aligned))

@@ -46,11 +46,13 @@ OPERATORS = {
     "shift": ("op f(x: f32[N]) -> y: f32[N] { y[i] = if i > 0 then x[i - 1] + x[i] else x[i] }", ("N",)),
     "reversed": ("op f(x: f32[N]) -> y: f32[N] { y[i] = x[N - 1 - i] }", ("N",)),
     "pairs": ("op f(x: f32[N, 2]) -> y: f32[N] { y[i] = x[i, 0] - x[i, 1] }", ("N",)),
-    "rows": ("op f(X: i32[N, M]) -> y: i32[N] { y[i] = max(j: X[i, j]) }", ("N", "M")),
+    "rows": ("op f(X: i32[N, M]) -> y: i32[N] { y[i] = max(j: -abs(X[i, j])) }", ("N", "M")),
     "triangle": ("op f(L: i32[N, N], b: i32[N]) -> y: i32[N] { y[i] = sum(j in 0..i + 1: L[i, j] * b[j]) }", ("N",)),
 }
 NUMBERS = ((1, 1, 1), (3, 5, 7), (8, 8, 8), (16, 16, 16), (19, 13, 21), (32, 32, 32))
 """Sizes: some at which the last run of an array ends where the array does."""
+EVEN = " of constant sizes"
+"""Kernels of the corpus whose arrays are multiples of 64 bytes, so that all of their runs are as aligned as can be said."""
 LARGEST = 1000
 """Of inputs of operators: numbers that are seldom alike, so that one which is missing is missed."""
 SECONDS = 20
@@ -70,7 +72,8 @@ def hand_written() -> Iterator[tuple[str, Case]]:
     """Loops with conditions on lanes."""
     for name in LOOPS:
         kernel = parse_kernel(text_of(name))
-        runs = [_run(kernel, sizes, lambda values, given, k=kernel: interpret_kernel(k, given, values)) for sizes in SIZES]
+        runs = [_run(kernel, sizes, lambda values, given, k=kernel: interpret_kernel(k, given, values), seed=seed)
+                for sizes in SIZES for seed in range(3)]
         yield name, Case(kernel, runs)
 
 
@@ -80,7 +83,7 @@ def corpus() -> Iterator[tuple[str, Case]]:
     for name, (text, sizes) in OPERATORS.items():
         operator = tx.op(text)
         every = [dict(zip(sizes, numbers)) for numbers in NUMBERS]
-        for kind, constant, some in (("", {}, every), (" of constant sizes", every[-1], every[-1:])):
+        for kind, constant, some in (("", {}, every), (EVEN, every[-1], every[-1:])):
             s = tx.schedule(operator, **constant).auto()
             runs = [_run(s.kernel, sizes, lambda _, given, p=s.program: interpret(p, given), LARGEST) for sizes in some]
             yield name + kind, Case(s.kernel, runs)
@@ -92,9 +95,10 @@ def text_of_kernel(kernel: Kernel, target: str) -> str:
     return emit_llvm(prepared(kernel, machine), machine)[0]
 
 
-def _run(kernel: Kernel, sizes: Mapping[str, int], meaning: Callable[..., Sequence[np.ndarray]], most: int = 4) -> tuple:
+def _run(kernel: Kernel, sizes: Mapping[str, int], meaning: Callable[..., Sequence[np.ndarray]], most: int = 4,
+         seed: int = 0) -> tuple:
     values = {v: sizes[v.name] for v in kernel.sizes}
-    given = guarded.inputs_of(kernel, values, 0, most)
+    given = guarded.inputs_of(kernel, values, seed, most)
     return values, given, meaning(values, given)
 
 
@@ -146,7 +150,7 @@ def main() -> int:
             if not survives(case, target, text):
                 raise SystemExit(f"{key} is wrong before it is changed")
             cases[key] = case, target, text
-            found += (m for m in mutants(key, text) if m.kind in arguments.kinds)
+            found += (m for m in mutants(key, text) if m.kind in arguments.kinds and not (m.kind == "alignment" and EVEN in name))
     chosen = [m for m in found if m.key in explained] if arguments.listed else random.Random(arguments.seed).sample(
         found, min(arguments.limit or len(found), len(found)))
     survivors: list[Mutant] = []
@@ -175,7 +179,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=200, help="how many mutants, drawn at random; 0 for all (default: 200)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="what is changed (default: everything)")
-    parser.add_argument("--targets", nargs="*", default=["native"], help="whose code this processor runs (default: native)")
+    parser.add_argument("--targets", nargs="*", default=["x86-64-v3"], help="whose code this processor runs (default: x86-64-v3)")
     parser.add_argument("--listed", action="store_true", help="run the explained survivors alone")
     return parser.parse_args()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -110,11 +111,30 @@ def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int, most: int = 4
     return arrays
 
 
+@cache
+def _dirty() -> Loaded:
+    text = """declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define i32 @texpr_garbage(ptr %slots) {
+  %all = alloca [262144 x i8]
+  call void @llvm.memset.p0.i64(ptr %all, i8 -91, i64 262144, i1 true)
+  ret i32 0
+}
+"""
+    with native_object(text, find_target("native")) as made:
+        return load(made(), symbol_of("garbage"))
+
+
+def _garbage() -> None:
+    """Leave bytes of 165 on the stack, so that accumulators that are read before they are written show."""
+    ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(_dirty().address)(None)
+
+
 def call_loops(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
     """The outputs of linked loops. All their bytes are 165 before, so that what is not written shows."""
     outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
     for each in outputs:
         each.reshape(-1).view(np.uint8)[...] = 165
+    _garbage()
     slots = [*(a.ctypes.data for a in (*inputs, *outputs)), *sizes.values()]
     status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * len(slots))(*slots))
     assert status == 0, f"status {status}"
