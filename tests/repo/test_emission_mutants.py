@@ -20,6 +20,14 @@ TEXT = """define internal i32 @"texpr_f.body"(ptr noalias %t0, i64 %n0) alwaysin
   %v3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 1 %v1, <8 x i1> %v9, <8 x float> zeroinitializer)
   br i1 %v8, label %then4, label %else5
   %v6 = select i1 %v7, ptr %v1, ptr @tx_nothing
+  %v12 = getelementptr float, ptr %t0, i64 0
+else5:
+  br i1 %v8, label %then6, label %else7
+then6:
+  store <8 x float> %v2, ptr %slot1, align 4
+else7:
+  %v10 = load <8 x float>, ptr %slot1, align 4
+  %v11 = select <8 x i1> %v9, <8 x float> %v3, <8 x float> %v10
   store <8 x float> %v3, ptr %v1, align 1
   call void @llvm.masked.store.v8f32.p0(<8 x float> %v2, ptr align 1 %v1, <8 x i1> %v9)
 }
@@ -31,12 +39,13 @@ CHANGED = {
     "nothing": ["  %v6 = getelementptr i8, ptr %v1, i64 0"],
     "mask": ["  %v3 = load <8 x float>, ptr %v1, align 1", "  store <8 x float> %v2, ptr %v1, align 1"],
     "alignment": ["  store <8 x float> %v3, ptr %v1, align 64"],
-    "element": ["  %v1 = getelementptr float, ptr %t0, i64 %mutant1"] * 2,
-    "fewer lanes": ["  %v2 = insertelement <8 x float> %mutant2, float 0.0, i64 7", "  store <7 x float> %mutant6, ptr %v1, align 1"],
+    "element": ["  %v1 = getelementptr float, ptr %t0, i64 %mutant1"] * 2 + ["  %v12 = getelementptr float, ptr %t0, i64 %mutant6"] * 2,
+    "fewer lanes": ["  %v2 = insertelement <8 x float> %mutant2, float 77.0, i64 7", "  store <7 x float> %mutant14, ptr %v1, align 1"],
+    "other lane": ["  store <8 x float> %mutant10, ptr %slot1, align 4"],
     "more lanes": ["  %v2 = shufflevector <9 x float> %mutant2, <9 x float> %mutant2, "
-                   "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>", "  store <9 x float> %mutant6, ptr %v1, align 1"],
+                   "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>", "  store <9 x float> %mutant14, ptr %v1, align 1"],
     "shifted mask": ["  %v3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 1 %v1, <8 x i1> %mutant3, <8 x float> zeroinitializer)",
-                     "  call void @llvm.masked.store.v8f32.p0(<8 x float> %v2, ptr align 1 %v1, <8 x i1> %mutant7)"],
+                     "  call void @llvm.masked.store.v8f32.p0(<8 x float> %v2, ptr align 1 %v1, <8 x i1> %mutant15)"],
 }
 
 
