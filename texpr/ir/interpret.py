@@ -67,9 +67,12 @@ def _check_indices(program: Program) -> None:
 
 def _deepest(equation: Equation) -> int:
     """Indices of the innermost place."""
-    most, stack = len(equation.axes), [(node, len(equation.axes)) for node in children(equation)]
+    most, stack, seen = len(equation.axes), [(node, len(equation.axes)) for node in children(equation)], set()
     while stack:
-        node, count = stack.pop()
+        if (at := stack.pop()) in seen:
+            continue
+        seen.add(at)
+        node, count = at
         count += len(node.axes) if isinstance(node, Reduce) else 0
         most = max(most, count)
         stack += [(c, count) for c in children(node)]
