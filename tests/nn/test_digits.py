@@ -11,8 +11,8 @@ def test_fifteen_lines_reach_97_percent():
     from texpr import nn
     x, y = datasets.load_digits(return_X_y=True)
     x, test_x, y, test_y = selection.train_test_split(x / 16, y, test_size=0.3, random_state=0)
-    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+    model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10))
     optimizer = nn.optim.Adam(model.parameters(), lr=3e-3)
     trainer = nn.Trainer(model, nn.CrossEntropyLoss(), optimizer, metrics=["accuracy"])
-    trainer.fit(x, y, epochs=30, batch_size=64, progress=False)
+    trainer.fit(x, y, epochs=60, batch_size=64, progress=False)
     assert trainer.evaluate(test_x, test_y)["accuracy"] >= 0.97
