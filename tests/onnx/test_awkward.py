@@ -129,3 +129,49 @@ def test_constants_of_types_that_numpy_lacks():
 def test_truth_is_padded():
     x = np.array([[False, True], [True, True]])
     same(run("CenterCropPad", [x, np.array([3, 1])], 18, constants=(1,)), np.array([[False], [True], [False]]))
+
+
+def bools(*values):
+    return np.array(values, bool)
+
+
+@pytest.mark.parametrize(("reduction", "wanted"), [
+    ("none", bools(0, 1, 1, 1)), ("add", bools(1, 1, 1, 1)), ("max", bools(1, 1, 1, 1)), ("mul", bools(0, 0, 1, 0)),
+    ("min", bools(0, 0, 1, 0))])
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_updates_of_truth(op, reduction, wanted):  # their sum is `or`, their product `and`
+    places = np.array([1, 0, 2, 3, 3])
+    places = places[:, None] if op == "ScatterND" else places
+    assert np.array_equal(run(op, [bools(1, 0, 1, 0), places, bools(1, 0, 1, 1, 1)], 18, reduction=reduction), wanted)
+
+
+@pytest.mark.parametrize(("reduction", "wanted"), [("none", 5), ("add", 8), ("mul", 15), ("max", 5), ("min", 3)])
+def test_one_element_is_updated(reduction, wanted):
+    same(run("ScatterND", [np.array([[0, 1], [2, 3]], F), np.array([-1, 1]), F(5)], 18, reduction=reduction),
+         np.array([[0, 1], [2, wanted]], F))
+
+
+def test_nothing_is_padded():
+    same(run("Pad", [np.array(3, F), np.zeros(0, np.int64)], 13), np.array(3, F))
+    same(run("Pad", [np.zeros((0, 2), F), np.zeros(4, np.int64)], 13, mode="reflect"), np.zeros((0, 2), F))
+
+
+@pytest.mark.parametrize("training", [0, 1])
+def test_samples_of_one_channel_may_have_no_axis_for_it(training):
+    x, one = np.array([0, 1, 2, 3], F), np.ones(1, F)
+    found = run("BatchNormalization", [x, one, one, one, 2 * one], 15, 1 + 2 * training, epsilon=0.0, training_mode=training)
+    y = found[0] if training else found
+    np.testing.assert_allclose(y, 1 + ((x - 1.5) / np.sqrt(1.25) if training else (x - 1) / np.sqrt(2)), rtol=1e-6)  # f32
+
+
+@pytest.mark.parametrize("op", ["BlackmanWindow", "HammingWindow", "HannWindow"])
+def test_windows_of_no_and_one_element(op):
+    same(run(op, [np.array(0)], 17), np.zeros(0, F))
+    assert np.isnan(run(op, [np.array(1)], 17, periodic=0)).tolist() == [True]  # 0 / 0 in ONNX's formula
+    with pytest.raises(tx.CallError, match="a window of -1 elements"):
+        run(op, [np.array(-1)], 17)
+
+
+@pytest.mark.parametrize("t", [I, J, F, D])
+def test_thresholds_between_integers(t):
+    same(run("Binarizer", [np.array([0, 1, 2, 3], t)], 1, domain="ai.onnx.ml", threshold=1.5), np.array([0, 0, 1, 1], t))

@@ -36,3 +36,12 @@ def test_the_type_of_what_was_quantized():
 def test_scales_of_zero_leave_the_zero_point():
     given = [np.array([[[7, 9]]], U), F(0.02), U(3), np.zeros((1, 1, 1), U), np.zeros(1, F), np.array([1], U), F(5), U(50)]
     assert run("QLinearConv", given, 10).tolist() == [[[50, 50]]]
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_scales_of_each_row(rows):  # by ONNX's text; the reference and ONNX Runtime take one scale of all rows alone
+    a, b = np.arange(2 * rows, dtype=np.uint8).reshape(rows, 2), np.array([[1, 2], [3, 4]], np.uint8)
+    scales, zeros = np.array([1, 2, 3][:rows], np.float32), np.array([0, 1, 2][:rows], np.uint8)
+    wanted = (a.astype(int) - zeros[:, None]) @ b * scales[:, None] + 100
+    one, zero = np.float32(1), np.uint8(0)
+    assert np.array_equal(run("QLinearMatMul", [a, scales, zeros, b, one, zero, one, np.uint8(100)], 21), wanted)

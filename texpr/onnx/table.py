@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-OLDEST, NEWEST = 7, 28
-"""Versions of the default operator set that are read. Before 7, operators broadcast by rules of their own; after NEWEST they may
-mean what this table does not know.
-"""
+OLDEST, NEWEST = 1, 28
+"""Versions of the default operator set that are read; after NEWEST operators may mean what this table does not know."""
 DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "ai.onnx.preview.training": "ai.onnx.preview.training"}
 
 
@@ -23,7 +21,7 @@ class Converter:
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
         inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of one element, which ONNX's own functions
-            have, and some versions of it end the process on a Split that is wrong.
+            have, and windows of no elements, and some versions of it end the process on a Split that is wrong.
     """
 
     convert: Callable[..., Any]

@@ -36,9 +36,6 @@ def of_many(name: str, given: list[object], options: dict[str, object]) -> objec
     apart = {n: v for n, v in options.items() if n != "out"}
     groups = [given[k : k + WIDEST] for k in range(0, len(given), WIDEST)]
     parts = [of_length(name, len(some))(*some, **apart) for some in groups]
-    axis = options.get("axis", 0)
-    if name == "stack" and isinstance(axis, int) and axis < 0:  # the results have one more
-        options = options | {"axis": axis - 1}
     return of_many("concat", parts, options)
 
 

@@ -122,12 +122,20 @@ def where(condition: object, a: object, b: object) -> Any:
     c, x, y = operand(condition), operand(a), operand(b)
     if is_number(c) or dtype_of(c) != BOOL:
         raise CallError("the condition of `where` is no tensor of booleans", code="dtype", help="compare it with something")
-    both_weak, both_whole = is_weak(x) and is_weak(y), all(type(v) is int or getattr(v, "dtype", None) == I64 for v in (x, y))
-    t = common_dtype(x, y) if not both_weak else I64 if both_whole else F32
+    t = _chosen_dtype(x, y)
     shapes, numbers = [shape_of(v) for v in (c, x, y)], F32 if t.as_bits else t
     dtypes = [BOOL, *(numbers if is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
     return written.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)
+
+
+def _chosen_dtype(x: object, y: object) -> DType:
+    """What `where` gives; of two numbers i64 or f32, and booleans of two of these."""
+    if not (is_weak(x) and is_weak(y)):
+        return common_dtype(x, y)
+    if all(isinstance(v, bool) or getattr(v, "dtype", None) == BOOL for v in (x, y)):
+        return BOOL
+    return I64 if all(isinstance(v, int) or getattr(v, "dtype", None) in (I64, BOOL) for v in (x, y)) else F32
 
 
 def cast(x: Any, t: DType) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays.written import broadcast
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
+from texpr.onnx.library import library
 from texpr.onnx.read import dense
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
@@ -33,14 +34,29 @@ _LARGEST = 3.4028234663852886e38
 _EXTREME = {"Max": "max({0}, {1})", "Min": "min({0}, {1})", "Sum": "{0} + {1}"}
 
 
+def _aligned(node: Node, a: Any, b: Any) -> Any:
+    """The second operand of two that broadcast. Before version 7 it does where `broadcast` says so; its dimensions are the last ones of the
+    first operand, or those from `axis` on.
+    """
+    if node.version >= 7 or a.shape == b.shape:
+        return b
+    if not node.attr("broadcast", 0):
+        raise node.refuse(f"shapes {list(a.shape)} and {list(b.shape)} differ, and `broadcast` is 0")
+    behind = a.ndim - b.ndim - node.axis(node.attr("axis"), a.ndim) if node.has("axis") else 0
+    if behind < 0 or b.ndim > a.ndim:
+        raise node.refuse(f"shape {list(b.shape)} has no place in {list(a.shape)}")
+    return b.reshape(*b.shape, *[1] * behind)
+
+
 @converter(*_BINARY)
 def _binary(node: Node, a: Any, b: Any) -> Any:
-    return each(node.op.lower(), _BINARY[node.op], a, b)
+    return each(node.op.lower(), _BINARY[node.op], a, _aligned(node, a, b))
 
 
 @converter("Div")
 def _divide(node: Node, a: Any, b: Any) -> Any:
-    return each("div", "{0} / {1}" if a.dtype.is_float else _TRUNCATED if a.dtype.is_signed else "{0} // {1}", a, b)
+    text = "{0} / {1}" if a.dtype.is_float else _TRUNCATED if a.dtype.is_signed else "{0} // {1}"
+    return each("div", text, a, _aligned(node, a, b))
 
 
 @converter("Mod")
@@ -65,6 +81,7 @@ volume 2, section 4.6.3.
 
 @converter("Pow")
 def _power(node: Node, x: Any, y: Any) -> Any:
+    y = _aligned(node, x, y)
     if x.dtype.is_int and y.dtype.is_int:
         return _integer_power(x, y, node.values[1])
     return each("pow", "{0} ** {1}", x, y, result=_power_type(x, y), computed=_power_type(x, y)).astype(x.dtype.name)
@@ -93,7 +110,7 @@ def _shift(node: Node, x: Any, y: Any) -> Any:
 
 @converter(*_COMPARE)
 def _compare(node: Node, a: Any, b: Any) -> Any:
-    return each(node.op.lower(), f"{{0}} {_COMPARE[node.op]} {{1}}", a, b, result=BOOL)
+    return each(node.op.lower(), f"{{0}} {_COMPARE[node.op]} {{1}}", a, _aligned(node, a, b), result=BOOL)
 
 
 @converter(*_UNARY)
@@ -156,7 +173,7 @@ def _identity(node: Node, x: Any) -> Any:
 def _dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
     if node.one(2, False) and node.one(1, 0.5) > 0:
         raise node.refuse("random numbers in training mode are not those of ONNX; texpr.nn has Dropout")
-    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL)
+    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL).astype((BOOL if node.version >= 10 else x.dtype).name)
 
 
 _WITH = {"LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
@@ -170,9 +187,14 @@ _WITH = {"LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
          "Swish": ("{0} * sigmoid({0} * alpha)", {"alpha": 1.0})}
 
 
+_SELU_1 = {"alpha": 1.6732, "gamma": 1.0507}
+"""As version 1 has them."""
+
+
 @converter(*_WITH)
 def _with_constants(node: Node, x: Any) -> Any:
     text, constants = _WITH[node.op]
+    constants = _SELU_1 if node.op == "Selu" and node.version < 6 else constants
     for name, default in constants.items():
         text = text.replace(name, number(node.attr(name, default)))
     t = None if x.dtype.is_float else F64
@@ -187,6 +209,8 @@ def _gelu(node: Node, x: Any) -> Any:
 
 @converter("PRelu")
 def _prelu(node: Node, x: Any, slope: Any) -> Any:
+    if node.version < 7:  # one slope, or one for each channel
+        slope = slope.reshape(()) if slope.size == 1 else slope.reshape(-1, *[1] * (x.ndim - 2))
     return each("prelu", "if {0} < 0 then {0} * {1} else {0}", x, slope)
 
 
@@ -209,7 +233,13 @@ def saturated(x: Any, t: DType) -> Any:
 
 @converter("Cast")
 def _cast(node: Node, x: Any) -> Any:
-    return cast(node, x, node.attr("to"))
+    to = node.attr("to")
+    if isinstance(to, str):  # before version 6
+        types = library().TensorProto.DataType
+        if to.upper() not in types.keys():
+            raise node.refuse(f"to is `{to}`")
+        to = types.Value(to.upper())
+    return cast(node, x, to)
 
 
 @converter("CastLike")

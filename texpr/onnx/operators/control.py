@@ -5,6 +5,7 @@ The limit on nodes that run ends loops which do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,31 +84,67 @@ def _at(node: Node, x: Any, axis: int, k: int) -> Any:
 @converter("Scan", control=True)
 def _scan(node: Node, *given: Any) -> Any:
     count = node.attr("num_scan_inputs")
-    if node.version < 9:
-        raise node.refuse("version 8 has batches; later versions are read")
+    lengths, given = (node.known(0), given[1:]) if node.version < 9 else (None, given)
     if not 1 <= count <= len(given):
         raise node.refuse(f"num_scan_inputs is {count}, and there are {len(given)} inputs")
     body = _checked(node, len(given), len(given) - count)
     state, scanned = list(given[: len(given) - count]), given[len(given) - count:]
-    in_axes = node.attr("scan_input_axes") or [0] * count
-    outs = len(body.output) - len(state)
-    back, out_axes = node.attr("scan_input_directions") or [0] * count, node.attr("scan_output_axes") or [0] * outs
-    turned = node.attr("scan_output_directions") or [0] * outs
+    if node.version < 9:
+        return _scan_of_batch(node, body, state, scanned, lengths)
+    in_axes, outs = node.attr("scan_input_axes") or [0] * count, len(body.output) - len(state)
     if any(not -len(x.shape) <= a < len(x.shape) for a, x in zip(in_axes, scanned)):
         raise node.refuse(f"scan_input_axes are {in_axes}")
     in_axes = [a % len(x.shape) for a, x in zip(in_axes, scanned)]
     length = scanned[0].shape[in_axes[0]]
     if any(x.shape[a] != length for a, x in zip(in_axes, scanned)):
         raise node.refuse("the inputs that are scanned have different lengths")
-    results: list[list[Any]] = [[] for _ in range(outs)]
+    state, results = _scanned(node, body, state, scanned, in_axes, node.attr("scan_input_directions") or [0] * count, length)
+    out_axes, turned = node.attr("scan_output_axes") or [0] * outs, node.attr("scan_output_directions") or [0] * outs
+    made = [_stacked(node, body.output[len(state) + k], r[::-1] if turned[k] else r, out_axes[k]) for k, r in enumerate(results)]
+    return (*state, *made)
+
+
+def _scanned(node: Node, body: Any, state: list[Any], scanned: Sequence[Any], axes: Sequence[int], back: Sequence[int],
+             length: int) -> tuple[list[Any], list[list[Any]]]:
+    """The last state, and what every step gives besides, by output.
+
+    Args:
+        axes: of each input that is scanned.
+        back: True for inputs that are scanned from their end.
+    """
+    results: list[list[Any]] = [[] for _ in range(len(body.output) - len(state))]
     for t in range(length):
-        elements = [_at(node, x, a, length - 1 - t if b else t) for x, a, b in zip(scanned, in_axes, back)]
+        elements = [_at(node, x, a, length - 1 - t if b else t) for x, a, b in zip(scanned, axes, back)]
         found = node.run.graph(body, {**node.names, **dict(zip((i.name for i in body.input), (*state, *elements)))}, node.versions)
         state = found[: len(state)]
         for k, value in enumerate(found[len(state):]):
             results[k].append(value)
-    made = [_stacked(node, body.output[len(state) + k], r[::-1] if turned[k] else r, out_axes[k]) for k, r in enumerate(results)]
-    return (*state, *made)
+    return state, results
+
+
+def _scan_of_batch(node: Node, body: Any, state: list[Any], scanned: Sequence[Any], lengths: Any) -> Any:
+    """Version 8: the first axis of everything is a batch, the second one of what is scanned is time. Behind the end of a sequence that is
+    shorter, outputs are 0.
+    """
+    batch, longest = scanned[0].shape[:2]
+    steps = [longest] * batch if lengths is None else [int(n) for n in np.ravel(lengths)]
+    if len(steps) != batch or any(not 0 <= n <= longest for n in steps) or any(x.shape[:2] != (batch, longest) for x in scanned):
+        raise node.refuse(f"sequences of {steps} elements, of shapes {[list(x.shape) for x in scanned]}")
+    back, every = node.attr("directions") or [0] * len(scanned), []
+    for b, length in enumerate(steps):
+        last, results = _scanned(node, body, [_at(node, s, 0, b) for s in state], [_at(node, x, 0, b) for x in scanned], [0] * len(scanned),
+                                 back, length)
+        declared = body.output[len(state):]
+        every.append([*last, *(_padded(node, _stacked(node, d, r, 0), longest) for d, r in zip(declared, results))])
+    return tuple(_stacked(node, d, list(values), 0) for d, values in zip(body.output, zip(*every) if every else [()] * len(body.output)))
+
+
+def _padded(node: Node, x: Any, length: int) -> Any:
+    """With zeros behind the last element of the first axis."""
+    if x.shape[0] == length:
+        return x
+    zeros = Known(np.zeros((length - x.shape[0], *x.shape[1:]), numpy_dtype(x.dtype)), x.dtype)
+    return ops.concat(node.run.tensor(x), node.run.tensor(zeros)) if x.shape[0] else zeros
 
 
 @converter("SequenceConstruct", control=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr.ir.dtypes import I64
+from texpr.ir.dtypes import F64, I64
 from texpr.onnx.operators.movement import check_places, taken
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
@@ -13,7 +13,8 @@ from texpr.onnx.texts import axes, each, number
 
 @converter("Binarizer", domain="ai.onnx.ml")
 def _binarize(node: Node, x: Any) -> Any:
-    return each("binarizer", f"if {{0}} > {number(node.attr('threshold', 0.0))} then 1 else 0", x)
+    text, t = f"if {{0}} > {number(node.attr('threshold', 0.0))} then 1 else 0", x.dtype
+    return each("binarizer", text, x, computed=t if t.is_float else F64).astype(t.name)
 
 
 @converter("ArrayFeatureExtractor", domain="ai.onnx.ml")

@@ -55,7 +55,7 @@ def _unsqueeze(node: Node, x: Any, _: Any = None) -> Any:
 
 @converter("Concat")
 def _concat(node: Node, *given: Any) -> Any:
-    axis = node.axis(node.attr("axis"), given[0].ndim)
+    axis = node.axis(node.attr("axis", 1), given[0].ndim)  # the default is that of versions before 4
     full = [x for x in given if x.shape[axis]] or [given[0]]
     return full[0] if len(full) == 1 else ops.concat(full, axis=axis)
 
@@ -162,6 +162,8 @@ def _gather_nd(node: Node, x: Any, idx: Any) -> Any:
 
 
 _FOLDS = {"add": "+=", "mul": "*=", "max": "max=", "min": "min="}
+_BOOL_FOLDS = {"add": "max=", "mul": "min=", "max": "max=", "min": "min="}
+"""The sum of booleans is `or`, their product `and`."""
 
 
 @converter("ScatterElements", "Scatter")
@@ -174,6 +176,8 @@ def _scatter_elements(node: Node, x: Any, idx: Any, updates: Any) -> Any:
 
 @converter("ScatterND")
 def _scatter_nd(node: Node, x: Any, idx: Any, updates: Any) -> Any:
+    if not updates.ndim:  # one element, as a list of one
+        idx, updates = idx.expand_dims(0), updates.expand_dims(0)
     names, outer = axes("j", updates.ndim), axes("j", idx.ndim - 1)
     last = idx.shape[-1]
     _check_points(node, x.shape[:last])
@@ -188,7 +192,7 @@ def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], nam
     t, whole = x.dtype, axes("i", x.ndim)
     if not updates.size or not x.size:
         return x
-    fold = _FOLDS.get(node.word("reduction", "none", *_FOLDS))
+    fold = (_BOOL_FOLDS if t == BOOL else _FOLDS).get(node.word("reduction", "none", *_FOLDS))
     spans = ranges(names, updates.shape)
     head = f"op scatter(X: {typed(t, x.shape)}, P: {typed(idx.dtype, idx.shape)}, U: {typed(t, updates.shape)}) -> Y: {typed(t, x.shape)}"
     if fold is not None:
@@ -212,9 +216,13 @@ def _expand(node: Node, x: Any, _: Any) -> Any:
     return x.broadcast_to(np.broadcast_shapes(x.shape, tuple(node.ints(1))))
 
 
-@converter("Tile", known=(1,))
-def _tile(node: Node, x: Any, _: Any) -> Any:
-    for axis, times in enumerate(node.ints(1)):
+@converter("Tile", known=(1, 2))
+def _tile(node: Node, x: Any, *_: Any) -> Any:
+    every = node.ints(1)
+    if node.version < 6:
+        every = [1] * x.ndim
+        every[node.axis(int(node.one(2)), x.ndim)] = int(node.one(1))
+    for axis, times in enumerate(every):
         x = ops.tile(x, axis=axis, times=times) if times > 1 else part(x, axis, 0, 0) if times == 0 else x
     return x
 
@@ -224,11 +232,13 @@ _MODES = {"edge": "clamp(I, 0, N - 1)", "wrap": "(I) % N"}
 
 @converter("Pad", known=(1, 3))
 def _pad(node: Node, x: Any, pads: Any = None, value: Any = None, _: Any = None) -> Any:
-    given, mode = node.ints(1, "pads"), node.word("mode", "constant", "reflect", *_MODES)
+    given, mode = node.ints(1, "pads" if node.version > 1 else "paddings"), node.word("mode", "constant", "reflect", *_MODES)
     axes_given = node.ints(3)
     chosen = [node.axis(a, x.ndim) for a in (range(x.ndim) if axes_given is None else axes_given)]
     if len(given) != 2 * len(chosen):
         raise node.refuse(f"pads are {given}, and there are {len(chosen)} axes")
+    if not any(given):
+        return x
     before, after = [0] * x.ndim, [0] * x.ndim
     for k, a in enumerate(chosen):
         before[a], after[a] = given[k], given[k + len(chosen)]

@@ -67,7 +67,9 @@ def _widest(*given: Any) -> DType:
 @converter("BatchNormalization", kept=(3, 4))
 def _batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
     eps, t, shape = node.attr("epsilon", 1e-5), _widest(x, scale, bias, mean, variance), x.shape
-    if node.version < 9 and not node.attr("spatial", 1):  # every element of a sample is a channel
+    if len(shape) == 1:  # samples of one channel
+        x = x.expand_dims(1)
+    elif node.version < 9 and not node.attr("spatial", 1):  # every element of a sample is a channel
         x, scale, bias, mean, variance = (x.reshape(shape[0], scale.size), *(v.reshape(v.size) for v in (scale, bias, mean, variance)))
     given, scale, bias = (v.astype(t.name) for v in (x, scale, bias))
     if not node.attr("training_mode", 0):
@@ -77,7 +79,7 @@ def _batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: 
     kept = number(node.attr("momentum", 0.9))
     update = f"{{0}} * {kept} + {{1}} * (1 - {kept})"
     running = (each("running", update, old.astype(t.name), new).astype(old.dtype.name) for old, new in ((mean, now), (variance, spread)))
-    return y.astype(x.dtype.name), *running
+    return y.astype(x.dtype.name).reshape(shape), *running
 
 
 @converter("InstanceNormalization")

@@ -80,7 +80,8 @@ def _dynamic(node: Node, x: Any) -> Any:
 @converter("QLinearMatMul")
 def _matmul(node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any) -> Any:
     found = (without_zero(a, a_zero, -1) @ without_zero(b, b_zero, 0)).astype("f32")
-    factor = each("factor", "{0} * {1} / {2}", *(v.astype("f32") for v in (a_scale, b_scale, y_scale)))
+    rows = a_scale.expand_dims(1) if a_scale.ndim == 1 and a_scale.size > 1 else a_scale
+    factor = each("factor", "{0} * {1} / {2}", *(v.astype("f32") for v in (rows, b_scale, y_scale)))
     return rounded(node, each("scaled", "{0} * {1}", found, factor), _one(node), y_zero, y_zero.dtype)
 
 

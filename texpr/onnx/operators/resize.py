@@ -45,7 +45,7 @@ class _Way:
     @staticmethod
     def of(node: Node) -> _Way:
         """The attributes, or what versions before 11 do without them, as ONNX Runtime has it: its definition says nothing of places."""
-        mode = node.word("mode", "nearest", "linear", "cubic")
+        mode = node.word("mode", "nearest", "linear", "cubic", *(["bilinear"] if node.version < 7 else [])).removeprefix("bi")
         if node.op == "Upsample" or node.version < 11:
             return _Way("asymmetric", mode, "simple")
         return _Way(node.word("coordinate_transformation_mode", *_TRANSFORMS), mode, node.word("nearest_mode", *_NEAREST),
@@ -141,6 +141,8 @@ def _sizes(node: Node, way: _Way, x: Any, chosen: Sequence[int]) -> tuple[list[i
     sizes = None if old else node.ints(3) or None
     if sizes is None:
         scales = node.attr("scales") if node.has("scales") else node.known(1 if old else 2)
+        if node.version < 7:
+            scales = [*[1.0] * (len(chosen) - 2), node.attr("height_scale"), node.attr("width_scale")]
         if scales is None or np.size(scales) != len(chosen):
             raise node.refuse(f"{np.size(scales) if scales is not None else 'no'} scales of {len(chosen)} axes")
         factors = np.ravel(np.asarray(scales, np.float32))
