@@ -16,6 +16,7 @@ TEXT = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis = -1) -> Y: T[*A, D, *
   Y[*a, j, *b] = e[*a, j, *b] / sum(k: e[*a, k, *b])
 }
 """
+STACK = "op stack<T>(X: T[*A:axis, *B], Z: T[*A, *B]; axis = 0) -> Y: T[*A, 2, *B] { Y[*a, 0, *b] = X[*a, *b]  Y[*a, 1, *b] = Z[*a, *b] }\n"
 softmax = tx.op(TEXT)
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("f4")
 
@@ -59,8 +60,35 @@ def test_captured_calls():
 
 
 def test_a_split_between_packs_counts_dimensions_as_slices_do():
-    op = tx.op("op expand(X: f32[*A:axis, *B]; axis = 0) -> Y: f32[*A, 2, *B] { Y[*a, r, *b] = X[*a, *b] }")
-    assert [op(X, axis=k).shape for k in (-3, -1, 0, 3)] == [(2, 2, 3, 4), (2, 3, 2, 4), (2, 2, 3, 4), (2, 3, 4, 2)]
+    op = tx.op("op rows(X: f32[*A:axis, *B]; axis = 1) -> Y: f32[*A] { Y[*a] = sum(*b: X[*a, *b]) }")
+    assert [op(X, axis=k).shape for k in (-3, -1, 0, 3)] == [(), (2, 3), (), (2, 3, 4)]
+
+
+@pytest.mark.parametrize(("new", "dims"), [("2", (2,)), ("2, 5", (2, 5)), ("(2, 3)", (6,))])
+def test_an_axis_of_the_result_alone_counts_there(new, dims):
+    """As for NumPy's stack and expand_dims."""
+    indices = {1: "r", 2: "r, q"}[len(dims)] if new[0] != "(" else "(r, q)"
+    expand = tx.op(f"op expand(X: f32[*A:axis, *B]; axis = 0) -> Y: f32[*A, {new}, *B] {{ Y[*a, {indices}, *b] = X[*a, *b] }}")
+    rank = X.ndim + len(dims)
+    for axis in range(-rank, X.ndim + 1):
+        first = axis % rank
+        if first > X.ndim:
+            continue
+        wanted = np.broadcast_to(X.reshape(*X.shape[:first], *[1] * len(dims), *X.shape[first:]), (*X.shape[:first], *dims, *X.shape[first:]))
+        np.testing.assert_array_equal(expand(X, axis=axis), wanted)
+        np.testing.assert_array_equal(tx.tensor(wanted), expand(tx.tensor(X), axis=axis).numpy())
+    with pytest.raises(tx.CallError, match=f"axis is {-rank} to 3 here"):
+        expand(X, axis=-rank - 1)
+
+
+def test_stacks_and_expansions_count_axes_as_numpy():
+    for axis in range(-4, 4):
+        np.testing.assert_array_equal(tx.ops.stack(X, X, axis=axis), np.stack([X, X], axis))
+        np.testing.assert_array_equal(tx.ops.stack([X] * 3, axis=axis), np.stack([X] * 3, axis))
+        np.testing.assert_array_equal(tx.ops.expand(X, axis=axis, times=2), np.stack([X] * 2, axis))
+    assert tx.ops.stack(np.float32(1), np.float32(2), axis=-1).tolist() == [1, 2]
+    inner = tx.op(STACK + "op f(X: f32[N, M]) -> Y: f32[N, M, 2] { Y = stack(X, X, axis=-1) }")
+    np.testing.assert_array_equal(inner(X[0]), np.stack([X[0]] * 2, -1))
 
 
 @pytest.mark.parametrize("axis", [-4, 3])

@@ -131,6 +131,11 @@ def test_a_mask_chooses():
     x = X.astype("f4")
     agree(tx.tensor(x)[tx.tensor(x) > 3], x[x > 3])
     agree(tx.where(tx.tensor(x) > 0, tx.tensor(x), 0.0), np.where(x > 0, x, np.float32(0)))
+    agree(tx.where(tx.tensor(x) > 0, True, False), x > 0)
+    agree(tx.where(tx.tensor(x) > 0, True, tx.tensor(x) > 1), x > 0)
+    agree(tx.where(tx.tensor(x) > 0, True, 5), np.where(x > 0, True, 5))
+    agree(tx.where(tx.tensor(x) > 0, 2, 5), np.where(x > 0, 2, 5))
+    agree(tx.where(tx.tensor(x) > 0, True, 0.5), np.where(x > 0, np.float32(1), np.float32(0.5)))
     with pytest.raises(tx.CallError, match="booleans choose as many elements as hold"):
         tx.jit(lambda x: x[x > 3])(x)
 

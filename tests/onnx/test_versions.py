@@ -90,7 +90,8 @@ def scan_8(**attributes):
     body = helper.make_graph([helper.make_node("Add", ["s", "x"], ["t"]), helper.make_node("Mul", ["t", "t"], ["y"])], "body",
                              [vector("s"), vector("x")], [vector("t"), vector("y")])
     node = helper.make_node("Scan", ["n", "s0", "xs"], ["last", "ys"], body=body, num_scan_inputs=1, **attributes)
-    return tx.onnx.load(model([node], [("n", [2], TensorProto.INT64), ("s0", [2]), ("xs", [2, 3])], [("last", [2]), ("ys", [2, 3])], opset=8))
+    inputs, outputs = [("n", [2], TensorProto.INT64), ("s0", [2]), ("xs", [2, 3])], [("last", [2]), ("ys", [2, 3])]
+    return tx.onnx.load(model([node], inputs, outputs, opset=8))
 
 
 def test_scans_of_a_batch():
