@@ -74,7 +74,8 @@ def test_an_axis_of_the_result_alone_counts_there(new, dims):
         first = axis % rank
         if first > X.ndim:
             continue
-        wanted = np.broadcast_to(X.reshape(*X.shape[:first], *[1] * len(dims), *X.shape[first:]), (*X.shape[:first], *dims, *X.shape[first:]))
+        front, back = X.shape[:first], X.shape[first:]
+        wanted = np.broadcast_to(X.reshape(*front, *[1] * len(dims), *back), (*front, *dims, *back))
         np.testing.assert_array_equal(expand(X, axis=axis), wanted)
         np.testing.assert_array_equal(tx.tensor(wanted), expand(tx.tensor(X), axis=axis).numpy())
     with pytest.raises(tx.CallError, match=f"axis is {-rank} to 3 here"):

@@ -102,3 +102,11 @@ def test_places_that_are_infinitely_far(mode, aligned):
     for padding, wanted in (("zeros", [0, 0]), ("border", [9, 144])):
         y = run("GridSample", [SQUARES, grid], 20, mode=mode, padding_mode=padding, align_corners=aligned)
         assert y.ravel().tolist() == wanted
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("nearest", [1, 2, 2, 4, 4, 8, 8, 8]), ("linear", [1.25, 1.75, 2.5, 3.5, 5, 7, 8, 8])])
+def test_places_of_tensorflow_in_version_11(mode, wanted):  # (i + 0.5) / scale, by the definition and ONNX Runtime
+    x = np.array([1, 2, 4, 8], np.float32).reshape(1, 1, 1, 4)
+    found = run("Resize", [x, np.zeros(0, np.float32), np.array([1, 1, 1, 2], np.float32)], 11, mode=mode,
+                coordinate_transformation_mode="tf_half_pixel_for_nn")
+    assert found.ravel().tolist() == wanted

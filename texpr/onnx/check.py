@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from texpr.ir.dtypes import DType
 from texpr.onnx.library import library
 from texpr.onnx.types import FROM_ONNX, TO_ONNX
-from texpr.onnx.values import Known, Value
+from texpr.onnx.values import Known, NoTensors, Value
 from texpr.support.errors import CallError, ResourceError
 
 MOST_KNOWN = 1 << 30
@@ -30,8 +30,10 @@ def type_of(value: Value) -> Any:
     onnx = library()
     if value is None:
         return onnx.TypeProto()
+    if isinstance(value, NoTensors):
+        return onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], None))
     if isinstance(value, list):
-        return onnx.helper.make_sequence_type_proto(type_of(value[0]) if value else onnx.helper.make_tensor_type_proto(1, None))
+        return onnx.helper.make_sequence_type_proto(type_of(value[0]))
     return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
 
 
@@ -47,8 +49,9 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
     onnx = library()
     schema = onnx.defs.get_schema(proto.op_type, version, "" if proto.domain == "ai.onnx" else proto.domain)
     check_types(schema, values)
-    if not inferred or any(a.HasField("g") for a in proto.attribute):
-        return
+    absent = any(name and v is None for name, v in zip(proto.input, values))
+    if not inferred or absent or any(a.HasField("g") for a in proto.attribute):
+        return  # the library's inference knows no absent optionals
     axis = next((a.i for a in proto.attribute if a.name == "axis"), 0)
     if not -MOST_AXIS <= axis <= MOST_AXIS:  # before the library's inference, which takes 32 bits of it
         raise CallError(f"{proto.op_type}: axis is {axis}", code="onnx")

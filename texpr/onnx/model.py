@@ -17,7 +17,7 @@ from texpr.onnx.read import all_nodes, array_of, opsets, read_model
 from texpr.onnx.run import Run, evaluated
 from texpr.onnx.table import find
 from texpr.onnx.types import FROM_ONNX
-from texpr.onnx.values import Known, NeedsValue
+from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
 from texpr.support.errors import CallError, CheckpointError
 
 
@@ -100,7 +100,7 @@ class OnnxModel(Module):
     def _computed(self, given: Sequence[Any]) -> Any:
         variables = {**self._parameters, **self._buffers}
         values = _Decided(tuple((n, Known(variables[n].held().copy(), variables[n].dtype)) for n in sorted(self._decisive)))
-        if any(not isinstance(v, Known) and v is not None for v in _flat(given)) or active_capture.get() is not None:
+        if any(not isinstance(v, Known | Nothing | None) for v in _flat(given)) or active_capture.get() is not None:
             return super().__call__(*given, *([values] if self._decisive else []))
         capture = Capture("model")
         with capture:
@@ -128,7 +128,7 @@ class OnnxModel(Module):
         return value
 
     def _results(self, capture: Capture, inputs: Sequence[Any], values: _Decided) -> list[Any]:
-        names: dict[str, Any] = dict(zip(self.inputs, inputs))
+        names: dict[str, Any] = {n: NoTensors(v.dtype) if isinstance(v, Nothing) else v for n, v in zip(self.inputs, inputs)}
         self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
         names |= self._constants
         names |= dict(values.known)
@@ -204,8 +204,8 @@ class _Input:
             CallError: it is of another kind, or does not fit.
         """
         if self.sequence and isinstance(value, list | tuple):
-            return [self._tensor(v) for v in value]
-        return value if value is None else self._tensor(value)
+            return [self._tensor(v) for v in value] or Nothing(self.dtype)
+        return value if isinstance(value, Nothing | None) else self._tensor(value)
 
     def _tensor(self, value: Any) -> Any:
         if isinstance(value, Symbolic | Tensor | Known):
@@ -254,7 +254,7 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
 def _known(value: Any) -> Any:
     if isinstance(value, list):
         return [_known(v) for v in value]
-    return value if value is None or isinstance(value, Known) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
+    return value if isinstance(value, Known | Nothing | None) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
 
 
 def _has_values(value: Any) -> bool:

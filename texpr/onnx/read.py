@@ -85,11 +85,18 @@ def _first_line(error: Exception) -> str:
 
 def _check(model: Any) -> None:
     onnx = library()
+    kinds = [v.type.tensor_type for v in (*model.graph.input, *model.graph.output) if v.type.HasField("tensor_type")]
+    bare = [kind for kind in kinds if not kind.HasField("shape")]
     try:
+        for kind in bare:  # many exporters leave shapes out, and the checker alone asks for them
+            kind.shape.SetInParent()
         onnx.checker.check_model(model)
     except Exception as error:
         raise CheckpointError(f"the model breaks a rule of ONNX: {_first_line(error)}", code="onnx",
                               notes=str(error).strip().splitlines()[1:4]) from None
+    finally:
+        for kind in bare:
+            kind.ClearField("shape")
 
 
 def all_nodes(model: Any) -> Iterator[Any]:

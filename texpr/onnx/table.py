@@ -21,7 +21,7 @@ class Converter:
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
         inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of one element, which ONNX's own functions
-            have, and windows of no elements, and some versions of it end the process on a Split that is wrong.
+            have, and windows of no elements, knows no optionals, and some versions of it end the process on a Split that is wrong.
     """
 
     convert: Callable[..., Any]

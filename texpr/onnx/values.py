@@ -61,6 +61,31 @@ class Known:
         return hash((self.dtype, self.shape, self.array.tobytes()))
 
 
+class NoTensors(list):
+    """A sequence of no tensors, which has an element type all the same."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+
+class Nothing:
+    """An empty sequence as an argument of a call: an empty list says no type, and is taken for an array of no numbers."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nothing) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((Nothing, self.dtype))
+
+
 Value = Known | Symbolic | list | None
 """A tensor, a sequence of tensors, or an optional that is absent."""
 

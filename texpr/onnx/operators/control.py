@@ -16,8 +16,8 @@ from texpr.onnx.check import refuse_large
 from texpr.onnx.operators.movement import part
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.types import FROM_ONNX
-from texpr.onnx.values import Known, NeedsValue, Value
+from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.values import Known, NeedsValue, NoTensors, Value
 
 
 def _spot(node: Node, k: int, count: int) -> int:
@@ -154,7 +154,10 @@ def _construct(node: Node, *given: Value) -> Any:
 
 @converter("SequenceEmpty", control=True)
 def _empty(node: Node) -> Any:
-    return []
+    t = node.attr("dtype", 1)
+    if t not in FROM_ONNX:
+        raise node.refuse(f"of {name_of(t)}, which texpr does not have")
+    return NoTensors(FROM_ONNX[t])
 
 
 @converter("SequenceAt", control=True)
@@ -175,12 +178,16 @@ def _insert(node: Node, sequence: Any, value: Value, place: Value = None) -> Any
 
 @converter("SequenceErase", control=True)
 def _erase(node: Node, sequence: Any, place: Value = None) -> Any:
+    if not sequence:
+        raise node.refuse("there are no tensors in the sequence")
     k = len(sequence) - 1 if place is None else _spot(node, 1, len(sequence))
-    return [*sequence[:k], *sequence[k + 1:]]
+    return [*sequence[:k], *sequence[k + 1:]] or NoTensors(sequence[k].dtype)
 
 
 @converter("ConcatFromSequence", control=True)
 def _joined(node: Node, sequence: Any) -> Any:
+    if not sequence:
+        raise node.refuse("there are no tensors in the sequence")
     values = [node.run.tensor(v) for v in sequence]
     if node.attr("new_axis", 0):
         return ops.stack(values, axis=node.axis(node.attr("axis"), values[0].ndim + 1))
@@ -197,15 +204,19 @@ def _apart(node: Node, x: Value, sizes: Value = None) -> Any:
     else:
         parts = [int(v) for v in given] if given.ndim else [min(int(given), n - k) for k in range(0, n, int(given))]
     ends = np.cumsum(parts)
+    if not parts:
+        return NoTensors(tensor.dtype)
     found = [part(tensor, axis, int(e - s), int(e)) for s, e in zip(parts, ends)]
     return [v.squeeze(axis) for v in found] if given is None and not node.attr("keepdims", 1) else found
 
 
-@converter("Optional", "OptionalGetElement", control=True)
+@converter("Optional", "OptionalGetElement", control=True, inferred=False)
 def _optional(node: Node, x: Value = None) -> Any:
-    return x
+    if x is None and node.op == "OptionalGetElement":
+        raise node.refuse("the optional is absent")
+    return (x,) if isinstance(x, list) else x
 
 
-@converter("OptionalHasElement", control=True)
+@converter("OptionalHasElement", control=True, inferred=False)
 def _present(node: Node, x: Value = None) -> Any:
     return Known.of(np.array(x is not None))

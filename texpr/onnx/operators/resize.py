@@ -80,6 +80,8 @@ def _source(mode: str, scale: float, size: int, n: int, roi: tuple[Any, Any]) ->
         return i * (n - 1) / (size - 1) if size > 1 else np.zeros(1)
     if mode == "asymmetric":
         return i / scale
+    if mode == "tf_half_pixel_for_nn":
+        return (i + 0.5) / scale
     if mode == "pytorch_half_pixel" and size <= 1:
         return np.zeros(size)
     if mode == "half_pixel_symmetric":
