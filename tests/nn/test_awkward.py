@@ -108,3 +108,54 @@ def test_means_of_many_numbers_in_16_bits():
     assert [float(v[0]) for v in ops.batch_norm_training(2 * x)[1:]] == [2, 0]
     model = nn.Linear(1, 2).half()
     assert float(nn.CrossEntropyLoss()(model(x), np.zeros(70000, int))) > 0.01
+
+
+@pytest.mark.parametrize("layer", [nn.Softmax, nn.LogSoftmax, nn.Softmin])
+def test_softmax_of_nothing_and_of_one_number(layer):
+    """The values of torch 2.13."""
+    for shape, dim in (((2, 0), 1), ((0, 2), 0), ((0, 2), -1), ((0,), 0), ((2, 0, 3), 1)):
+        x = tx.tensor(np.zeros(shape), requires_grad=True)
+        assert layer(dim)(np.zeros(shape)).shape == layer(dim)(x).shape == x.softmax(dim).shape == x.log_softmax(dim).shape == shape
+        layer(dim)(x).sum().backward()
+        assert x.grad.shape == shape
+    one = 0.0 if layer is nn.LogSoftmax else 1.0
+    assert [float(layer(dim)(np.float64(3))) for dim in (-1, 0)] == [one, one]
+    assert (float(tx.tensor(3.0).softmax()), float(tx.tensor(3.0).log_softmax(0))) == (1, 0)
+    none = np.zeros((2, 0))
+    for call in (lambda: layer(2)(none), lambda: layer(1)(np.float64(3)), lambda: tx.tensor(none).softmax(2).numpy()):
+        with pytest.raises(tx.CallError, match="axis"):
+            call()
+
+
+@pytest.mark.parametrize(("layer", "shape"), [(nn.BatchNorm1d, (0, 3)), (nn.BatchNorm1d, (2, 3, 0)), (nn.BatchNorm2d, (0, 3, 2, 2))])
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_batches_of_nothing_leave_the_statistics(layer, shape, momentum):
+    """As in torch 2.13, which counts the batch all the same."""
+    m = layer(3, momentum=momentum)
+    assert m(np.zeros(shape, "f4")).shape == shape
+    state = m.state_dict()
+    assert (state["running_mean"] == 0).all() and (state["running_var"] == 1).all() and state["num_batches_tracked"] == 1
+
+
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
+def test_corners_of_one_element(mode):
+    """A size of 1 is the first corner; an image of one element is everywhere the same. As in torch 2.13."""
+    rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    x = np.arange(1.0, 1 + 3**rank).reshape(1, 1, *[3] * rank)
+    assert nn.Upsample(size=1, mode=mode, align_corners=True)(x).ravel().tolist() == [1]
+    wide = nn.Upsample(size=4, mode=mode, align_corners=True)(x[(..., *[slice(0, 1)] * rank)])
+    assert wide.shape == (1, 1, *[4] * rank) and np.allclose(wide, 1, rtol=0, atol=1e-15)
+
+
+def test_distances_broadcast():
+    """The values of torch 2.13."""
+    a, b = np.array([[1.0, 2], [3, 4], [0, 1]]), np.array([[1.0, 0]])
+    likeness = [1 / 5**0.5, 0.6, 0]
+    assert nn.CosineSimilarity()(a, b) == pytest.approx(likeness, abs=1e-9)
+    assert nn.CosineSimilarity()(b, a) == pytest.approx(likeness, abs=1e-9)
+    away = np.hypot(*(a - b + 1e-6).T)
+    assert nn.PairwiseDistance()(a, b[0]) == pytest.approx(away, abs=1e-12)
+    assert nn.PairwiseDistance(keepdim=True)(b[0], a).shape == (3, 1)
+    assert nn.PairwiseDistance(float("inf"))(a, b) == pytest.approx([2, 4, 1], abs=2e-6)
+    with pytest.raises(tx.CallError, match="shape"):
+        nn.PairwiseDistance()(a, np.ones((2, 2)))

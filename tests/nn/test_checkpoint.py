@@ -252,3 +252,22 @@ def test_narrow_floats(tmp_path: Path, dtype: str):
     for own, value in zip(other.parameters(), before):
         np.testing.assert_array_equal(own.data, value)
     other.load_state_dict(model.state_dict())
+
+
+@pytest.mark.parametrize(("kind", "count"), [("C64", 1), ("F8_E8M0", 8), ("F8_E4M3FNUZ", 8)])
+def test_tensors_of_other_types_that_are_not_asked_for(tmp_path: Path, kind: str, count: int):
+    """They are looked at where they are the model's, or all names must be."""
+    path, model = tmp_path / "m.safetensors", made()
+    nn.save(model, path)
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    end = max(e["data_offsets"][1] for n, e in header.items() if n != "__metadata__")
+    header["other"] = {"dtype": kind, "shape": [count], "data_offsets": [end, end + 8]}
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :] + bytes(8))
+    other = made(1)
+    assert nn.load(other, path, strict=False) == ([], ["other"])
+    assert same(other, model)
+    with pytest.raises(tx.CheckpointError):
+        nn.load(other, path)

@@ -240,19 +240,29 @@ class _Along(Module):
         return f"dim={self.dim}"
 
 
-class Softmax(_Along):
+class _Softmax(_Along):
+    """Base of softmax and its kin: one number is a vector of one, and of nothing there is nothing."""
+
+    def forward(self, input: Any) -> Any:
+        if not input.ndim and self.dim in (-1, 0):
+            return super().forward(input.reshape(1)).reshape(())
+        nothing = not input.size and -input.ndim <= self.dim < input.ndim
+        return input if nothing else super().forward(input)
+
+
+class Softmax(_Softmax):
     """exp(x) over the sum of exp(x) along axis `dim`."""
 
     operator = "softmax"
 
 
-class Softmin(_Along):
+class Softmin(_Softmax):
     """softmax(-x) along axis `dim`."""
 
     operator = "softmin"
 
 
-class LogSoftmax(_Along):
+class LogSoftmax(_Softmax):
     """The logarithm of softmax along axis `dim`."""
 
     operator = "log_softmax"

@@ -6,8 +6,15 @@ from math import inf
 from typing import Any
 
 from texpr import ops
+from texpr.graph.arrays.written import broadcast
 from texpr.nn.arguments import number
 from texpr.nn.module import Module
+
+
+def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Both in the shape to which they broadcast."""
+    shape = broadcast([x1.shape, x2.shape])
+    return x1.broadcast_to(shape), x2.broadcast_to(shape)
 
 
 class CosineSimilarity(Module):
@@ -18,6 +25,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, number("CosineSimilarity", "eps", eps)
 
     def forward(self, x1: Any, x2: Any) -> Any:
+        x1, x2 = _alike(x1, x2)
         return ops.cosine_similarity(x1, x2, axis=self.dim % x1.ndim, eps=self.eps)
 
     def extra_repr(self) -> str:
@@ -33,6 +41,7 @@ class PairwiseDistance(Module):
         self.eps, self.keepdim = number("PairwiseDistance", "eps", eps), bool(keepdim)
 
     def forward(self, x1: Any, x2: Any) -> Any:
+        x1, x2 = _alike(x1, x2)
         if self.norm == inf:
             y = ops.norm_max((x1 - x2) + self.eps, axis=x1.ndim - 1)
         else:

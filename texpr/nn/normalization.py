@@ -107,6 +107,8 @@ class BatchNorm1d(_Channels):
         if self.training and self.num_batches_tracked is not None:
             batches = ops.count_up(mean.capture.latest(self.num_batches_tracked))
             mean.capture.assign(self.num_batches_tracked, batches)
+            if not count:  # a batch of nothing has no mean that the statistics could take in
+                return y
             update = partial(_share, self.momentum) if self.momentum is not None else partial(_cumulative, batches)
             self._track(mean, variance, update, count / (count - 1))
         return y

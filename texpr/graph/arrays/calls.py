@@ -138,6 +138,15 @@ def _chosen_dtype(x: object, y: object) -> DType:
     return I64 if all(isinstance(v, int) or getattr(v, "dtype", None) in (I64, BOOL) for v in (x, y)) else F32
 
 
+def softmax(operator: Op, x: Any, axis: int) -> Any:
+    """Softmax or one of its kin along an axis: one number is a vector of one, and of nothing there is nothing."""
+    if not x.ndim and axis in (-1, 0):
+        return operator(x.reshape(1), axis=0).reshape(())
+    if not x.size and -x.ndim <= axis < x.ndim:
+        return itself(x)
+    return operator(x, axis=axis)
+
+
 def cast(x: Any, t: DType) -> Any:
     """The same values in another dtype; towards zero where integers are made of floats."""
     if x.dtype == t:

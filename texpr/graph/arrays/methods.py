@@ -309,11 +309,11 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def softmax(self, axis: int = -1) -> Self:
         """exp(x) over its sum along an axis."""
-        return ops.softmax(self, axis=axis)  # type: ignore[return-value]
+        return calls.softmax(ops.softmax, self, axis)
 
     def log_softmax(self, axis: int = -1) -> Self:
         """The logarithm of softmax."""
-        return ops.log_softmax(self, axis=axis)  # type: ignore[return-value]
+        return calls.softmax(ops.log_softmax, self, axis)
 
     def isnan(self) -> Self:
         """Whether an element is not a number."""
