@@ -250,3 +250,14 @@ def test_complaints(text: str):
     with pytest.raises(tx.CallError) as found:
         COMPLAINTS[text](tx.tensor(X.astype("f4")))
     assert str(found.value) == text
+
+
+def test_new_axes_and_rounding_as_numpy_has_them():
+    for axis in (0, -1, (0, 1), (0, -1), (1, 3), [0, 2]):
+        agree(tx.tensor(X).expand_dims(axis), np.expand_dims(X, tuple(axis) if isinstance(axis, list) else axis))
+    for axis in ((0, 0), 5, (0, 9)):
+        with pytest.raises(tx.CallError):
+            tx.tensor(X).expand_dims(axis)
+    x = np.array([1.25, -0.75, 2.5])
+    agree(round(tx.tensor(x), 1), np.round(x, 1))
+    agree(round(tx.tensor(x)), np.round(x))

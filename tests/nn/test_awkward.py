@@ -159,3 +159,11 @@ def test_distances_broadcast():
     assert nn.PairwiseDistance(float("inf"))(a, b) == pytest.approx([2, 4, 1], abs=2e-6)
     with pytest.raises(tx.CallError, match="shape"):
         nn.PairwiseDistance()(a, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("arguments", [{"scale_factor": 0}, {"scale_factor": -1.0}, {"scale_factor": np.nan}, {"scale_factor": np.inf},
+                                       {"scale_factor": "a"}, {"scale_factor": 0.1}, {"scale_factor": (2.0,)}, {"size": 0}, {"size": 2.5},
+                                       {"size": (2,)}, {"size": (2, 3, 4)}])
+def test_sizes_that_no_image_has(arguments):
+    with pytest.raises(tx.CallError, match=f"Upsample: {list(arguments)[0]}"):
+        nn.Upsample(**arguments)(np.ones((1, 1, 3, 4)))

@@ -7,7 +7,7 @@ from math import floor
 from typing import Any
 
 from texpr import ops
-from texpr.nn.arguments import one_of, whole
+from texpr.nn.arguments import number, one_of, whole
 from texpr.nn.calls import with_batch
 from texpr.nn.module import Module
 from texpr.support.errors import CallError
@@ -50,9 +50,12 @@ class Upsample(Module):
     def _lengths(self, before: Sequence[int]) -> list[tuple[int, float]]:
         """The new length of each axis, and the distance of two places in the old one."""
         if self.size is not None:
-            lengths = _each(self.size, len(before))
-            return [(whole("Upsample", "size", m), n / m) for n, m in zip(before, lengths, strict=True)]
-        found = [(floor(n * f), f) for n, f in zip(before, _each(self.scale_factor, len(before)), strict=True)]
+            lengths = [whole("Upsample", "size", m) for m in _each("size", self.size, len(before))]
+            return [(m, n / m) for n, m in zip(before, lengths)]
+        factors = [number("Upsample", "scale_factor", f, 1e-300) for f in _each("scale_factor", self.scale_factor, len(before))]
+        found = [(floor(n * f), f) for n, f in zip(before, factors)]
+        if not all(m for m, _ in found) and all(before):
+            raise CallError(f"Upsample: scale_factor {self.scale_factor} leaves nothing of {list(before)}", code="shape")
         return [(m, n / m if self.recompute_scale_factor else 1 / f) for n, (m, f) in zip(before, found)]
 
     def _resized(self, x: Any, axis: int, length: int, scale: float) -> Any:
@@ -68,8 +71,10 @@ class Upsample(Module):
         return f"{size}, mode={self.mode!r}"
 
 
-def _each(value: Any, count: int) -> Sequence[Any]:
+def _each(name: str, value: Any, count: int) -> Sequence[Any]:
     """A value for each axis."""
+    if isinstance(value, tuple | list) and len(value) != count:
+        raise CallError(f"Upsample: {name} is {value}, and the input has {count} axes besides batch and channels", code="arguments")
     return value if isinstance(value, tuple | list) else (value,) * count
 
 

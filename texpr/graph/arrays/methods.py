@@ -206,10 +206,11 @@ class ArrayMethods(ArrayOperators, Elementary):
             raise CallError(f"axes {gone} of {list(self.shape)} are not all of extent 1", code="axis")
         return self.reshape(tuple(n for k, n in enumerate(self.shape) if k not in gone))
 
-    def expand_dims(self, axis: int) -> Self:
-        """With an axis of extent 1, which is `axis` of the result."""
-        (k,) = calls.axes_of(axis, self.ndim + 1)
-        return self.reshape((*self.shape[:k], 1, *self.shape[k:]))
+    def expand_dims(self, axis: int | tuple[int, ...]) -> Self:
+        """With axes of extent 1: `axis` of the result, or each of several."""
+        rank = self.ndim + (len(axis) if isinstance(axis, tuple | list) else 1)
+        new, rest = calls.axes_of(axis, rank), iter(self.shape)
+        return self.reshape(tuple(1 if k in new else next(rest) for k in range(rank)))
 
     unsqueeze = expand_dims
 
@@ -286,6 +287,9 @@ class ArrayMethods(ArrayOperators, Elementary):
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """To the nearest multiple of 10^-decimals, ties to even."""
         return calls.rounded(self, decimals, out)
+
+    def __round__(self, decimals: int = 0) -> Self:
+        return self.round(decimals)
 
     def floor(self) -> Self:
         """The largest whole number not above."""
