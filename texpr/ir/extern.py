@@ -20,7 +20,7 @@ from texpr.ir.expr import Cast, Read, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Kernel, Store
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
-from texpr.ir.traverse import statements, variables
+from texpr.ir.traverse import kept_statements, variables
 from texpr.support.errors import CallError
 
 Constants = Sequence[tuple[str, object]]
@@ -87,7 +87,7 @@ def _effect(source: Tensor | None, target: Tensor, equation: int) -> For | Store
 
 def passed(kernel: Kernel) -> dict[Tensor, ExternCall]:
     """The tensors that code which is not written here takes or gives, with a call that does: they stay as the program has them."""
-    return {t: s for s in statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
+    return {t: s for s in kept_statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
 
 
 def extern_symbol(call: ExternCall) -> str:

@@ -41,9 +41,9 @@ def has_lanes(kind: str) -> bool:
 
 
 class Stmt(Node):
-    """One statement."""
+    """One statement. What is asked of many of them again and again is remembered in them, as in all nodes."""
 
-    __slots__ = ()
+    __slots__ = ("_parted", "_statements")
 
 
 @node

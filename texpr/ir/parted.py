@@ -65,6 +65,7 @@ class Parted:
         return len(loops)
 
 
+@lru_cache(maxsize=8)  # each step asks of the kernel before and after it
 def parted(kernel: Kernel) -> Parted:
     """The kernel with loops that count the pairs of two others as these two, where their second count is of no constant extent.
 
@@ -156,18 +157,14 @@ class _Top:
             self.counts.pop(v, None)
 
 
-_TOPS: OrderedDict[int, tuple[Stmt, _Top]] = OrderedDict()
-_MOST_TOPS = 512
-
-
 def _parted_top(s: Stmt) -> _Top:
-    """Remembered: most steps leave most nests as they are."""
-    found = _TOPS.get(id(s))
-    if found is None:
-        found = _TOPS[id(s)] = s, _made(s)
-        while len(_TOPS) > _MOST_TOPS:
-            _TOPS.popitem(last=False)
-    return found[1]
+    """Kept in the statement: most steps leave most nests as they are."""
+    try:
+        return s._parted  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:
+        found = _made(s)
+        object.__setattr__(s, "_parted", found)
+        return found
 
 
 def _made(s: Stmt) -> _Top:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
+from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
@@ -134,6 +136,44 @@ def free_variables(root: Node) -> set[Var]:
 def tensors(*roots: Node) -> dict[Tensor, None]:
     """Tensors read or written below the roots, in order of appearance."""
     return dict.fromkeys(t for root in roots for t in _remembered(root, "_tensors", _tensors))
+
+
+def mentions(root: Node, tensor: Tensor) -> bool:
+    """True if a tensor is read or written below a node."""
+    try:
+        return tensor in root._tensors  # type: ignore[attr-defined]
+    except AttributeError:
+        return tensor in _remembered(root, "_tensors", _tensors)
+
+
+def kept_statements(root: Node) -> tuple[Stmt, ...]:
+    """The statements below a kernel or statement, as `statements` gives them; those of each statement of a kernel's body are kept in it,
+    since a step leaves most of them as they are.
+    """
+    if isinstance(root, Kernel):
+        return _of_kernel(root)
+    try:
+        return root._statements  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:
+        found = tuple(statements(root))
+        object.__setattr__(root, "_statements", found)
+        return found
+
+
+def users(kernel: Kernel, *tensors: Tensor) -> list[Stmt]:
+    """The statements of a kernel's body that read or write one of these tensors anywhere, in order."""
+    wanted = frozenset(tensors)
+    try:
+        return [s for s in kernel.body if not wanted.isdisjoint(s._tensors)]
+    except AttributeError:  # of a statement that is new
+        for s in kernel.body:
+            _remembered(s, "_tensors", _tensors)
+        return [s for s in kernel.body if not wanted.isdisjoint(s._tensors)]
+
+
+@lru_cache(maxsize=64)  # a step asks several times
+def _of_kernel(kernel: Kernel) -> tuple[Stmt, ...]:
+    return tuple(chain.from_iterable(map(kept_statements, kernel.body)))
 
 
 def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any]) -> Any:

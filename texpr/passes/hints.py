@@ -8,7 +8,7 @@ from dataclasses import replace
 from texpr import poly
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt
-from texpr.ir.traverse import statements
+from texpr.ir.traverse import kept_statements
 from texpr.support.errors import ScheduleError
 
 
@@ -19,7 +19,7 @@ def drop_hints(kernel: Kernel) -> Kernel:
     A step may replace a tensor, or give each iteration of a loop one of its own, or add iterations. Nobody waits for what a hint asks for,
     so it goes.
     """
-    if not any(isinstance(s, Prefetch) for s in statements(kernel)):
+    if not any(isinstance(s, Prefetch) for s in kept_statements(kernel)):
         return kernel
     gone = {s for s, _ in poly.unread(kernel)}
     return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone))

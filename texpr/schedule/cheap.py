@@ -6,7 +6,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.machine import Machine
-from texpr.ir.traverse import children, equal, statements, tensors, variables, walk
+from texpr.ir.traverse import children, equal, kept_statements, mentions, users, variables, walk
 from texpr.schedule.loops import paths
 from texpr.schedule.nests import TYPICAL_EXTENT
 
@@ -26,14 +26,14 @@ worth the code."""
 
 def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
-    placed = [(above, s) for above, s in paths(kernel) if isinstance(s, Store)]
+    placed = [(above, s) for above, s in paths(kernel, tensor) if isinstance(s, Store)]
     written = [(above, s) for above, s in placed if s.tensor is tensor]
     if len(written) != 1 or written[0][1].update is not None or written[0][1].start or _conditions_read(kernel, tensor):
         return False
     (around, producer) = written[0]
     uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
     for above, s in placed:
-        if tensor not in tensors(s):
+        if not mentions(s, tensor):
             continue
         reads = [n for n in walk(s) if isinstance(n, Read) and n.tensor is tensor]
         if not reads:
@@ -61,7 +61,8 @@ def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
 
 
 def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
-    heads = [n.cond if isinstance(n, If) else n.extent for n in statements(kernel) if isinstance(n, If | For)]
+    around = [n for s in users(kernel, tensor) for n in kept_statements(s) if isinstance(n, If | For)]
+    heads = [n.cond if isinstance(n, If) else n.extent for n in around]
     return any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads))
 
 

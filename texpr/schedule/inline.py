@@ -10,7 +10,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, select, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, postorder, rewrite, tensors
+from texpr.ir.traverse import children, mentions, postorder, rewrite, users
 from texpr.schedule.independent import check_changed
 from texpr.schedule.indices import put, tidy
 from texpr.schedule.loops import stores, text_of
@@ -50,6 +50,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
     if not uses:
         raise ScheduleError(f"nothing reads `{found.name}`", text_of(kernel, production.statements[0]), code="inline")
     known = _same_iteration(kernel, production)
+
     def rule(node: Node) -> Node | None:
         match node:
             case Read(tensor=t, indices=indices) if t is found:
@@ -57,7 +58,12 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
         return None
 
     kept = production.statements if found in kernel.outputs else ()
-    inlined = rewrite(kernel, rule, keep=lambda n: isinstance(n, Store) and found not in tensors(n) or any(n is s for s in kept))
+
+    def keep(node: Node) -> bool:
+        return isinstance(node, Stmt) and not mentions(node, found) or any(node is s for s in kept)
+
+    changed = {id(s): rewrite(s, rule, keep=keep) for s in users(kernel, found)}
+    inlined = replace(kernel, body=tuple(changed.get(id(s), s) for s in kernel.body))
     if not kept:
         inlined = _without(inlined, found)
     _check_size(kernel, inlined, found)
@@ -169,8 +175,9 @@ def _without(kernel: Kernel, gone: Tensor) -> Kernel:
 
 
 def _check_size(before: Kernel, after: Kernel, tensor: Tensor) -> None:
-    old = set(stores(before))
-    for s in stores(after):
+    same = set(map(id, before.body))
+    old = {s for top in users(before, tensor) for s in stores(top)}
+    for s in (s for top in after.body if id(top) not in same for s in stores(top)):
         if s in old:
             continue
         sizes: dict[int, int] = {}

@@ -12,7 +12,7 @@ from texpr.ir.expr import Node, Read, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import statements, tensors, walk
+from texpr.ir.traverse import kept_statements, tensors, users, walk
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
 
@@ -24,7 +24,7 @@ def all_loops(kernel: Kernel) -> list[For]:
 
 @lru_cache(maxsize=64)  # a step asks several times
 def _loops(kernel: Kernel) -> tuple[For, ...]:
-    return tuple(n for n in statements(kernel) if isinstance(n, For))
+    return tuple(n for n in kept_statements(kernel) if isinstance(n, For))
 
 
 @lru_cache(maxsize=64)
@@ -155,12 +155,17 @@ def stores(root: Node) -> list[Store]:
 
 @lru_cache(maxsize=64)
 def _stores(root: Node) -> tuple[Store, ...]:
-    return tuple(n for n in statements(root) if isinstance(n, Store))
+    return tuple(n for n in kept_statements(root) if isinstance(n, Store))
 
 
-def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
-    """Every leaf statement with the loops and conditions around it, outermost first, in textual order."""
-    stack: list[tuple[tuple[For | If, ...], Stmt]] = [((), s) for s in reversed(kernel.body)]
+def paths(kernel: Kernel, using: Tensor | None = None) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
+    """Every leaf statement with the loops and conditions around it, outermost first, in textual order.
+
+    Args:
+        using: only those of statements of the body that use this tensor anywhere.
+    """
+    tops = kernel.body if using is None else users(kernel, using)
+    stack: list[tuple[tuple[For | If, ...], Stmt]] = [((), s) for s in reversed(tops)]
     while stack:
         above, node = stack.pop()
         if isinstance(node, For | If):

@@ -9,7 +9,7 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, statements, tensors, walk
+from texpr.ir.traverse import children, kept_statements, mentions, tensors, users, walk
 from texpr.schedule.loops import paths, stores, text_of
 from texpr.schedule.refuse import refused
 from texpr.schedule.tensors import check_stays
@@ -67,7 +67,8 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
     above: tuple[For | If, ...] = ()
     body = kernel.body
     while True:
-        parts = tuple(s for s in body if any(n.tensor in family for n in stores(s)))
+        used_by = users(kernel, *family) if body is kernel.body else body
+        parts = tuple(s for s in used_by if any(n.tensor in family for n in stores(s)))
         others = {n.tensor: n for s in parts for n in stores(s) if n.tensor is not tensor}
         used = _used_outside(kernel, parts) if others else set()
         shared = [t for t in others if t not in kernel.temporaries or t in used]
@@ -116,8 +117,8 @@ def _used_outside(kernel: Kernel, parts: Collection[Stmt]) -> set[Tensor]:
 
 def readers(kernel: Kernel, tensor: Tensor) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
     """The statements that read `tensor`, in their indices, values or the conditions and extents around, with what encloses them."""
-    for above, s in paths(kernel):
-        if tensor in tensors(s) and any(isinstance(n, Read) and n.tensor is tensor for n in walk(s)):
+    for above, s in paths(kernel, tensor):
+        if mentions(s, tensor) and any(isinstance(n, Read) and n.tensor is tensor for n in walk(s)):
             yield above, s
             continue
         heads = [n.cond if isinstance(n, If) else n.extent for n in above]
@@ -151,7 +152,7 @@ def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
     own = set(production.stores)
     read = {n.tensor for n in walk(*production.statements) if isinstance(n, Read)} - production.private
     after = depth < len(production.loops)
-    for s in statements(kernel):
+    for s in (s for top in users(kernel, production.tensor, *read) for s in kept_statements(top)):
         if s in own:
             after = True
         elif after and isinstance(s, Store | ExternCall) and not read.isdisjoint(s.outputs if isinstance(s, ExternCall) else (s.tensor,)):
@@ -171,8 +172,10 @@ def linear_index(e: Expr, unknown: Collection[Var]) -> tuple[tuple[tuple[Var, in
 
 def replaced(kernel: Kernel, above: Sequence[For | If], old: Collection[Stmt], new: dict[int, tuple[Stmt, ...]]) -> Kernel:
     """The kernel with statements of one body exchanged: each of `old` goes, `new` by `id` of an old one stands in its place."""
+    gone = set(map(id, old))
+
     def body(node: Kernel | For | If) -> tuple[Stmt, ...]:
-        return tuple(n for s in node.body for n in (new.get(id(s), ()) if any(s is o for o in old) else (s,)))
+        return tuple(n for s in node.body for n in (new.get(id(s), ()) if id(s) in gone else (s,)))
 
     chain: list[Kernel | For | If] = [kernel, *above]
     result: Kernel | For | If = replace(chain[-1], body=body(chain[-1]))
