@@ -9,8 +9,9 @@ Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 
 from __future__ import annotations
 
+from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent, edges, extent
 from texpr.schedule.plan import Plan
 
 CHAINS = 4
@@ -24,12 +25,13 @@ FARTHEST = 2
 
 def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a recurrence no loop of which can have lanes; names of loops to share, of which there are none, or None if it is none."""
-    if not nest.recurrent or nest.reduction or len(nest.spatial) < 2:
+    loops = _loops(nest)
+    if not nest.recurrent or nest.reduction or len(loops) < 2:
         return None
-    row, inner = nest.spatial[-2:]
+    row, inner = loops[-2:]
     if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
         return None
-    if any(_has_lanes(plan, qualified(n)) for n in nest.spatial if constant_extent(n) > 1):
+    if any(_has_lanes(plan, qualified(n)) for n in loops):
         return None
     for behind in range(1, FARTHEST + 1):
         before = plan.here()
@@ -46,21 +48,30 @@ def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
 def side_by_side(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a recurrence along rows of memory that do not wait for each other, which lanes would gather; names of its outer loops, or
     None if it is none."""
-    if not nest.recurrent or nest.reduction or len(nest.spatial) < 2:
+    loops = _loops(nest)
+    if not nest.recurrent or nest.reduction or len(loops) < 2:
         return None
-    row, inner = nest.spatial[-2:]
+    row, inner = loops[-2:]
     if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
         return None
     if _has_lanes(plan, qualified(inner)) or not _has_lanes(plan, qualified(row)):
         return None
 
     def steps() -> list[str] | None:
+        first, last = edges(nest, inner)
+        if first + last and extent(inner) >= LEAST:  # what runs at the edges has a loop of its own, so that others need not ask
+            plan.step("peel", qualified(inner), first, last)
         outer, near = plan.cut(qualified(row), CHAINS, "guard")
         if not outer or not plan.step("reorder", qualified(inner), near) or not plan.step("unroll", near):
             return None
-        return [*(qualified(n) for n in nest.spatial[:-2]), outer]
+        return [*(qualified(n) for n in loops[:-2]), outer]
 
     return plan.whole(steps)
+
+
+def _loops(nest: Nest) -> list[For]:
+    """The loops over elements that have several iterations, or a number that only the call knows."""
+    return [n for n in nest.spatial if constant_extent(n) != 1]
 
 
 def _has_lanes(plan: Plan, name: str) -> bool:
