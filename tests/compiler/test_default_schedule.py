@@ -124,12 +124,12 @@ STREAMED = {
 
 @pytest.mark.parametrize("name", STREAMED)
 def test_a_large_operand_is_walked_along(name):
-    """Several rows together: the loop over rows stands outside the one over tiles of lanes. Sums keep their order."""
+    """Several rows together: the loop over rows stands outside the one over tiles of lanes. Sums of products with rows keep their order."""
     text, sizes, depth = STREAMED[name]
     op = tx.op(text)
     s = tx.schedule(op, **sizes).auto("x86-64-v4")
-    assert re.search(rf'reorder\("\w\.joo", "\w\.{depth}o", "\w\.joi", .*"\w\.{depth}i", ', s.script())
-    assert "rfactor" not in s.script() and s.certificate()
+    assert re.search(rf'reorder\("\w\.joo", "\w\.{depth}o+", ("\w\.{depth}o+i", )*"\w\.joi", .*"\w\.{depth}i", ', s.script())
+    assert ("rfactor" in s.script()) is (name != "rows") and s.certificate()
     arrays = [np.random.default_rng(0).integers(-4, 5, [sizes[v.name] for v in t.shape]).astype("f4") for t in op.program().inputs]
     expected = tx.interpret(op, *arrays)
     for threads in (1, 2):
@@ -142,7 +142,7 @@ def test_few_sums_of_many_terms_are_shared_among_threads(shape):
     """As many parts whatever the number of threads: the same bits."""
     op = tx.op("op f(X: f32[N, M]) -> s: f32[] { s = sum(i, j: X[i, j]) }")
     s = tx.schedule(op, N=shape[0], M=shape[1]).auto()
-    assert s.script().count("rfactor") == 2 and re.search(r'parallel\("s\.\wo"\)', s.script()), s.script()
+    assert 'rfactor("s.ijo", reassoc=True)' in s.script() and s.script().endswith('parallel("s.ijo")\n'), s.script()
     assert s.certificate()
     X = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
     found = []

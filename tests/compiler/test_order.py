@@ -60,12 +60,12 @@ def test_equal_orders_give_equal_bits(text: str, extents: dict[str, int]):
 
 
 def test_which_kernels_serve():
-    """The symbolic one where lanes hold as many partial sums; their own where sums are cut in parts, or are shorter than a vector."""
+    """The symbolic one where lanes hold as many partial sums; their own where sums have levels or parts, or are shorter than a vector."""
     op = tx.op(OPERATORS["rows"])
     with tx.options(specializations=1):
-        for n in (40, 50, 3000, 5, 40):
+        for n in (40, 50, 700, 3000, 5, 40):
             op(np.ones((3, n), "f4"))
-    assert [numbers for _, numbers in op._kernels.made] == [(3, 40), (), (3, 5)]
+    assert [numbers for _, numbers in op._kernels.made] == [(3, 40), (), (3, 3000), (3, 5)]
 
 
 @pytest.mark.parametrize("name", ["total", "rows", "product", "softmax", "triangle"])

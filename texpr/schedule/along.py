@@ -5,6 +5,7 @@ from __future__ import annotations
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.cheap import crowded
+from texpr.schedule.levels import CHAIN, TILE_CHAIN, in_levels
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
@@ -31,6 +32,8 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
         outer, inner = [], name
     if not plan.step("rfactor", inner, reassoc=True):
         return spatial
+    terms = [[name] for name in (*(qualified(r) for r in nest.reduction if r is not best), *outer)]
+    chained = in_levels(plan, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
     inside: list[str] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
     many = not plan.machine.loads_apart or plan.machine.vector_registers > 2 * FAR_ROWS
@@ -40,17 +43,16 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
         at = spatial.index(qualified(tile))
         spatial[at : at + 1] = [tile_outer] if tile_outer else []
         inside.append(tile_inner)
-    others = [qualified(r) for r in nest.reduction if r is not best]
-    order = [*spatial, *others]
+    first, *rest = [*(chained or terms), []]
     if not tiles and (blocks := in_memory_order(plan, nest, best)) is not None:
         spatial[-1] = blocks[0]
-        order = [*spatial, others[0], blocks[1], *others[1:]]
-    if plan.step("reorder", *order, *outer, *inside, inner):
+        first = [*first, blocks[1]]
+    if plan.step("reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner):
         for each in inside:
             plan.step("unroll", each)
     plan.step("vectorize", inner)
     plan.step("vectorize", f"{inner}_sum")
-    if outer and n is not None and n % width:
+    if outer and not chained and n is not None and n % width:
         # Under a condition the sums would go to memory and back in every iteration.
         plan.step("peel", outer[0], 0, 1)
     return spatial

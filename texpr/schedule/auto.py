@@ -39,10 +39,12 @@ from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
 from texpr.schedule.few_rows import in_strips
 from texpr.schedule.groups import Scheduled, longest, share_groups
+from texpr.schedule.levels import in_levels
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
+from texpr.schedule.parts import FEW, in_parts
 from texpr.schedule.past import past_caches, rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.ragged import cut_lanes
@@ -59,11 +61,6 @@ from texpr.schedule.wavefront import side_by_side, wavefront
 from texpr.schedule.windows import ADDRESSES, windowed
 from texpr.schedule.woven import weave, woven_loops
 
-FEW = 16
-"""Elements of a reduction's target that are too few to be shared among threads."""
-MANY_TERMS = 1 << 18
-PARTS = 64
-LONGEST_PART = 1 << 24
 FEW_ENDS = 2
 """Iterations of a recurrence that may have code of their own."""
 CASES = 4
@@ -241,7 +238,7 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
 
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
-    nest = _in_parts(plan, nest)
+    nest, parts = in_parts(plan, nest)
     names = _structured(plan, nest)
     if names is None and (joined := _joined(plan, nest)) is not nest:
         nest, names = joined, _structured(plan, joined)
@@ -253,8 +250,10 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     def cost(loop: For) -> int:
         return nest.cost(loop) + (SHORT if 4 * extent(loop) <= register else 0)
 
-    candidates = sorted(nest.loops, key=lambda n: (cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
-    best = candidates[0]
+    def worse(loop: For) -> tuple[int, ...]:
+        return cost(loop), qualified(loop) == parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
+
+    best = min(nest.loops, key=worse)
     if not plan.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]
     if any(best is n for n in nest.reduction):
@@ -277,25 +276,11 @@ def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 
-def _in_parts(plan: Plan, nest: Nest) -> Nest:
-    """Many terms of few elements: parts of the sums are computed each on its own, as many whatever the number of threads."""
-    elements = nest.work // max(1, prod(map(extent, nest.reduction)))
-    if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
-        return nest
-    terms = max(nest.reduction, key=extent)
-    vector = 4 * plan.lanes(nest)
-    length = min(-(-extent(terms) // PARTS), LONGEST_PART)
-    outer, _ = plan.cut(qualified(terms), -(-length // vector) * vector if length > vector else length, "guard")
-    if not outer or not plan.step("rfactor", outer, reassoc=True):
-        return nest
-    parts = plan.kernel.temporaries[-1]
-    return next(n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None)
-
-
 def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     registers, height, tail = _tile(plan, nest, best, rows, lanes)
     block = _near_terms(plan, nest, best, rows)
+    chained = in_levels(plan, nest, [[qualified(n)] for n in nest.reduction], []) if rows is None else None
     _bare(plan, nest, best)
     outer, inner = cut_lanes(plan, nest, best, registers, height if rows is not None else 1)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
@@ -306,7 +291,7 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
         spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
-    terms = [qualified(n) for n in nest.reduction]
+    terms = [name for names in chained for name in names] if chained else [qualified(n) for n in nest.reduction]
     order = [*spatial, *terms, *inside, inner]
     again = _repeated(plan, nest, best, rows, row_outer if rows is not None else "")
     if again:

@@ -153,6 +153,7 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
     v, zero, under, all_of = n.var, index(0), [of for of in bounds if of], [b for of in bounds for b in of]
     around = loops_around(kernel, n)
     axes, ranges = [Axis(m.var, index(0), m.extent) for m in around], {m.var: m.extent for m in around}
+    first: dict[Var, Expr] = {m.var: index(0) for m in around if integer(m.extent) == 1}
 
     def ordered(low: Expr, high: Expr) -> bool:
         return same_value(low, high) or poly.always(compare("<=", low, high), axes, kernel.requires)
@@ -164,7 +165,7 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
         return a if ordered(a, b) else b if ordered(b, a) else minimum(a, b)
 
     def within(e: Expr) -> Expr:
-        return larger(zero, smaller(decide(e, ranges), n.extent))
+        return larger(zero, smaller(decide(folded(e, first), ranges), n.extent))
 
     def extreme(which: Callable[[Expr, Expr], Expr], of: Sequence[Expr | None]) -> Expr | None:
         """None if there is none, or one of them is unknown."""

@@ -1,9 +1,9 @@
 """Reductions that read a large operand once: rows of memory are walked along, several at a time, while the sums stay in a near cache.
 
-A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows
-come from memory together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of
-them together: as they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums keep their
-order.
+A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows come from memory
+together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of them together: as
+they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums of columns have levels
+(`levels`), others keep their order.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For
+from texpr.schedule.levels import in_levels
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import pack
@@ -21,6 +22,8 @@ from texpr.schedule.plan import Plan
 
 DEPTH = 8
 """Rows that are read together: as many as a first cache has ways, for where their distance is a multiple of a page, they share those."""
+STRIPS = 4
+"""Strips of rows in a chain of sums of columns, which stay in a near cache."""
 BUSY = 32
 """How often an element is used, from which on a copy costs less than it saves: each use then reads whole lines that lie side by side."""
 MOST_USES = 48
@@ -80,9 +83,16 @@ def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
 def _scheduled(plan: Plan, s: _Stream) -> list[str]:
     size, width = constant_extent(s.lane), 2 * plan.lanes(s.nest)
     busy = prod(map(constant_extent, s.shared)) >= BUSY
+    terms = [[qualified(n)] for n in s.nest.reduction]
+    chained = None if s.shared else in_levels(plan, s.nest, terms, [], first=(DEPTH, STRIPS))
     tiles, lane = plan.cut(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
     strips, tiles = plan.cut(tiles, -(-_strip(plan, s) // width), "clip")
-    rows, depth = plan.cut(qualified(s.depth), even(constant_extent(s.depth), _panel_depth(plan, s, width)) if busy else DEPTH)
+    if chained:
+        *sums, depth = [name for names in chained for name in names]
+        rows = ""
+    else:
+        rows, depth = plan.cut(qualified(s.depth), even(constant_extent(s.depth), _panel_depth(plan, s, width)) if busy else DEPTH)
+        sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
@@ -91,7 +101,6 @@ def _scheduled(plan: Plan, s: _Stream) -> list[str]:
         around += [outer] if outer else []
         inside.append(inner)
     outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
-    sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
         if busy and rows:
             pack(plan, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
