@@ -68,10 +68,11 @@ def _atomic(e: Expr) -> Expr:
 
 def answered(e: Expr, condition: Expr, holds: bool) -> Expr:
     """`e` where a condition is known."""
+    kind = type(condition)
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Expr() if alike(node, condition):
+            case Expr() if type(node) is kind and alike(node, condition):
                 return TRUE if holds else FALSE
             case Max(a, b) | Min(a, b) if alike(compare("<=", a, b), condition):
                 return b if holds == isinstance(node, Max) else a

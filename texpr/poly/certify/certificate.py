@@ -33,7 +33,7 @@ from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.powers import without_powers
 from texpr.poly.certify.private import made_inside
-from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
+from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused, instances
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
 from texpr.poly.certify.rounded import with_rounded
@@ -389,7 +389,7 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
 
 def _holds(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
     try:
-        agree(proof.meaning, claimed, wanted, Context(proof, d.frame, d))
+        agree(proof.meaning, claimed, wanted, instances(proof, d))
     except Disagreement as e:
         raise Refuted("values", f"{wanted.tensor.name} is written where another element belongs", d, d.frame, e.context.set) from None
 

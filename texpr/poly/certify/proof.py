@@ -132,6 +132,7 @@ class Context:
         self._set: isl.Set | None = None
         self._columns = -1
         self._split: list[tuple[Expr, tuple[Context | None, Context | None]]] = []
+        self._wheres: list[tuple[Expr, list[Context]]] = []
 
     def also(self, condition: Expr) -> Context:
         """The instances for which `condition` holds as well."""
@@ -194,8 +195,15 @@ class Context:
         """The parts of the instances in which conditions hold."""
         found: list[Context] = [self]
         for c in conditions:
-            found = [here.also(e) for each in found for here, (e,) in each.cells(c) if not _is_false(e)]
+            found = [part for each in found for part in each._where_holds(c)]
         return found
+
+    def _where_holds(self, condition: Expr) -> list[Context]:
+        known = next((parts for c, parts in self._wheres if alike(c, condition)), None)
+        if known is None:
+            known = [here.also(e) for here, (e,) in self.cells(condition) if not _is_false(e)]
+            self._wheres.append((condition, known))
+        return known
 
     def halves(self, condition: Expr) -> tuple[Context | None, Context | None]:
         """The instances for which a condition without choices holds, and those for which it does not; None where there are none."""
@@ -251,10 +259,17 @@ class Context:
         return (inside & self.frame.holds(x)).is_equal(inside & self.frame.holds(y))
 
 
+def instances(proof: Proof, s: Statement) -> Context:
+    """The instances of a statement."""
+    if s.instances is None or s.instances.proof is not proof:
+        s.instances = Context(proof, s.frame, s)
+    return s.instances
+
+
 def beyond(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
     """The instances of a store that its equation does not have, as in a tile that is filled past the end; None if there are none."""
     if s.beyond is None:
-        s.beyond = (Context(proof, s.frame, s).failing(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
+        s.beyond = (instances(proof, s).failing(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
     return s.beyond[0]
 
 

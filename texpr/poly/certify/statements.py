@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import islpy as isl
 
@@ -28,6 +29,7 @@ class Statement:
         call: the call of outside code that writes here, if it is one.
         proven: conditions that were proven of all instances.
         beyond: the instances that its equation does not have, once that was asked.
+        instances: all of them as a `Context`, whose parts are asked about again and again, once one was made.
     """
 
     node: Stmt
@@ -43,6 +45,7 @@ class Statement:
     proven: list[Expr] = field(default_factory=list)
     call: ExternCall | None = None
     beyond: tuple[isl.Set | None] | None = None
+    instances: Any = None
     _domain: isl.Set | None = None
 
     @property
@@ -76,7 +79,7 @@ class Statement:
 
     def renew(self) -> None:
         """Forget the instances: more is known of the statement now."""
-        self._domain = self.beyond = None
+        self._domain = self.beyond = self.instances = None
 
     def common(self, other: Statement) -> int:
         """How many loops the two share, from the outside in."""

@@ -13,7 +13,7 @@ from texpr.ir.traverse import children, substitute, variables
 from texpr.poly.certify.frame import Frame, same_node
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
-from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond
+from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, instances
 from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, access, updated, written
 
@@ -140,7 +140,7 @@ class Sums:
         """Two totals, or elements, are one."""
         if not same_node(mine, theirs):
             raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
-        context = Context(self.proof, u.frame, u)
+        context = instances(self.proof, u)
         for a, b in zip(children(mine), children(theirs)):
             assert isinstance(a, Expr) and isinstance(b, Expr), "indices"
             if not context.equal(a, b):

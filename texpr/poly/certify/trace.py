@@ -19,7 +19,7 @@ from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access
-from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts
+from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, conjuncts, instances
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -143,7 +143,7 @@ class Tracer:
 
     def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
         with self.proof.asking("bounds"):
-            inside = Context(self.proof, s.frame, s).where(*(c if holds else negation(c) for c, holds in when))
+            inside = instances(self.proof, s).where(*(c if holds else negation(c) for c, holds in when))
             exists = self.proof.exists(read.indices, read.tensor)
             outside = next((failing for each in inside if (failing := each.failing(exists)) is not None), None)
             if outside is not None and not self._as_in_program(s, read):
@@ -222,7 +222,7 @@ class Tracer:
             return True
         if not alike(_existing(content), _existing(claimed)):
             return False
-        return all(alike(a, b) for _, (a, b) in Context(self.proof, d.frame, d).cells(content, claimed))
+        return all(alike(a, b) for _, (a, b) in instances(self.proof, d).cells(content, claimed))
 
     def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
         """A use finds its element written in its own iteration of the outermost loops."""

@@ -15,7 +15,7 @@ from texpr.ir.traverse import children, rewrite, walk
 from texpr.poly.certify.cells import answered, integral, question
 from texpr.poly.certify.frame import Frame, alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_instance, is_identity, is_neutral, within
-from texpr.poly.certify.proof import Context, Proof, Refuted, beyond
+from texpr.poly.certify.proof import Context, Proof, Refuted, beyond, instances
 from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, called, carried_over
 from texpr.poly.certify.zeros import adds_nothing
@@ -235,7 +235,7 @@ def agrees(proof: Proof, s: Statement) -> Callable[[Expr, Expr], bool]:
 
     def same(a: Expr, b: Expr) -> bool:
         try:
-            agree(proof.meaning, a, b, Context(proof, s.frame, s))
+            agree(proof.meaning, a, b, instances(proof, s))
         except Disagreement:
             return False
         return True
@@ -250,7 +250,7 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
         Refuted: it does not.
     """
     store = s.store
-    context = Context(proof, s.frame, s)
+    context = instances(proof, s)
     with proof.asking("values"):
         if (partial := joined(proof.nest, s)) is not None:
             _check_joined(proof, s, partial)
@@ -277,7 +277,7 @@ def check_call(proof: Proof, tracer: Tracer, call: ExternCall, readers: list[Sta
             if not all(map(sizes.equal, mine.shape, theirs.shape)):
                 raise Refuted("values", f"{mine.name} is not the array that {call.name} takes in the program", None)
         for reader, wanted in zip(readers, unit.args):
-            _agree(proof, reader, tracer.value(reader), Read(wanted, reader.indices), Context(proof, reader.frame, reader))
+            _agree(proof, reader, tracer.value(reader), Read(wanted, reader.indices), instances(proof, reader))
 
 
 def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
