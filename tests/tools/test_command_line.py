@@ -127,7 +127,7 @@ def test_tune(capsys, file, tmp_path):
         code, out, err = run(capsys, "tune", file, *MATMUL, "--trials", "2")
     assert code == 0 and not err
     head, *steps = out.splitlines()
-    assert re.fullmatch(r"# matmul: [\d.]+ us, default [\d.]+ us \([\d.]+ times\), \d trials", head) and "allow_fma(" in steps
+    assert re.fullmatch(r"# matmul: [\d.]+ us, default [\d.]+ us \([\d.]+ times\), \d trials", head) and 'allow_fma("sums")' in steps
 
 
 def test_tune_needs_sizes(capsys, file):

@@ -41,7 +41,7 @@ _ROWS = {
     "kernel, given output": _Row("kernel(a, b, c)", 60),
     "kernel that lets go of the GIL, given output": _Row("released(a, b, c)", 60),
     "kernel of a symbolic size, given output": _Row("symbolic(a, b, c)", 60),
-    "operator by name, given output": _Row("add(a, b, c)", 250),
+    "operator by name, given output": _Row("add(a, b, out=c)", 250),
     "operator by name, new output": _Row("add(a, b)", 250),
     "two new outputs": _Row("both(a, b)", 250),
     "a Python number for an input of rank 0": _Row("raised(a, 2.0)", 250),

@@ -72,7 +72,9 @@ def _measured(case: Case, runs: int) -> Iterator[Row]:
 
 
 def _array(case: Case, n: int, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    if case.operator.signature.inputs[n].dtype == "i64":
+    signature = case.operator.signature
+    dtype = signature.inputs[n].dtype
+    if dict(signature.variables).get(dtype, dtype) in ("int", "i64"):
         return random.integers(0, case.shapes[0][1], shape)
     return random.standard_normal(shape, dtype=np.float32)
 
