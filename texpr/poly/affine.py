@@ -60,6 +60,7 @@ from texpr.poly.forms import (
     variable,
 )
 from texpr.poly.held import held, is_small
+from texpr.poly.plain import PLAIN, plain
 
 Range = tuple[Expr, Expr]
 """lo inclusive, hi exclusive."""
@@ -97,11 +98,13 @@ class Converter:
         stable: tensors that nothing writes, so that equal reads are equal.
         ranges: of tensors that declare none.
         axes: whose ranges may be data: of such a range no variable is known to be far from 2^63.
+        definition: the value that an element of an intermediate is, where it is looked into.
     """
 
     def __init__(self, bound: Collection[Var], stable: Collection[Tensor], ranges: Mapping[Tensor, Range] | None = None,
-                 axes: Iterable[Axis] = ()) -> None:
+                 axes: Iterable[Axis] = (), definition: Callable[[Read], Expr | None] = lambda _: None) -> None:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
+        self._definition = definition
         self._held: frozenset[Key] = frozenset()
         self._holding: dict[frozenset[Key], Converter] = {self._held: self}
         self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_wild(e, self.ranges) for e in (a.lo, a.hi))}
@@ -196,15 +199,19 @@ class Converter:
             node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None and not (
+            if below_it is None and type(node) in PLAIN and (form := plain(node)) is not None and not (
                     self._has_wild_variables and any(self._is_wild(k) for k, _ in form.terms)):
                 self._done[id(node)] = node, Values((((), form),))
-            elif below_it is None and (found := _operands(node)):
+            elif below_it is None and (found := self._read(node) if type(node) is Read else _operands(node)):
                 stack.append((node, found))
                 stack.extend((o, None) for o in found)
             else:
                 self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it or ()])
         return self._done[id(root)][1]
+
+    def _read(self, e: Read) -> tuple[Expr, ...]:
+        value = self._definition(e)
+        return () if value is None else (value,)
 
     def _combine(self, e: Expr, of: list) -> Values | Truth:
         found = condition(e, of) if e.dtype == BOOL else self._integer(e, of)
@@ -246,7 +253,23 @@ class Converter:
                 return Values(tuple(selected(of)))
             case Cast(operand) if self._keeps_values(operand, e.dtype):
                 return of[0]
+            case Cast() if all(self.is_shared(k) for _, form in of[0].cases for k, _ in form.terms):
+                return self._narrowed(e, of[0])
+            case Read():
+                return of[0]
         return None
+
+    def _narrowed(self, e: Cast, value: Values) -> Values:
+        """A size in fewer bits: itself where it fits."""
+        lo, hi = int_range(e.dtype)
+        other = self._unknown(e).cases
+        cases: list[tuple[Piece, Form]] = []
+        for piece, form in value.cases:
+            above, under = Constraint(form.shifted(-lo)), Constraint(form.below(hi))
+            cases.append(((*piece, above, under), form))
+            cases += [((*piece, *outside, *p), f) for outside in ((Constraint(form.shifted(-hi - 1)),), (Constraint(form.below(lo - 1)),))
+                      for p, f in other]
+        return Values(tuple(c for c in cases if not is_contradiction(c[0])), value.exact)
 
     def _may_wrap(self, e: Expr, of: list[Values]) -> bool:
         """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is no index arithmetic (`ir.reach`).
@@ -350,6 +373,9 @@ class Converter:
         if e.dtype != I64:
             lo, hi = int_range(e.dtype)
             bounds += [Constraint(form.shifted(-lo)), Constraint(form.times(-1).shifted(hi))]
+        if isinstance(e, Call) and e.function == "bit_and":
+            masks = [int(a.value) for a in e.args if isinstance(a, Const) and a.value >= 0]
+            bounds += [c for mask in masks for c in (Constraint(form), Constraint(form.below(mask)))]
         if isinstance(e, Mul) and e.dtype == I64 and self._is_not_negative(e):
             bounds.append(Constraint(form))
         if isinstance(e, Mul) and e.dtype == I64:
@@ -434,47 +460,13 @@ def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
                or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 
 
-_PLAIN = frozenset({Const, Var, Add, Sub, Neg, Mul})
-_MOST_PLAIN = 64
-
-
-def _plain(e: Expr) -> Form | None:
-    """The form of an index that is a sum of multiples of variables, as most are, in one go; None for any other, and for very long ones."""
-    if e.dtype != I64:
-        return None
-    terms: dict[Key, int] = {}
-    constant, count = 0, 0
-    stack = [(e, 1)]
-    while stack:
-        node, factor = stack.pop()
-        kind = type(node)
-        count += 1
-        if kind is Var:
-            terms[node] = terms.get(node, 0) + factor  # type: ignore[index, arg-type]
-        elif kind is Const:
-            constant += factor * int(node.value)  # type: ignore[attr-defined]
-        elif kind is Add:
-            stack += ((node.rhs, factor), (node.lhs, factor))  # type: ignore[attr-defined]
-        elif kind is Sub:
-            stack += ((node.rhs, -factor), (node.lhs, factor))  # type: ignore[attr-defined]
-        elif kind is Neg:
-            stack.append((node.operand, -factor))  # type: ignore[attr-defined]
-        elif kind is Mul and (c := integer(node.rhs)) is not None and abs(c) <= LARGEST_FACTOR:  # type: ignore[attr-defined]
-            stack.append((node.lhs, factor * c))  # type: ignore[attr-defined]
-        elif kind is Mul and (c := integer(node.lhs)) is not None and abs(c) <= LARGEST_FACTOR:  # type: ignore[attr-defined]
-            stack.append((node.rhs, factor * c))  # type: ignore[attr-defined]
-        else:
-            return None
-        if count > _MOST_PLAIN:
-            return None
-    return Form(tuple([(k, c) for k, c in terms.items() if c]), constant)
-
-
 def _operands(e: Expr) -> tuple[Expr, ...]:
     """The operands that are looked into. Integer arithmetic below 64 bits may wrap, so it is not."""
     kind = type(e)
-    if kind in _ARITHMETIC:
-        return children(e) if e.dtype == I64 else ()  # type: ignore[return-value]
+    if kind in _ARITHMETIC and e.dtype == I64:
+        return children(e)  # type: ignore[return-value]
+    if (kind is FloorDiv or kind is Mod) and isinstance(e.rhs, Const) and e.rhs.value > 0:  # type: ignore[attr-defined]
+        return children(e)  # type: ignore[return-value]
     if kind is Compare:
         return _compared_operands(e)  # type: ignore[arg-type]
     if kind in _CHOICES:

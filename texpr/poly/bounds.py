@@ -155,7 +155,7 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
     known = _is_known(proof, i, n)
     values = {**example.sizes, **{a.var: v for a, v in zip(access.axes, example.shown)}}
     at = str(evaluate_size(i, values)) if known and not tensors(i) else i.span.text if i.span is not None else show(i)
-    example = example if known else replace(example, holds="")
+    found, example = example, example if known else replace(example, holds="")
     size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
     used = telling(example, access.condition, variables(i, n))
     message = f"{tensor.name} {'is' if known else 'may be'} {access.done} outside its shape"
@@ -163,11 +163,12 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
         message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
     note = example.note(access.axes, used)
     return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
-                      notes=[note] if note else (), fixes=_fixes(access, k, i, known, example))
+                      notes=[note] if note else (), fixes=_fixes(access, k, i, known, found))
 
 
-def _fixes(access: Access, k: int, i: Expr, known: bool, example: Example) -> Sequence[Fix]:
+def _fixes(access: Access, k: int, i: Expr, known: bool, found: Example) -> Sequence[Fix]:
     """The ways out, the best first."""
+    example = found if known else replace(found, holds="")
     tensor, guard = access.tensor, access.guard
     n = tensor.shape[k]
     if guard is not None:
@@ -176,7 +177,8 @@ def _fixes(access: Access, k: int, i: Expr, known: bool, example: Example) -> Se
     if integer(i) is not None and not _positive(i) and isinstance(n, Var):
         return [_from_the_end(tensor, i, n), *access.fixes]
     if not known:
-        return [*_ways_to_understand(i, n, access), *access.fixes]
+        far = _required(found) if any(size >= 1 << 31 for size in found.sizes.values()) else []  # 32 bits do not hold the size
+        return [*far, *_ways_to_understand(i, n, access), *access.fixes]
     if (other := _other_size(i, n, access.axes)) is not None:
         same = Fix(f"where {show(other)} and {show(n)} are one size, give both one name", (Rename(show(n), show(other)),), "; else ")
         return [same, *access.fixes, *_required(example)]
@@ -273,12 +275,13 @@ def check_range(proof: Proof, place: Place) -> None:
 
     said = e.value.span.text if e.value.span is not None else ""
     clamped = f"clamp({said or 'x'}, {show(lo)}, {show(sub(hi, index(1)))})"
-    ways = [Fix(f"clamp it: {clamped}", (Write(said, clamped),) if said else ()), Fix("declare the range that its values have, or none")]
+    clamp = Fix(f"clamp it: {clamped}", (Write(said, clamped),) if said else ())
+    other = Fix("declare the range that its values have, or none")
 
     def complain(example: Example) -> CheckError:
         note = example.note(e.axes, telling(example, place.domain, variables(e.value, lo, hi)))
         return CheckError(f"{wanted} is not proven", e.value.span or e.span, code="range", label="this value may be outside",
-                          notes=[note] if note else (), fixes=ways)
+                          notes=[note] if note else (), fixes=[clamp, *_required(example), other])
 
     value = e.value.operand if isinstance(e.value, Cast) else e.value
     for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):

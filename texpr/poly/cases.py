@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from texpr.ir.expr import And, Compare, Const, Expr, Not, Or, Select
+from texpr.ir.expr import And, Compare, Const, Expr, Not, Or, Read, Select
 from texpr.poly.compared import compared
 from texpr.poly.forms import ALWAYS, Constraint, Form, Piece, Truth, Values, conjoined
 
@@ -27,9 +27,20 @@ def condition(e: Expr, of: list) -> Truth | None:
             return Truth(chosen[0].true + chosen[1].true, against[0].true + against[1].true, all(t.exact for t in chosen))
         case Compare() if len(of) == 1:  # taken apart
             return of[0]
+        case Read() if of:
+            return of[0]
+        case Compare("==" | "!=" as op) if of and isinstance(of[0], Truth):
+            return _alike(*of) if op == "==" else _alike(*of).negated
         case Compare(op) if of and isinstance(of[0], Values):
             return compared(op, *of)
     return None
+
+
+def _alike(a: Truth, b: Truth) -> Truth:
+    """Both conditions hold, or neither."""
+    both, neither = conjoined(a, b), conjoined(a.negated, b.negated)
+    one, other = conjoined(a, b.negated), conjoined(a.negated, b)
+    return Truth(both.true + neither.true, one.true + other.true, all(t.exact for t in (both, neither, one, other)))
 
 
 def count_cases(found: Values | Truth) -> int:

@@ -17,6 +17,7 @@ from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
 from texpr.poly.affine import Converter
+from texpr.poly.definitions import Definitions
 from texpr.poly.forms import ALWAYS, Constraint, Form, Key, Piece, Truth, conjoined
 from texpr.poly.sites import Site, sites
 from texpr.poly.solver import Question, Region, Row, System
@@ -64,7 +65,7 @@ class Proof:
         every = [*program.inputs, *program.outputs, *program.temporaries]
         axes = [n for n in walk(program) if isinstance(n, Axis)]
         bound = {a.var for a in axes}
-        self.converter = Converter(bound, every, _chosen(program, bound), axes)
+        self.converter = Converter(bound, every, _chosen(program, bound), axes, Definitions(program).value)
         self.facts = ALWAYS
         for fact in (*program.requires, *self._extents()):
             self.facts = self._fewer(conjoined(self.facts, self.converter.truth(fact)))

@@ -53,6 +53,10 @@ class Definition:
         return self.equation.update is not None
 
 
+_MOST_LEVELS = 4
+"""Definitions within definitions that are looked into, as in `texpr.poly.definitions`."""
+
+
 class Meaning:
     """The definitions of a program, by the position of their equations."""
 
@@ -80,6 +84,14 @@ class Meaning:
         recurrences are left as they are.
         """
         return folded(rewrite(e, self._spelled), {})
+
+    def spelled_out(self, e: Expr) -> Expr:
+        """`e` with few levels of definitions in the place of reads."""
+        for _ in range(_MOST_LEVELS):
+            if not self.reads_plain(e):
+                break
+            e = self.spelled(e)
+        return e
 
     def _spelled(self, e: Node) -> Expr | None:
         d = self.plain_definition(e)

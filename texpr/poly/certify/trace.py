@@ -159,7 +159,8 @@ class Tracer:
         names = (*d.axes, *d.binders)[: len(s.at)]
         parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
         theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
-        same = any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
+        mine, spelled = Read(named, read.indices), self.proof.meaning.spelled_out
+        same = any(alike(mine, n) or alike(spelled(mine), spelled(n)) for n in (at_instance(n, names, s.at) for n in theirs))
         return same and beyond(self.proof, s, d) is None
 
     def initialised(self, buffer: Buffer, use: Access) -> None:

@@ -1,0 +1,68 @@
+"""Intermediates of integers and conditions that one equation defines everywhere: what it says holds where they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from texpr.ir.affine import same_value
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import substitute, walk
+
+_MOST_LEVELS = 4
+"""Definitions within definitions that are looked into."""
+_MOST_NODES = 48
+"""Of a definition that is looked into."""
+_MOST_READS = 4
+"""Of other such tensors, in one definition: more would multiply."""
+
+
+class Definitions:
+    """The values of the elements of a program's intermediates."""
+
+    def __init__(self, program: Program) -> None:
+        self._equations = _simple(program)
+        self._found: dict[int, tuple[Read, Expr]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._equations)
+
+    def value(self, read: Read) -> Expr | None:
+        """The value of an element, over the indices it is read at; None where it is not looked into."""
+        e = self._equations.get(read.tensor)
+        if e is None or read.guard is not None:
+            return None
+        found = self._found.get(id(read))
+        if found is None:
+            at = {i: j for i, j in zip(e.indices, read.indices) if isinstance(i, Var)}
+            found = self._found[id(read)] = read, substitute(e.value, at)
+        return found[1]
+
+
+def _simple(program: Program) -> dict[Tensor, Equation]:
+    """The equations that are looked into, each after those that it reads."""
+    equations = [e for e in program.equations if isinstance(e, Equation)]
+    count = Counter(e.target for e in equations)
+    levels: dict[Tensor, int] = {}
+    found: dict[Tensor, Equation] = {}
+    for e in equations:
+        if count[e.target] == 1 and _is_looked_into(e):
+            reads = [n.tensor for n in walk(e.value) if isinstance(n, Read) and n.tensor in found]
+            level = 1 + max((levels[t] for t in reads), default=0)
+            if level <= _MOST_LEVELS and len(reads) <= _MOST_READS:
+                levels[e.target], found[e.target] = level, e
+    return found
+
+
+def _is_looked_into(e: Equation) -> bool:
+    """True if an equation is short, of integers or conditions, and defines each element by itself."""
+    t = e.target
+    if t.dtype.is_float or t.value_range is not None or e.update is not None or e.where is not None or e.guard is not None:
+        return False
+    ranges = {a.var: a for a in e.axes}
+    axes = [ranges.get(i) if isinstance(i, Var) else None for i in e.indices]
+    whole = len(set(e.indices)) == len(e.axes) and all(
+        a is not None and integer(a.lo) == 0 and same_value(a.hi, n) for a, n in zip(axes, t.shape))
+    nodes = [n for n, _ in zip(walk(e.value), range(_MOST_NODES + 1))]
+    return whole and len(nodes) <= _MOST_NODES and not any(isinstance(n, Read) and n.tensor is t for n in nodes)
