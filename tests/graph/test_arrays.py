@@ -261,3 +261,14 @@ def test_new_axes_and_rounding_as_numpy_has_them():
     x = np.array([1.25, -0.75, 2.5])
     agree(round(tx.tensor(x), 1), np.round(x, 1))
     agree(round(tx.tensor(x)), np.round(x))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["f4", "i1", "?"])
+def test_one_number_is_reduced_along_its_only_axis(name, dtype):
+    x = np.array(1, dtype)
+    for axis in (0, -1):
+        agree(getattr(tx.tensor(x), name)(axis=axis), getattr(x, name)(axis=axis))
+    for axis in (1, -2, True):
+        with pytest.raises(tx.CallError, match="axis"):
+            getattr(tx.tensor(x), name)(axis=axis)

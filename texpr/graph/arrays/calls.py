@@ -189,7 +189,7 @@ def reduce(name: str, x: Any, axis: object, keepdims: bool, dtype: object = None
         CallError: an axis that the tensor does not have, or twice; the largest of no elements.
     """
     refuse_out(out)
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of(_of_one(axis, x.ndim), x.ndim)
     result = _reduced(name, x.dtype) if dtype is None else named(dtype)
     if name in ("mean", "var", "std") and not result.is_float:
         raise CallError(f"{name} as {result}", code="dtype", help='convert the result: .astype("i64")')
@@ -241,7 +241,7 @@ def _refuse_empty(name: str, x: Any, axes: Sequence[int]) -> None:
 def place(name: str, x: Any, axis: int | None, keepdims: bool, out: object = None) -> Any:
     """argmax or argmin along one axis, or of all elements."""
     refuse_out(out)
-    if axis is None:
+    if _of_one(axis, x.ndim) is None:
         found = place(name, reshape(x, (-1,)), 0, False)
         return reshape(found, (1,) * x.ndim) if keepdims else found
     if dtype_of(x) == BOOL:
@@ -255,7 +255,7 @@ def cumulated(operator: Op, x: Any, axis: int | None, dtype: object, out: object
     """Sums or products of the elements up to each one along an axis, or of all in a line."""
     refuse_out(out)
     x = cast(x, of_sum(x.dtype) if dtype is None else named(dtype))
-    if axis is None:
+    if _of_one(axis, x.ndim) is None:
         return operator(reshape(x, (-1,)), axis=0)
     (k,) = axes_of(axis, x.ndim)
     return operator(x, axis=k)
@@ -278,6 +278,11 @@ def rounded(x: Any, decimals: int, out: object) -> Any:
     else:
         text = f"round({{0}} * {scale!r}) / {scale!r}" if decimals > 0 else f"round({{0}} / {scale!r}) * {scale!r}"
     return unary("round", text, x, x.dtype)
+
+
+def _of_one(axis: object, rank: int) -> object:
+    """An axis, or None for the one axis that NumPy and torch let one number have in reductions: 0 or -1."""
+    return None if not rank and type(axis) is int and axis in (-1, 0) else axis
 
 
 def axes_of(axis: object, rank: int) -> list[int]:
