@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64, U64, DType
-from texpr.ir.expr import Axis, Const, Expr, Node, Read, Tensor, Var
+from texpr.ir.expr import Add, Axis, Const, Expr, Mul, Node, Read, Tensor, Var, index
 from texpr.ir.extern import is_extern
 from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
 from texpr.ir.show_loop import UPDATES
 from texpr.ir.show_types import RESERVED, type_items, unused
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import equal, walk
+from texpr.ir.traverse import equal, variables, walk
 
 WIDE = 80  # of a longer head, the outputs go to a line of their own
 
@@ -162,7 +162,7 @@ def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke], par
 def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names) -> list[str | Part]:
     if isinstance(equation, Invoke):
         return [_call_text(equation, names)]
-    result = element(equation.target, equation.indices, equation.guard, names)
+    result = element(equation.target, _with_all_axes(equation), equation.guard, names)
     result += [f" {UPDATES[equation.update]} ", Part(equation.value)]
     separator = "  for "
     for axis in equation.axes:
@@ -171,6 +171,16 @@ def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names)
             result += [separator, *items]
             separator = ", "
     return result if equation.where is None else [*result, "  where ", Part(equation.where)]
+
+
+def _with_all_axes(equation: Equation) -> tuple[Expr, ...]:
+    """The indices of the left side; an axis that no index depends on, as in `Y[i - i]`, is 0 times there, so that the text binds it."""
+    indices, unused = list(equation.indices), [a.var for a in equation.axes if a.var not in variables(*equation.indices)]
+    at = next((k for k, i in enumerate(indices) if not (isinstance(i, Var) and i.pack)), None)
+    for var in unused:
+        if at is not None and not var.pack:
+            indices[at] = Add(indices[at], Mul(index(0), var))
+    return tuple(indices)
 
 
 def _left_size(axis: Axis, equation: Equation, declared: bool) -> Expr | None:
