@@ -147,7 +147,7 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     belongs = [access(buffer, d, _source(d).indices, writes=True) for d in loan.fetches] or [
         access(buffer, r, r.indices, writes=True) for r in loan.returns]
     # Whether it is read there does not depend on the data that says where the value goes.
-    used = [access(buffer, replace(s, indices=(), instances=None, _domain=None), read.indices, when=when)
+    used = [access(buffer, replace(s, indices=(), _domain=None), read.indices, when=when)
             for s, read in uses.get(buffer.tensor, ()) for when in evaluated(s, read)]
     returned = [u for u in used if id(u.statement.node) in copies]
     changes = [access(buffer, c, c.indices) for c in loan.changes]

@@ -45,7 +45,7 @@ class Statement:
     proven: list[Expr] = field(default_factory=list)
     call: ExternCall | None = None
     beyond: tuple[isl.Set | None] | None = None
-    instances: Any = None
+    instances: Any = field(default=None, init=False)
     _domain: isl.Set | None = None
 
     @property
