@@ -104,10 +104,11 @@ def _check(program: Program, equation: Equation, sizes: Sizes) -> None:
 
 
 def _check_data(program: Program, equation: Equation, found: Mapping[int, Interval | None]) -> None:
-    """Data in sums that no guard looks at was proven to be between such sums of sizes as are far from 64 bits."""
+    """Data in sums that no guard looks at, or that say a range, was proven to be between such sums of sizes as are far from 64 bits."""
     unguarded = [e for n in walk(equation) if isinstance(n, Read | Equation) and n.guard is None for e in n.indices]
-    for e in unguarded:
-        if isinstance(e, Add | Sub | Mul | Neg) and found.get(id(e)) is None and is_wild(e):
+    ends = [e for a in _axes(equation) for e in (a.lo, a.hi)]
+    for e in (*(e for e in unguarded if isinstance(e, Add | Sub | Mul | Neg) and found.get(id(e)) is None), *ends):
+        if is_wild(e):
             raise ResourceError(f"{program.name}: `{show(e)}` may leave 64 bits where a size is 2^48 or more", e.span or program.span,
                                 code="size", help="declare a range of values, or guard the read")
 

@@ -123,7 +123,11 @@ def _labels(program: Program) -> list[str]:
 
 
 def _length(lo: Expr, hi: Expr) -> Expr:
-    """Iterations from `lo` to `hi`, as short as linear arithmetic writes it."""
+    """Iterations from `lo` to `hi`, as short as linear arithmetic writes it. Of data that may be any number of 64 bits, `hi - lo` may wrap
+    where the range ends before it begins.
+    """
+    if is_wild(lo) or is_wild(hi):
+        hi = maximum(hi, lo)
     return linear(sub(hi, lo)).expr()
 
 

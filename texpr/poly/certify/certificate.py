@@ -16,6 +16,7 @@ from texpr.ir.logistic import LAW as LOGISTIC
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.parted import parted
 from texpr.ir.powers import LAW as POWER
+from texpr.ir.reach import USUAL_SIZE
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, substitute
@@ -347,12 +348,14 @@ def _atomic_sums(proof: Proof) -> Iterator[str]:
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     """What holds of the sizes: they are at least 0, so are all extents of the program's arrays, and a call checks what the program
-    requires. What the kernel says that it requires is not believed: nobody checks it.
+    requires. What the kernel says that it requires is not believed: nobody checks it. Where sums on data matter, calls of larger sizes are
+    refused (`ir.reach`).
     """
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*program.inputs, *program.outputs) for n in t.shape]
     conditions += program.requires
+    conditions += [compare("<", v, index(USUAL_SIZE)) for v in kernel.sizes] if parameters.unwrapped else []
     mine = {v.name: v for v in kernel.sizes}
     conditions = [substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions]  # products of sizes have one column
     plain = frame.plain(conjunction(*conditions))

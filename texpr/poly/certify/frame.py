@@ -42,7 +42,7 @@ from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, identical, rewrite, substitute, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
-from texpr.poly.certify.wrapping import equal_where_near, is_between
+from texpr.poly.certify.wrapping import equal_where_near, fits, is_between
 from texpr.poly.solver import context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
@@ -239,7 +239,9 @@ class Frame:
         if not self.atoms and not self.parameters.terms:
             return False
         is_wild = self._wild_among(variables(node))
-        return any(map(is_wild, variables(node))) and not all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr))
+        if not any(map(is_wild, variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
+            return False
+        return not fits(node, is_wild, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
 
     def _wild_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
         """Whether a variable, one of those, stands for any value of 64 bits."""

@@ -33,7 +33,9 @@ class Access:
     when: isl.Set | None = None
 
     def domain(self, facts: isl.Set) -> isl.Set:
-        inside = self.statement.domain(facts)
+        frame, inside = self.statement.frame, self.statement.domain(facts)
+        if frame.parameters.unwrapped:  # Then more is known of sums on data, which may say which element or which term it is.
+            inside = frame.up(inside) & frame.holds(frame.bounds())
         return inside if self.when is None else inside & self.statement.frame.up(self.when)
 
 
