@@ -10,7 +10,7 @@ import islpy as isl
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.expr import Expr, Read, Var, index
-from texpr.ir.traverse import substitute, tensors
+from texpr.ir.traverse import substitute, tensors, variables
 from texpr.poly.certify.frame import Frame, found_like
 from texpr.poly.certify.statements import Statement
 from texpr.support.frozen import node, record
@@ -35,7 +35,9 @@ class Access:
     def domain(self, facts: isl.Set) -> isl.Set:
         frame, inside = self.statement.frame, self.statement.domain(facts)
         if frame.parameters.unwrapped:  # Then more is known of sums on data, which may say which element or which term it is.
-            inside = frame.up(inside) & frame.holds(frame.bounds())
+            terms = (e for e in self.statement.at if all(v in frame.position or v in frame.parameters.position for v in variables(e)))
+            known = frame.bounds(variables(*map(frame.plain, (*self.place, *terms))))
+            inside = frame.up(inside) & frame.holds(known)
         return inside if self.when is None else inside & self.statement.frame.up(self.when)
 
 

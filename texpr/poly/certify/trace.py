@@ -85,7 +85,7 @@ class Tracer:
             if depth < len(s.loops):
                 s.extents = (*s.extents, self._outside(s, depth, s.loops[depth].extent))
         s.indices = tuple(self.traced(s, i) for i in s.store.indices)
-        s.at = tuple(self.traced(s, i) for i in s.store.at)
+        s.at = tuple(self.proof.meaning.spelled_out(self.traced(s, i)) for i in s.store.at)
         for e in (*s.extents, *s.held):
             s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
         s.renew()
@@ -99,7 +99,7 @@ class Tracer:
         count = len(s.held)
         outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], s.conditions[:count], s.depths[:count], s.order)
         outer.extents, outer.held, outer.at = s.extents[:depth], list(s.held), s.at
-        return self.traced(outer, e)
+        return self.proof.meaning.spelled_out(self.traced(outer, e))
 
     def value(self, s: Statement) -> Expr:
         """What a store stores, in terms of the program."""

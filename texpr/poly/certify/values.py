@@ -90,6 +90,8 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
         return None
     if a.dtype == I64 and (_termwise(meaning, a, b, here) or _linear(a, b) and here.equal(a, b)):
         return []
+    if a.dtype == I64 and (meaning.reads_plain(a) or meaning.reads_plain(b)) and here.equal(meaning.spelled_out(a), meaning.spelled_out(b)):
+        return []
     if a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
