@@ -66,10 +66,12 @@ class Meaning:
         self.of: dict[Tensor, list[Definition]] = {}
         for d in self.definitions.values():
             self.of.setdefault(d.equation.target, []).append(d)
-        for k, d in self.definitions.items():
-            if self.reads_plain(d.domain) or self.reads_plain(d.inside):  # Ranges that are intermediates.
-                self.definitions[k] = replace(d, domain=self.spelled_out(d.domain), inside=self.spelled_out(d.inside))
-                self.of[d.equation.target] = [self.definitions[e.number] for e in self.of[d.equation.target]]
+        self.ragged = {k for k, d in self.definitions.items() if self.reads_plain(d.inside)}
+        """Equations whose terms are in ranges that are intermediates: their definitions are spelled out, in statements too."""
+        for k in self.ragged:
+            d = self.definitions[k]
+            self.definitions[k] = replace(d, domain=self.spelled_out(d.domain), inside=self.spelled_out(d.inside))
+            self.of[d.equation.target] = [self.definitions[e.number] for e in self.of[d.equation.target]]
 
     def plain_definition(self, e: Node) -> Definition | None:
         """What defines the element that is read: the only equation of its tensor, without a reduction."""

@@ -11,7 +11,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, literal, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
-from texpr.ir.loop import ExternCall, For
+from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.cells import integral
@@ -85,7 +85,7 @@ class Tracer:
             if depth < len(s.loops):
                 s.extents = (*s.extents, self._outside(s, depth, s.loops[depth].extent))
         s.indices = tuple(self.traced(s, i) for i in s.store.indices)
-        s.at = tuple(self.proof.meaning.spelled_out(self.traced(s, i)) for i in s.store.at)
+        s.at = tuple(self._spelled_out(s, self.traced(s, i)) for i in s.store.at)
         for e in (*s.extents, *s.held):
             s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
         s.renew()
@@ -99,7 +99,11 @@ class Tracer:
         count = len(s.held)
         outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], s.conditions[:count], s.depths[:count], s.order)
         outer.extents, outer.held, outer.at = s.extents[:depth], list(s.held), s.at
-        return self.proof.meaning.spelled_out(self.traced(outer, e))
+        return self._spelled_out(s, self.traced(outer, e))
+
+    def _spelled_out(self, s: Statement, e: Expr) -> Expr:
+        meaning = self.proof.meaning
+        return meaning.spelled_out(e) if isinstance(s.node, Store) and s.node.equation in meaning.ragged else e
 
     def value(self, s: Statement) -> Expr:
         """What a store stores, in terms of the program."""
