@@ -50,7 +50,7 @@ def ask_ahead(plan: Plan) -> None:
 def _ask_for_row(plan: Plan, row: For, tensor: Tensor) -> bool:
     """Prefetch a row of a tensor one iteration early; whether one was."""
     nests = list(_nests_of_row(row, tensor, row.var))
-    several = len({s.equation for n in nests for s in stores(n)}) > 1  # and not one that has code of its own for its edges
+    several = sum(extent(n) != 1 for n in nests) > 1  # and not one whose first elements have a loop of their own
     last = nests[-1] if several and row_from_afar(plan, tensor) else None
     at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
     room = plan.machine.caches[:2][-1] >= SHARE * bytes_of(tensor, tensor.shape[1:])
