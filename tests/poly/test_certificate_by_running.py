@@ -114,7 +114,7 @@ def test_sound_loops_are_proven_and_run(name: str, script: str):
 
 @given(st.sampled_from(SOUND), st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 30), st.sampled_from([1, -1])), min_size=1,
                                          max_size=2))
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_changed_loops_are_proven_exactly_if_they_run(sound, changes):
     kernel, program, op = prepared(*sound)
     for change, number, by in changes:
