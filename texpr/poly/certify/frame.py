@@ -241,7 +241,7 @@ class Frame:
         is_wild = self._wild_among(variables(node))
         if not any(map(is_wild, variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
             return False
-        return not fits(node, is_wild, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
+        return not fits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
 
     def _wild_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
         """Whether a variable, one of those, stands for any value of 64 bits."""

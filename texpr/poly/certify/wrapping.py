@@ -26,22 +26,25 @@ def is_between(e: Expr, is_wild: Callable[[Var], bool]) -> bool:
     return _sides(e, is_wild) == (True, True)
 
 
-def fits(e: Expr, is_wild: Callable[[Var], bool], is_data: Callable[[Var], bool]) -> bool:
-    """True if a plain expression does not leave 64 bits, though its wild variables may be any number of 64 bits: `N - max(a, 0)`."""
-    low, high = _interval(e, is_wild, is_data)
+def fits(e: Expr, is_data: Callable[[Var], bool]) -> bool:
+    """True if a plain expression does not leave 64 bits, though its data may be any number of 64 bits: `N - max(a, 0)`.
+
+    Unlike `ir.reach.interval_of`, it counts with the ends of the type, which is enough for differences of what is not below 0.
+    """
+    low, high = _interval(e, is_data)
     return _LEAST <= low and high <= _MOST
 
 
-def _interval(e: Expr, is_wild: Callable[[Var], bool], is_data: Callable[[Var], bool]) -> tuple[float, float]:
-    """Bounds of an expression in exact integers. Sizes and loops are between 0 and 2^62."""
+def _interval(e: Expr, is_data: Callable[[Var], bool]) -> tuple[float, float]:
+    """Bounds of an expression in exact integers. Sizes and loops are not below 0."""
     def of(x: Expr) -> tuple[float, float]:
-        return _interval(x, is_wild, is_data)
+        return _interval(x, is_data)
 
     match e:
         case Const(value):
             return int(value), int(value)
         case Var():
-            return (_LEAST, _MOST) if is_wild(e) else (-FAR, FAR) if is_data(e) else (0, 1 << 62)
+            return (_LEAST if is_data(e) else 0), _MOST
         case Max(a, b) | Min(a, b):
             choose = max if isinstance(e, Max) else min
             return tuple(map(choose, of(a), of(b)))  # type: ignore[return-value]
