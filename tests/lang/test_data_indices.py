@@ -86,8 +86,7 @@ def test_products_of_data_below_sizes():
 
 def test_ranges_of_data():
     op = tx.op(f"{HEAD} -> Y: f32[B] {{ Y[b] = sum(j in max(I[b], 0)..min(J[b], N - 1): X[j + 1]) }}")
-    with tx.options(certify=False):
-        np.testing.assert_allclose(op(*arrays(9)), tx.interpret(op, *arrays(9)), rtol=1e-6)
+    np.testing.assert_allclose(op(*arrays(9)), tx.interpret(op, *arrays(9)), rtol=1e-6)
 
 
 def test_sizes_for_which_data_in_sums_may_leave_64_bits_are_refused():
@@ -95,6 +94,9 @@ def test_sizes_for_which_data_in_sums_may_leave_64_bits_are_refused():
     wide = np.broadcast_to(np.zeros(1, "u1"), 2**60)
     with pytest.raises(tx.ResourceError, match="may leave 64 bits where a size is 2\\^48 or more"):
         op(wide, np.zeros(1, "i8"))
+    ranged = tx.op("op f(X: u8[N], I: i64[B]) -> Y: i64[B] { Y[b] = sum(k in max(I[b], 0)..N: i64(X[k])) }")
+    with pytest.raises(tx.ResourceError, match="may leave 64 bits where a size is 2\\^48 or more"):
+        ranged(wide, np.zeros(1, "i8"))
     clamped = tx.op("op f(X: u8[N], s: i64) -> y: u8 require N >= 2 { y = X[clamp(s, 0, N - 2) + 1] }")
     assert clamped(np.arange(9, dtype="u1"), 2**63 - 1) == 8
 
