@@ -14,7 +14,6 @@ from texpr.ir import build
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import (
     Add,
-    And,
     Axis,
     Cast,
     Const,
@@ -148,7 +147,7 @@ class Forward:
         if not isinstance(read, Read) or not isinstance(guard, Const) or guard.value != infinity:
             return None
         axes, facts = (*scope.axes, *node.axes), (*self._program.requires, *scope.conditions)
-        wanted = [c for c in _conditions(inside(read)) if not poly.always(c, axes, facts)]
+        wanted = [c for c in build.conjuncts(inside(read)) if not poly.always(c, axes, facts)]
         return build.conjunction(*wanted) if wanted else None
 
     def _has_elements(self, node: Reduce, scope: Scope) -> bool:
@@ -159,11 +158,6 @@ class Forward:
         known = (*self._program.inputs, *(t for t in reads(alone) if t not in self._program.inputs))
         program = replace(self._program, inputs=known, outputs=(result,), equations=(alone,))
         return not any(isinstance(n, Reduce) for nodes in unproven(program).values() for n in nodes)
-
-
-def _conditions(e: Expr) -> list[Expr]:
-    """The conditions of a conjunction."""
-    return [*_conditions(e.lhs), *_conditions(e.rhs)] if isinstance(e, And) else [e]
 
 
 def _under_conditions(value: Expr) -> Expr:

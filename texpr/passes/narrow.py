@@ -76,9 +76,10 @@ def _parts(condition: Expr) -> tuple[list[Expr], Expr | None]:
             return found, replace(condition, cond=rest)
         more, rest = _parts(condition.then)
         return found + more, rest
-    every = conjuncts(condition)
-    others = [c for c in every if not _is_arithmetic(c)]
-    return [c for c in every if _is_arithmetic(c)], conjunction(*others) if others else None
+    found, others = list[Expr](), list[Expr]()
+    for c in conjuncts(condition):
+        (found if _is_arithmetic(c) else others).append(c)
+    return found, conjunction(*others) if others else None
 
 
 def _is_arithmetic(condition: Expr) -> bool:
