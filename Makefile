@@ -82,7 +82,7 @@ notebooks: venv
 # The operator library and times beside torch's on an NVIDIA GPU, in less than 9 minutes. Needs no environment of its own: numpy and llvmlite
 # must be installed, lark and islpy may be wheels in a folder. Without a GPU:  make gpu EMULATE=1.  make gpu WHEELS=wheels REPORT=docs/gpu.md
 gpu:
-	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)'
+	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)' --log '$(LOG)' $(if $(filter command,$(origin SECONDS)),--seconds $(SECONDS))
 
 # Texts, schedules and gradients nobody would write, an equal part of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=gradients
 fuzz: venv

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from bench.gpu.report import Checked, Timed, report
@@ -36,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda", help="its name (default: cuda)")
     parser.add_argument("--wheels", default="", help="folder with wheels of what is not installed")
     parser.add_argument("--report", default="", help="file to write (default: standard output only)")
+    parser.add_argument("--log", default="", help="file for all that the processes say beside their results")
     parser.add_argument("--seconds", type=float, default=500, help="for everything (default: 500)")
     parser.add_argument("--files", default="", help="files of operators, with commas between (default: the library)")
     parser.add_argument("--rows", default="", help="numbers of rows, with commas between (default: all)")
@@ -45,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run("emulated" if arguments.emulate else arguments.device, arguments.emulate, children, arguments.seconds)
+    run = _Run("emulated" if arguments.emulate else arguments.device, arguments.emulate, children, arguments.seconds,
+               arguments.log)
     about = run.record()
     if "error" in about:
         print(f"nothing was run: {about['error']}", file=sys.stderr)
@@ -63,8 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Run:
     """Processes on a device, and how long they may take altogether."""
 
-    def __init__(self, device: str, tiny: bool, children: dict[str, str], seconds: float) -> None:
-        self.device, self.tiny, self.children = device, tiny, children
+    def __init__(self, device: str, tiny: bool, children: dict[str, str], seconds: float, log: str = "") -> None:
+        self.device, self.tiny, self.children, self.log = device, tiny, children, log
+        self.writing = Lock()
         self.began = time.monotonic()
         self.seconds = seconds
 
@@ -85,9 +89,17 @@ class _Run:
         try:
             done = subprocess.run([sys.executable, "-m", module, *more], env=self.children, cwd=ROOT, capture_output=True, text=True,
                                   timeout=max(timeout, 1), check=False)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as cut:
+            self._note(module, more, (cut.stderr or b"").decode(errors="replace") + "\ncut")
             return None, "", ""
+        self._note(module, more, done.stderr)
         return done.returncode, done.stdout, done.stderr
+
+    def _note(self, module: str, more: Sequence[str], said: str) -> None:
+        """Append what a process said to the log."""
+        if self.log and said.strip():
+            with self.writing, Path(self.log).open("a", encoding="utf-8") as file:
+                file.write(f"== {module} {' '.join(more)}\n{said.rstrip()}\n")
 
     def library(self, files: Sequence[str]) -> list[Checked]:
         """All files, large ones in parts, several at once."""
