@@ -12,7 +12,7 @@ from tests.guarded import SIDES, run, run_loops
 from texpr.compiler.pipeline import prepared
 from texpr.lang import parse_kernel
 from texpr.runtime import host
-from texpr.targets import emit_llvm, find_target
+from texpr.targets import compile_kernel, emit_llvm, find_target
 
 HEAD = "kernel f(X: f32[N, M], V: f32[M], k: i64[N], c: i32[8 * N], b: bool[M], h: f16[M], s: u8[M]) -> (Y: f32[N, 8], Z: i32[N]) {}"
 LOOPS = {
@@ -190,3 +190,21 @@ KNOWN = {
 def test_what_is_known_is_not_asked(name: str):
     emitted, _ = emit_llvm(prepared(parse_kernel(KNOWN[name]), find_target("x86-64-v4")), find_target("x86-64-v4"))
     assert "vector.reduce.or" not in emitted.replace("declare", "")
+
+
+ON_A_GPU = HEAD.format("""
+  for i in 0..N block.x
+    for t in 0..4 thread.x
+      for v in 0..2 vector
+        Y[i, t * 2 + v] = if c[i * 8 + t * 2 + v] > 0 and k[i] >= 0 and k[i] < M then V[k[i]] else 1.0
+      if t == 0
+        Z[i] = 0
+""")
+
+
+@pytest.mark.parametrize("name", ("sm_80", "sm_90a"))
+def test_on_a_gpu_nothing_lies_in_global_memory(name: str):
+    """LLVM takes an address from the memory that the tensor is in, and none of another."""
+    target = find_target(name)
+    artifact = compile_kernel(prepared(parse_kernel(ON_A_GPU), target), target)
+    assert "@tx_nothing = internal addrspace(1) constant" in artifact.emitted and "ld.global" in artifact.assembly

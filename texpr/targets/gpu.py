@@ -9,7 +9,7 @@ from math import gcd
 from texpr.ir.affine import Linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, select
 from texpr.ir.dtypes import BF16, F32, I64, DType
-from texpr.ir.expr import Call, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Call, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import (
     INSTRUCTION,
     Alloc,
@@ -32,6 +32,7 @@ from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.access import NOTHING
 from texpr.targets.atomic import emit_atomic
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
@@ -165,6 +166,13 @@ class GpuEmitter(Emitter):
     def space_number(self, tensor: Tensor) -> int:
         return self.spaces.get(tensor, GLOBAL)
 
+    def nothing(self, tensor: Tensor) -> str:
+        """Of a tensor in the memory of a block or a thread, its first element; those in global memory may have none."""
+        if (number := self.space_number(tensor)) != GLOBAL:
+            return self.pointers[tensor]
+        self.declared[NOTHING] = f"@{NOTHING} = internal addrspace({number}) constant [8 x i8] zeroinitializer, align 8"
+        return f"@{NOTHING}"
+
     def special(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
         """The index of this block or thread, as i64."""
         if integer(extents[AXES.index(axis)]) == 1:
@@ -225,7 +233,7 @@ class GpuEmitter(Emitter):
         """Threads hide the time to memory by themselves."""
 
     def assignment(self, s: Store) -> None:
-        if s.asynchronous:
+        if s.asynchronous and not isinstance(s.value, Const):  # where a loop is written out, some copies are of zeros alone
             begin_copy(self, s)
         elif s.atomic and s.tensor not in self.own and self.space_number(s.tensor) != LOCAL:
             emit_atomic(self, s)
