@@ -78,6 +78,13 @@ def test_what_a_device_is():
     assert (facts.driver, facts.dlpack) == ("CUDA 13.0", (2, 0))
 
 
+def test_the_name_ends_where_c_says():
+    """The package `cuda-bindings` gives all of the buffer: what was in it behind the name as well."""
+    functions = Library(Stub())
+    functions.cuDeviceGetName = lambda length, device: (0, b"GPU of tests\0\0\0".ljust(length))  # type: ignore[method-assign]
+    assert NvidiaDriver(0, functions).facts.name == "GPU of tests"
+
+
 def test_calls_are_made_in_the_context():
     gpu, calls = driver()
     assert gpu.allocate(100) == 0x7F00000000

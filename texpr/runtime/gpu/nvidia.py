@@ -137,7 +137,7 @@ class NvidiaDriver:
         device = self._ask("cuDeviceGet", ordinal)
         attribute = self._api.CUdevice_attribute
         major, minor = (self._ask("cuDeviceGetAttribute", attribute(a), device) for a in (_MAJOR, _MINOR))
-        name = _text(self._ask("cuDeviceGetName", 256, device)).rstrip("\0")
+        name = _text(self._ask("cuDeviceGetName", 256, device)).partition("\0")[0]  # the package gives the whole buffer
         driver = f"CUDA {_version(self._ask('cuDriverGetVersion'))}"
         memory = int(self._ask("cuDeviceTotalMem", device))
         self.facts = Facts(name, (int(major), int(minor)), memory, driver, (_CUDA_DEVICE, ordinal), True)
