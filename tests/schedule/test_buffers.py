@@ -7,11 +7,14 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.ir.build import integer
 from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.loop import Alloc
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import show_kernel
-from texpr.ir.traverse import equal
+from texpr.ir.traverse import equal, walk
 from texpr.lang import parse_kernel
+from texpr.passes.place import place
 from texpr.schedule import auto, panels
 
 MORE = {
@@ -285,3 +288,27 @@ def test_partial_results_under_a_condition_around():
     s.certificate()
     x = np.random.default_rng(1).standard_normal((5, 7)).astype("f4")
     np.testing.assert_array_equal(interpret_kernel(s.kernel, [x], {})[0], tx.interpret(operator, x))
+
+
+@pytest.mark.parametrize("how, shape", (
+    ("", (4, 16)), ('.pad("B_cache", 1, 1, extra=3)', (4, 19)), ('.pad("B_cache", 1, 32)', (4, 32)),
+    ('.pad("B_cache", 0, 1, extra=1)', (5, 16)),
+    ('.pad("B_cache", 1, 1, extra=3).pad("B_cache", 0, 8)', (8, 19))))
+def test_a_small_buffer_keeps_the_room_between_its_rows(how: str, shape: tuple[int, ...]):
+    """`place` makes a buffer of what one iteration of the loops around uses; what `pad` has added to its rows stays."""
+    s = eval(f'{TILES}.cache_read("B", "ko"){how}', {"s": tx.schedule(OPS["matmul"], **EIGHT)})
+    made = next(n.tensor for n in walk(place(s.kernel)) if isinstance(n, Alloc) and n.tensor.name == "B_cache")
+    assert tuple(map(integer, made.shape)) == shape
+
+
+def test_a_buffer_that_is_left_behind_is_no_padding():
+    """Of 100 elements two are used: more room than there is use is no distance between rows."""
+    kernel = parse_kernel("""kernel f(X: f32[8]) -> (Y: f32[8])
+  let T: f32[100]
+  for i in 0..8
+    T[0] = X[i]
+    T[1] = X[i] * 2.0
+    Y[i] = T[0] + T[1]
+""")
+    made = next(n.tensor for n in walk(place(kernel)) if isinstance(n, Alloc))
+    assert tuple(map(integer, made.shape)) == (2,)

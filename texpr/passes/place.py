@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import integer, product, sub
-from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
+from texpr.ir.build import add, integer, product, sub
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.extern import passed
 from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, rewrite, statements, walk
@@ -167,8 +167,24 @@ def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...]) -> _Home:
     box = poly.footprint(kernel, tensor, loops)
     assert box is not None, "a tensor with uses has a footprint"
     bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
-    shape = [size if base is None else extent for size, base, extent in zip(tensor.shape, bases, box.extents)]
+    room = _room(kernel, tensor) if loops and _may_be_padded(tensor) else (0,) * tensor.rank
+    shape = [size if base is None else add(extent, index(more))
+             for size, base, extent, more in zip(tensor.shape, bases, box.extents, room)]
     return _Home(replace(tensor, dims=plain(*shape)), loops, bases)
+
+
+def _may_be_padded(tensor: Tensor) -> bool:
+    """Whether its rows may lie further apart than they are long: a buffer of constant extents that the schedule has laid out."""
+    return tensor.swizzle is None and tensor.scope != "register" and all(integer(n) is not None for n in tensor.shape)
+
+
+def _room(kernel: Kernel, tensor: Tensor) -> tuple[int, ...]:
+    """Elements at the end of each dimension that nothing ever uses, such as `pad` adds. Where they are more than those that are used, they
+    are what a step has left behind."""
+    whole = poly.footprint(kernel, tensor, ())
+    assert whole is not None, "a tensor with uses has a footprint"
+    sizes = zip(map(integer, tensor.shape), map(integer, whole.extents), map(integer, whole.bases))
+    return tuple(n - used if n is not None and used is not None and base == 0 and 0 < n - used <= used else 0 for n, used, base in sizes)
 
 
 def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int) -> _Home | None:
