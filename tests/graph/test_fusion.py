@@ -234,3 +234,33 @@ def test_parts_that_others_need_are_stored(results):
     found = [np.maximum(t * m, 0), np.tanh(t), t, np.exp(t * m) / np.exp(t * m).sum()]
     for result in plan(a, b, m):
         assert any(np.allclose(result, each, rtol=1e-5, atol=1e-6) for each in found)
+
+
+def attended(name: str, *, weights: bool = False, masks: int = 0) -> Plan:
+    """Attention of 2 samples with 3 heads, 40 rows and columns of 8."""
+    capture = Capture()
+    q, k, v = (capture.input(name, (2, 3, 40, 8), F32) for name in "qkv")
+    more = [capture.input("mask", (40, 40), F32)] * masks
+    results = [getattr(ops, name)(q, k, v, *more)]
+    return Plan(capture, results + ([ops.softmax(results[0], axis=3)] if weights else []))
+
+
+@pytest.mark.parametrize("name, masks", (("attention", 0), ("attention_causal", 0), ("attention_bias", 1), ("attention_masks", 1)))
+def test_attention_is_one_kernel(name: str, masks: int):
+    plan = attended(name, masks=masks)
+    assert len(plan.launches) == 1
+    assert any(d.kind == "together" and "scores are for the sums that they weight alone" in str(d) for d in plan.decisions)
+
+
+def test_what_follows_attention_is_a_kernel_of_its_own():
+    assert len(attended("attention", weights=True).launches) == 2
+
+
+def test_attention_whose_scores_are_asked_for_is_no_single_kernel():
+    """Its gradient reads the exponentials."""
+    capture = Capture()
+    q = capture.input("q", (1, 2, 40, 8), F32)
+    k = Variable(RANDOM.normal(size=(1, 2, 40, 8)).astype(np.float32), "k")
+    loss = ops.sum_all(ops.attention(q, capture.variable(k), q))
+    plan = Plan(capture, [loss, *capture.gradients(loss, [capture.variable(k)])])  # type: ignore[list-item]
+    assert len(plan.launches) > 3

@@ -220,7 +220,8 @@ class Fusion:
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
-        if extra and any(e is not None and self._is_alone(e, producer) for e in (self._ending(producer, t) for t in reads(producer))):
+        ends = (self._ending(producer, t) for t in reads(producer))
+        if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
             return no("it ends a reduction, and would be done again by each reader")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.simplify import reads
+from texpr.graph.attention import attentions
 from texpr.graph.fusion import Decision, is_contraction, is_reduction, points, tensor_bytes
 from texpr.graph.passes.flatten import viewed
 from texpr.ir.build import integer
@@ -72,8 +73,11 @@ def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
         join: tensors may share a kernel; else each has its own, those aside that need each other.
     """
     outputs = set(program.outputs)
-    groups = _units(program)
     decisions: list[Decision] = []
+    groups = _units(program)
+    for equations in attentions(program.equations, outputs) if join else []:
+        groups = _as_one(groups, equations)
+        decisions.append(_at_once(equations))
     maker: dict[Tensor, Group] = {}
     result: list[Group] = []
     for group in groups:
@@ -104,6 +108,20 @@ def _units(program: Program) -> list[Group]:
         order.append(group)
         found |= dict.fromkeys(group.targets, group)
     return order
+
+
+def _as_one(groups: Sequence[Group], equations: Sequence[Equation]) -> list[Group]:
+    """The groups, those of these equations as one, where the last of them stood."""
+    ours = [g for g in groups if any(e in equations for e in g.equations)]
+    whole = Group(tuple(e for g in ours for e in g.equations))
+    return [whole if g is ours[-1] else g for g in groups if g is ours[-1] or g not in ours]
+
+
+def _at_once(equations: Sequence[Equation]) -> Decision:
+    """What is said of an attention."""
+    *inside, end = equations
+    saved = 2 * sum(tensor_bytes(e.target) for e in inside)
+    return Decision("together", inside[0].target.name, (end.target.name,), True, saved, 0, "scores are for the sums that they weight alone")
 
 
 def _best(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> Group | None:
