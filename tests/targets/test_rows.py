@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from tests.targets.cases import SOFTMAX, Case, assert_close, kernel_of, problem
 from tests.targets.test_blocks import BARRIER, CALL, kernel, loop, refusal, tensor, without_barrier
 from tests.targets.test_fibers import SM80, emulated
 from tests.targets.test_ptx import assemble
-from texpr.ir.build import add, mul
+from texpr.compiler.pipeline import prepared
+from texpr.ir.build import add, integer, mul
 from texpr.ir.expr import Read, Var, index
 from texpr.ir.loop import Alloc, Store
 from texpr.support.errors import ScheduleError
@@ -33,6 +35,16 @@ ROWS = "op rows(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }"
 COLUMNS = "op columns(X: f32[M, N]) -> Y: f32[N] { Y[j] = sum(i: X[i, j]) }"
 ONE = "op one(X: f32[M, K], W: f32[N, K]) -> Y: f32[M, N] { Y[i, o] = sum(k: X[i, k] * W[o, k]) }"
 TOTAL = "op total(X: f32[N]) -> Y: f32[] { Y = sum(i: X[i] * X[i]) }"
+SQUARES = "op squares(X: f32[A, B, C]) -> Y: f32[] { Y = sum(a, b, c: X[a, b, c] * X[a, b, c]) / (A * B * C) }"
+BATCHES = "op batches(X: f32[A, B, C]) -> Y: f32[C] { Y[c] = sum(a, b: X[a, b, c]) }"
+WEIGHTED = "op weighted(X: f32[A, B, C], w: f32[A, B]) -> Y: f32[C] { Y[c] = sum(a, b: X[a, b, c] * w[a, b]) }"
+CHANNELS = "op channels(X: f32[A, B, C, D]) -> Y: f32[B] { Y[b] = sum(a, c, d: X[a, b, c, d]) }"
+ADAM = """
+op adam(W: f32[M, N], G: f32[M, N], A: f32[M, N], B: f32[M, N], t: f64) -> (V: f32[M, N], P: f32[M, N], Q: f32[M, N]) {
+  P[i, j] = 0.9 * A[i, j] + 0.1 * G[i, j]
+  Q[i, j] = 0.99 * B[i, j] + 0.01 * G[i, j] * G[i, j]
+  V[i, j] = W[i, j] - f32(t) * P[i, j] / (sqrt(Q[i, j]) + 0.001)
+}"""
 BIAS = "op bias(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = max(X[i, j] + b[j], 0.0) }"
 HALF = "op half(X: bf16[N], Z: f64[N]) -> Y: bf16[N] { Y[i] = bf16(f32(X[i]) + f32(Z[i])) }"
 
@@ -43,7 +55,9 @@ CASES = [
     Case("rows", ROWS, ((7, 1000),), fixed=False), Case("rows", ROWS, ((3, 70000),)), Case("columns", COLUMNS, ((1030, 70),)),
     Case("columns", COLUMNS, ((300, 5),), fixed=False), Case("total", TOTAL, ((40003,),)), Case("total", TOTAL, ((4003,),), fixed=False),
     Case("one", ONE, ((1, 34), (34, 34))), Case("bias", BIAS, ((33, 72), (72,))), Case("bias", BIAS, ((33, 71), (71,)), fixed=False),
-    Case("half", HALF, ((1030,), (1030,))),
+    Case("half", HALF, ((1030,), (1030,))), Case("squares", SQUARES, ((9, 70, 65),)), Case("batches", BATCHES, ((11, 100, 40),)),
+    Case("weighted", WEIGHTED, ((3, 100, 40), (3, 100))), Case("channels", CHANNELS, ((5, 3, 90, 80),)),
+    Case("adam", ADAM, (*((33, 72),) * 4, ())), Case("adam", ADAM, (*((5, 7),) * 4, ())),
 ]  # fmt: skip
 
 
@@ -95,6 +109,18 @@ def test_a_sum_of_warps_without_its_barrier():
 
 def test_picture(golden):
     golden(tx.schedule(tx.op(LAYERNORM), M=64, N=256).auto("sm_80").script())
+
+
+@pytest.mark.parametrize("text, sizes, launches", (
+    (SQUARES, {"A": 16, "B": 256, "C": 512}, 1), (BATCHES, {"A": 16, "B": 256, "C": 512}, 1), (WEIGHTED, {"A": 16, "B": 256, "C": 512}, 1),
+    (CHANNELS, {"A": 32, "B": 64, "C": 56, "D": 56}, 1), (ADAM, {"M": 512, "N": 512}, 1)), ids=lambda x: str(x)[:12])
+def test_no_processor_waits(text: str, sizes: dict[str, int], launches: int):
+    """Terms that several loops count are for many threads, columns for many blocks, and what one thread may compute for one."""
+    target = find_target("sm_90a")
+    artifact = compile_kernel(prepared(tx.schedule(tx.op(text), **sizes).auto("sm_90a").kernel, target), target)
+    grids = [tuple(prod(integer(n) or 0 for n in extents) for extents in (g.grid, g.block)) for g in artifact.launches]
+    busy = [(blocks, threads) for blocks, threads in grids if blocks * threads > 256]
+    assert len(busy) == launches and max(blocks for blocks, _ in busy) >= 64 and max(b * t for b, t in busy) >= 1 << 14, grids
 
 
 def test_an_order_of_its_own():

@@ -48,7 +48,7 @@ from texpr.schedule.parts import FEW, in_parts
 from texpr.schedule.past import past_caches, rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.ragged import cut_lanes
-from texpr.schedule.rewritten import on_tensor_cores, rewritten
+from texpr.schedule.rewritten import cheaper_elements, on_tensor_cores, rewritten
 from texpr.schedule.script import Step
 from texpr.schedule.sliding import slid
 from texpr.schedule.squares import squared
@@ -87,6 +87,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     plan.step("allow_fma", *(() if machine.fma_of_all else ("sums",)))
     plan.attempt("", partial(rewritten, plan), None)
     if not (machine.gpu_threads and plan.attempt("", partial(attended, plan), False)):
+        plan.attempt("", partial(cheaper_elements, plan), None)
         plan.attempt("", partial(on_tensor_cores, plan), None)
         plan.attempt("", partial(_inlined, plan, kernel.temporaries), None)
     if machine.gpu_threads:

@@ -8,13 +8,18 @@ has one thread for each vector of the target.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
+from operator import is_
 
 from texpr.ir.build import integer
+from texpr.ir.expr import Var
+from texpr.ir.loop import For
+from texpr.schedule.as_one import are_one
 from texpr.schedule.convolve import convolved
 from texpr.schedule.gemm import contracted
-from texpr.schedule.loops import qualified
+from texpr.schedule.loops import free_name, qualified
 from texpr.schedule.meeting import bound_apart
 from texpr.schedule.nests import Nest, extent, free_nests
 from texpr.schedule.plan import Plan
@@ -25,6 +30,10 @@ FEW = 64
 PART = 1 << 13
 """Terms of a part of a long sum."""
 MOST_PARTS = 1 << 9
+FEW_THREADS = 512
+"""Of a block, where blocks would be few."""
+SECTOR = 32
+"""Bytes that memory gives at once."""
 LONG = 256
 """Terms of a column from which on several threads share it."""
 
@@ -34,31 +43,68 @@ def on_gpu(plan: Plan) -> None:
     for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
         plan.attempt(nest.label, partial(_summed, plan, nest), None)
     plan.attempt("", partial(summed_rows, plan), None)
+    plan.attempt("", partial(_gathered, plan), None)
     for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
         plan.attempt(nest.label, partial(_bound, plan, nest), None)
 
 
 def _summed(plan: Plan, nest: Nest) -> None:
     """Schedule a nest as a contraction or a convolution, or cut its sums in parts."""
-    if not (nest.reduction and (contracted(plan, nest) or convolved(plan, nest))):
-        _in_parts(plan, nest)
+    if nest.reduction and not (contracted(plan, nest) or convolved(plan, nest)) and not nest.recurrent and not nest.again:
+        _in_parts(plan, _one_sum(plan, nest))
+
+
+def _one_sum(plan: Plan, nest: Nest) -> Nest:
+    """Terms that several loops count are counted by one, where they follow each other in memory."""
+    pair = next((p for p in zip(nest.reduction, nest.reduction[1:]) if are_one(nest, *p)), None)
+    if pair is None:
+        return nest
+    name = free_name(plan.kernel, pair[0].tensor, pair[0].var.name + pair[1].var.name)
+    if not plan.step("fuse", *map(qualified, pair), name=name):
+        return nest
+    return _one_sum(plan, plan.current(nest) or nest)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> None:
     """Long sums of few elements: parts of them are computed each on its own, by a launch before."""
-    rows = prod(map(extent, nest.spatial))
-    if not nest.reduction or rows > FEW or nest.recurrent or nest.again:
+    if len(nest.spatial) > 1:
         return
-    longest = max(nest.reduction, key=extent)
+    rows, longest = prod(map(extent, nest.spatial)), max(nest.reduction, key=extent)
     n = integer(longest.extent)
-    if n is None or n < 4 * PART or len(nest.spatial) > 1:
+    if rows > FEW or n is None or n < 4 * PART:
         return
     cut = plan.split(qualified(longest), max(PART, -(-n // MOST_PARTS)))
     if cut is not None and plan.step("rfactor", cut[0], reassoc=True) and nest.spatial:
         plan.step("fission", qualified(nest.spatial[0]))
 
 
-def _bound(plan: Plan, nest: Nest) -> None:
+def _gathered(plan: Plan) -> None:
+    """What is computed of the same elements is computed by the same threads, the moments and the weight of an optimizer for instance."""
+    nests = [n for n in free_nests(plan.kernel) if n.spatial and not (n.reduction or n.again or n.outer or n.main.update)]
+    while nests:
+        group = [user := nests.pop()]
+        for made in reversed(nests):
+            joins = any(_of_same_elements(made, n) for n in group)
+            if joins and plan.step("compute_at", made.label, qualified(user.spatial[-1]), recompute=False):
+                group.append(made)
+        nests = [n for n in nests if not any(n is g for g in group)]
+        if len(group) > 1:
+            _bound(plan, user, group[1:])
+
+
+def _of_same_elements(made: Nest, user: Nest) -> bool:
+    """Whether each iteration of `user` needs what the same iteration of `made` computes, and no other."""
+    if len(made.spatial) != len(user.spatial) or any(integer(a.extent) is None or integer(a.extent) != integer(b.extent)
+                                                     for a, b in zip(made.spatial, user.spatial)):
+        return False
+    mates = {a.var: b.var for a, b in zip(made.spatial, user.spatial)}
+    wanted = [mates.get(i) for i in made.main.indices if isinstance(i, Var)]
+    read = [a.indices for a in user.accesses[1:] if a.tensor is made.main.tensor]
+    return bool(read) and all(len(wanted) == len(indices) and all(map(is_, indices, wanted)) for indices in read)
+
+
+def _bound(plan: Plan, nest: Nest, others: Sequence[Nest] = ()) -> None:
+    """Share the elements of a nest among threads, with those of others that are computed at the same time."""
     loops = nest.spatial
     if not loops or all(integer(loop.extent) == 1 for loop in loops):
         return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
@@ -66,7 +112,7 @@ def _bound(plan: Plan, nest: Nest) -> None:
         return
     if bound_apart(plan, nest):
         return
-    vector, names = ("", [qualified(n) for n in nest.spatial]) if _made_atomic(plan, nest) else _vector(plan, nest)
+    vector, names = ("", [qualified(n) for n in nest.spatial]) if _made_atomic(plan, nest) else _vector(plan, nest, others)
     name = fused(plan, names)
     if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
         if not nest.again:  # blocks do not wait for each other: what a recurrence repeats is one block's
@@ -84,12 +130,13 @@ def _made_atomic(plan: Plan, nest: Nest) -> bool:
     return updated and plan.step("atomic", nest.main.tensor.name, reassoc=True)
 
 
-def _vector(plan: Plan, nest: Nest) -> tuple[str, list[str]]:
+def _vector(plan: Plan, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[str]]:
     """The loop over a thread's neighbours (empty if it has one element), and the loops around it."""
     names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
-    lanes = VECTOR_BYTES // max(a.tensor.dtype.bytes for a in nest.accesses)
+    all_of = [(a, n.spatial[-1].var) for n in (nest, *others) for a in n.accesses]
+    lanes = VECTOR_BYTES // max(a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0)
     n = integer(last.extent)
-    plain = all(a.stride(last.var) in (0, 1) for a in nest.accesses) and nest.accesses[0].stride(last.var) == 1
+    plain = all(a.stride(var) in (0, 1) for a, var in all_of) and nest.accesses[0].stride(last.var) == 1
     if nest.reduction or nest.again or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
         return "", names
     if n is not None and n < lanes:
@@ -98,22 +145,41 @@ def _vector(plan: Plan, nest: Nest) -> tuple[str, list[str]]:
     return ("", names) if cut is None else (cut[1], [*names[:-1], cut[0]])
 
 
+def _columns_of(nest: Nest) -> For | None:
+    """The loop along which neighbouring elements are added to neighbouring sums; None where there is none, or sums are short."""
+    if len(nest.reduction) != 1 or extent(nest.reduction[0]) < LONG or nest.main.update not in ("add", "max", "min"):
+        return None
+    moving = [a for a in nest.accesses[1:] if a.stride(nest.reduction[0].var) != 0]
+    last = nest.spatial[-1]
+    steps = [a.stride(last.var) for a in (nest.accesses[0], *moving)]
+    return last if steps[0] == 1 and 1 in steps[1:] and all(s in (0, 1) for s in steps) else None
+
+
 def _columns(plan: Plan, nest: Nest) -> bool:
     """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
-    last, term = nest.spatial[-1], nest.reduction[0]
-    if nest.recurrent or nest.again or extent(term) < LONG or len(nest.reduction) > 1 or nest.main.update not in ("add", "max", "min"):
+    along, term = _columns_of(nest), nest.reduction[0]
+    if along is None or nest.recurrent or nest.again:
         return False
-    moving = [a for a in nest.accesses[1:] if a.stride(term.var) != 0]
-    if nest.accesses[0].stride(last.var) != 1 or any(a.stride(last.var) != 1 for a in moving):
-        return False
-    groups = LANES if extent(term) >= 4 * LONG else LANES // 4
+    lanes, groups = _block(plan, nest)
     terms = plan.split(qualified(term), groups)
     if terms is None or not plan.step("rfactor", terms[1], reassoc=True):
         return False
-    columns = plan.split(qualified(last), LANES)
+    columns = plan.split(qualified(along), lanes)
     if columns is None:
         return False
     plan.step("bind", terms[1], "thread.y")
     plan.step("bind", columns[1], "thread.x")
-    plan.step("bind", fused(plan, [*(qualified(n) for n in nest.spatial[:-1]), columns[0]]), "block.x")
+    plan.step("bind", fused(plan, [*map(qualified, nest.spatial[:-1]), columns[0]]), "block.x")
     return True
+
+
+def _block(plan: Plan, nest: Nest) -> tuple[int, int]:
+    """Columns of a block, and threads that share the terms of each. Where blocks would be few they have as many columns as memory gives at
+    once.
+    """
+    size = max(a.tensor.dtype.bytes for a in nest.accesses[1:])
+    few = prod(map(extent, nest.spatial)) < LANES * plan.machine.processors
+    lanes = min(LANES, SECTOR // size) if few else LANES
+    if extent(nest.reduction[0]) < 4 * LONG:
+        return lanes, LANES // 4
+    return lanes, FEW_THREADS // lanes if few else LANES

@@ -16,14 +16,16 @@ SHARED = 16
 
 
 def rewritten(plan: Plan) -> None:
-    """Sum products of several tensors in the order that is least work; on CPUs leave out terms that padding makes 0, divide once by what
-    divides many, and have one exponential where a tanh would be more.
-    """
+    """Sum products of several tensors in the order that is least work; on CPUs leave out terms that padding makes 0."""
     in_least_order(plan)
     if plan.machine.gpu_threads:
         return
     for name in [n for nest in find_nests(plan.kernel) for n in terms_outside(plan, nest)]:
         plan.step("trim", name, finite=True)
+
+
+def cheaper_elements(plan: Plan) -> None:
+    """Divide once by what divides many, and have one exponential where a tanh would be more."""
     for name in divided(plan.kernel, SHARED):
         plan.step("reciprocal", name)
     for name in dict.fromkeys(with_shifted_tanh(plan.kernel)):

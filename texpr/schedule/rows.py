@@ -78,7 +78,7 @@ def _without_long_rows(plan: Plan) -> None:
 def _rows_outside(plan: Plan) -> None:
     """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
     nests = free_nests(plan.kernel)
-    sums = {n.label.partition(".")[0] for n in nests if n.reduction and _sums_row(n)}
+    sums = _of_rows(nests)
     for nest in nests:
         used = next((a for a in nest.accesses[1:] if a.tensor.name in sums), None)
         if used is None or nest.reduction or nest.again:
@@ -87,6 +87,16 @@ def _rows_outside(plan: Plan) -> None:
         order = [*rows, *(n for n in nest.spatial if not any(n is r for r in rows))]
         if len(rows) == len(used.indices) and any(a is not b for a, b in zip(order, nest.spatial)):
             plan.step("reorder", *map(qualified, order))
+
+
+def _of_rows(nests: list[Nest]) -> set[str]:
+    """The names of sums of rows, and of what is computed of them for each row, such as their reciprocals."""
+    found = set[str]()
+    for n in nests:
+        read = [a for a in n.accesses[1:] if a.tensor.name in found]
+        if n.reduction and _sums_row(n) or read and not n.reduction and all(len(a.indices) == len(n.spatial) for a in read):
+            found.add(n.label.partition(".")[0])
+    return found
 
 
 def _fits(loop: For) -> bool:
