@@ -54,12 +54,12 @@ def test_products_on_tensor_cores(text: str, opcode: str, others: int, tmp_path:
 
 
 def test_products_of_threads(tmp_path: Path):
-    """64 products for every 4 vectors from shared memory."""
+    """64 products for every 4 vectors from shared memory, to which copies go past the registers. Nine of ten instructions are products."""
     code = instructions(product(MATMUL), "sm_80", tmp_path)
-    hot = max(loops(code), key=lambda body: count(body, "FFMA"))
+    hot = min((body for body in loops(code) if count(body, "FFMA")), key=len)
     assert in_memory(code) == 0
-    assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0 and count(hot, "LDS") == count(hot, "LDS.128")
-    assert count(code, "LDG.E.128.CONSTANT") > 0
+    assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0.88 * len(hot) and count(hot, "LDS") == count(hot, "LDS.128")
+    assert count(code, "LDGSTS.E.BYPASS.128") > 0 and count(code, "LDG") == 0
 
 
 def test_convolutions_on_tensor_cores(tmp_path: Path):

@@ -201,7 +201,8 @@ def _scheduled(plan: Plan, w: _Windows) -> list[str] | None:
         return None  # one tile is all there is: no loop to copy at
     at = around[-1]
     for access, turned in ((w.field, False), (w.weights, w.weights.stride(w.channel.var) != 1)):
-        if not shared(plan, access, w.channel, at, counts, turned=turned):
+        rows = shared(plan, access, w.channel, at, counts, turned=turned)
+        if rows is None or not rows.step(plan):
             return None
     for axis, (_, name, _) in zip("xyz", reversed(threads)):
         if not plan.step("bind", name, f"thread.{axis}"):

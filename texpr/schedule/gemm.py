@@ -26,6 +26,9 @@ from texpr.schedule.tensors import bytes_of
 from texpr.schedule.warpgroups import by_warpgroups
 
 MOST_BUFFERS = 4
+WRITTEN_OUT = 2
+"""Terms of a thread's sums without a jump: of more, ptxas fetches so many operands ahead that registers are spilled, or one block alone has
+them."""
 LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
 
@@ -64,9 +67,13 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
     if not plan.step("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
+    ahead = plan.machine.asynchronous and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    apart: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        if not shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
+        made = shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
+        if made is None:
             return None
+        apart.append(made)
     if not tiles_on_blocks(plan, rows, columns, outer, (16 * size, 16 * size)):
         return None
     plan.step("bind", row_threads, "thread.y")
@@ -74,6 +81,11 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
     plan.step("unroll", row)
     plan.step("unroll", halves)
     plan.step("vectorize", column)
+    plan.step("unroll", (plan.split(term, WRITTEN_OUT, tail="exact") or ("", term))[1])
+    if ahead:
+        _begun_ahead(plan, c, terms, apart)
+    for each in apart:
+        each.step(plan)
     return [rows]
 
 
@@ -186,7 +198,7 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
         return None
     for name in (row_tiles, column_tiles, parts):
         plan.step("unroll", name)
-    if plan.machine.asynchronous:
+    if plan.machine.asynchronous and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
         _begun_ahead(plan, c, terms, far)
     for each in far:
         each.step(plan)
@@ -231,8 +243,6 @@ def _begun_ahead(plan: Plan, c: Contraction, terms: str, far: list[Rows]) -> Non
     Args:
         far: rows that will be further apart than they are.
     """
-    if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
-        return
     before = plan.here()
     for each in far:
         each.step(plan)

@@ -66,24 +66,27 @@ def tiles_on_blocks(plan: Plan, rows: str, columns: str, outer: list[str], tile:
     return on_blocks(plan, ([row], [columns], [groups] if groups else []))
 
 
-def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:
-    """Copy what a block reads at a time to shared memory, all threads together. Rows begin in different banks.
+def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool,
+           alone: bool = False) -> Rows | None:
+    """Copy what a block reads at a time to shared memory, all threads together. None where it cannot be; else how far apart its rows are to
+    be, so that they begin in different banks.
 
     Args:
         turned: neighbours along the target become neighbours, which they are not in the tensor.
+        alone: elements that are turned are copied one by one, as asynchronous copies are.
         threads: of the block, along its axes from the last one to x.
     """
-    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    buffer = copied(plan, access.tensor, at, threads, 1 if turned and alone else neighbours(access))
     if buffer is None:
-        return False
+        return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
         if not plan.step("layout", buffer.name, with_last(buffer, last)):
-            return False
+            return None
         last = buffer.rank - 1
-    _padded(plan, buffer, last)
-    return True
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    return Rows(buffer.name, last - buffer.rank, size, size)
 
 
 def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> bool:
@@ -93,7 +96,7 @@ def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) 
         return False
     row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
     if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
-        _padded(plan, buffer, max(d for d, n in enumerate(buffer.shape) if integer(n) != 1))
+        plan.step("pad", buffer.name, max(d for d, n in enumerate(buffer.shape) if integer(n) != 1), unit, extra=unit)
     return True
 
 
@@ -168,11 +171,6 @@ def in_rows(plan: Plan, buffer: Tensor, threads: tuple[int, ...], vector: int) -
     if threads:
         filled(plan, loops, vector, threads)
     return plan.step("swizzle", buffer.name, row // 8, 8, row)
-
-
-def _padded(plan: Plan, buffer: Tensor, dimension: int) -> None:
-    size = VECTOR_BYTES // buffer.dtype.bytes
-    plan.step("pad", buffer.name, dimension, size, extra=size)
 
 
 def neighbours(access: Access) -> int:
