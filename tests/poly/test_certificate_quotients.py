@@ -1,10 +1,17 @@
-"""Quotients by sizes: where the certificate has no form for one, it refuses."""
+"""Quotients: factors that have but one value where they are used are numbers; where the certificate has no form for one, it refuses."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 import texpr as tx
+from texpr import autodiff
+from texpr.compiler import load
+from texpr.tools.certificates import usual
+
+LIBRARY = Path(tx.__file__).parent / "ops"
 
 TWO = """
 op f(X1: f32[M, M]) -> (Y: f32[M, M, M], t0: f32[M, M]) {
@@ -25,3 +32,13 @@ def test_a_quotient_by_a_size_is_refused_and_nothing_breaks():
     with pytest.raises(tx.ScheduleError) as error:
         s.certificate()
     assert error.value.code == "certificate"
+
+
+@pytest.mark.parametrize("order", (0, 1))
+@pytest.mark.parametrize("size", (1, 2, 3, 8))
+def test_factors_with_one_value_are_numbers(size: int, order: int):
+    """Windows of adaptive pooling: their extents, which divide, are 1 where there is one element."""
+    program = usual(vars(load(str(LIBRARY / "pooling.tx"), prove=False))["adaptive_avgpool3d"])
+    for _ in range(order):
+        program = autodiff.grad(program)
+    assert tx.Schedule(program, dict.fromkeys(program.sizes, size)).auto().certificate()

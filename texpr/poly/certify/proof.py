@@ -12,7 +12,9 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, Select, Sub, Tensor, Var
+from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, Var, index
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.traverse import rewrite
 from texpr.poly.certify.cells import answered, index_question
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
@@ -244,6 +246,35 @@ class Context:
         return alike(a, b) or all(here._equal(x, y) for here, (x, y) in self.cells(a, b))
 
     def _equal(self, a: Expr, b: Expr) -> bool:
+        if self._surely_equal(a, b):
+            return True
+        x, y = self._with_numbers(a), self._with_numbers(b)
+        return (x is not a or y is not b) and self._surely_equal(x, y)
+
+    def _with_numbers(self, e: Expr) -> Expr:
+        """An integer with numbers for factors that have but one value here: isl knows products with numbers alone."""
+
+        def rule(node: Node) -> Node | None:
+            if not isinstance(node, Mul) or isinstance(node.lhs, Const) or isinstance(node.rhs, Const):
+                return None
+            factors = self._number(node.lhs), self._number(node.rhs)  # type: ignore[arg-type]
+            changed = [e if n is None else index(n) for n, e in zip(factors, (node.lhs, node.rhs))]
+            return None if factors == (None, None) else Mul(*changed, dtype=node.dtype)
+
+        return rewrite(e, rule)  # type: ignore[return-value]
+
+    def _number(self, e: Expr) -> int | None:
+        """The value that an integer has in all instances; None where there are several."""
+        plain = self.frame.plain(e)
+        if e.dtype != I64 or self.set.is_empty():
+            return None
+        point = self.set.sample_point()
+        sizes = {v: point.get_coordinate_val(_PARAM, k).to_python() for k, v in enumerate(self.frame.parameters.variables)}
+        values = {v: point.get_coordinate_val(_SET, k).to_python() for k, v in enumerate(self.frame.variables)}
+        n = evaluate_size(plain, {**sizes, **values})
+        return n if (self.set & self._where(compare("!=", plain, index(n)))).is_empty() else None
+
+    def _surely_equal(self, a: Expr, b: Expr) -> bool:
         x, y = self.frame.plain(a), self.frame.plain(b)
         return same_value(x, y) or (self.set & self._where(compare("!=", x, y))).is_empty()
 
