@@ -13,11 +13,13 @@ from typing import Any
 import llvmlite
 import numpy as np
 
+import texpr as tx
 from bench.gpu.rows import Row, Work, rows
 from texpr.runtime.gpu import Device, Event, find_device
 from texpr.targets import target_of
 
 SAMPLES, SECONDS = 9, 2.0
+MOST_KERNELS = 12
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,6 +61,7 @@ def compared(row: Row, device: Device, tiny: bool) -> dict[str, Any]:
     ours.run()
     device.synchronize()
     found: dict[str, Any] = {"first": time.perf_counter() - start, "ours": seconds_of(ours.run, device, 1 if tiny else SAMPLES)}
+    found["kernels"] = kernels_of(ours.run, device)
     torch = None if tiny else _torch()
     if torch is not None:
         works = row.peers(torch)
@@ -67,6 +70,16 @@ def compared(row: Row, device: Device, tiny: bool) -> dict[str, Any]:
         times = _peers(row, works, torch)
         found |= {"peer": min(times.values()), "peer name": min(times, key=lambda name: times[name])} if times else {}
     return found
+
+
+def kernels_of(work: Work, device: Device) -> list[tuple[str, str, int, float, int, int]]:
+    """The most expensive kernels of a run: name, shapes, calls, seconds of all of them, float operations and bytes of one. Each is waited
+    for.
+    """
+    with tx.profile() as profile:
+        work()
+        device.synchronize()
+    return [(r.name, r.shapes, r.calls, r.seconds, r.operations, r.moved) for r in profile.rows[:MOST_KERNELS]]
 
 
 def seconds_of(work: Work, device: Device, samples: int) -> float:

@@ -40,6 +40,8 @@ def report(about: dict[str, Any], checked: Sequence[Checked], timed: Sequence[Ti
     lines += ["", "| | |", "|---|---|", *(f"| {name} | {_shown(name, value)} |" for name, value in about.items())]
     lines += ["", "## The operator library", "", *_library(checked)]
     lines += ["", "## Times", "", *_times(timed, float(about.get("copy", 0)))]
+    for each in timed:
+        lines += _kernels(each)
     return "\n".join(lines) + "\n"
 
 
@@ -74,3 +76,15 @@ def _row(t: Timed, copy: float) -> str:
     apart = f"{t.found['apart']:.1e}" if "apart" in t.found else ""
     other = f"{peer * 1e3:.3f} ({t.found['peer name']})" if peer else ""
     return f"| {t.name} | {ours * 1e3:.3f} | {shown} | {other} | {said} | {t.bar} | {apart} | {t.found['first']:.1f} |"
+
+
+def _kernels(t: Timed) -> list[str]:
+    """The kernels of a row that has several."""
+    kernels = t.found.get("kernels", [])
+    if len(kernels) < 2:
+        return []
+    lines = ["", f"## Kernels: {t.name}", "",
+             "The most expensive ones, each waited for: some 10 us of each call are no work of the kernel.", "",
+             "| kernel | calls | ms | TFLOP/s | GB/s | shapes |", "|---|---|---|---|---|---|"]
+    return lines + [f"| {name} | {calls} | {seconds * 1e3:.3f} | {operations * calls / seconds / 1e12:.1f} | "
+                    f"{moved * calls / seconds / 1e9:.0f} | {shapes} |" for name, shapes, calls, seconds, operations, moved in kernels]

@@ -44,7 +44,10 @@ def test_no_such_device(capsys: pytest.CaptureFixture[str]):
 def test_the_report():
     about = {"device": "GPU of tests", "copy": 2e12}
     timed = [Timed("product", 0.9, 2 * 10**12, 0, {"ours": 0.01, "peer": 0.008, "peer name": "torch", "apart": 1e-3, "first": 3.0}),
-             Timed("softmax", 0.9, 0, 10**9, {"ours": 0.5e-3, "first": 1.0}), Timed("attention", 0.8, 1, 0, {"error": "no"})]
+             Timed("softmax", 0.9, 0, 10**9, {"ours": 0.5e-3, "first": 1.0, "kernels": [["map", "8x8", 1, 1.0, 1, 1]]}),
+             Timed("step", 1.0, 0, 0, {"ours": 0.5e-3, "first": 1.0, "kernels": [
+                 ["product", "8x8 8x8", 3, 0.003, 2 * 10**9, 10**6], ["map", "8x8", 1, 0.001, 0, 2 * 10**9]]}),
+             Timed("attention", 0.8, 1, 0, {"error": "no"})]
     checked = [Checked("a.tx", (3, 4, 1, 1), ["cuda:0: f: Y differs"]), Checked("b.tx", (2, 2, 0, 0))]
     assert report(about, checked, timed, 12.3, "make gpu") == """# On a GPU
 
@@ -76,7 +79,17 @@ result, relative to the largest element.
 |---|---|---|---|---|---|---|---|
 | product | 10.000 | 200.0 TFLOP/s | 8.000 (torch) | 0.80, below | 0.9 | 1.0e-03 | 3.0 |
 | softmax | 0.500 | 2000 GB/s |  | 1.00 | 0.9 |  | 1.0 |
+| step | 0.500 |  |  |  | 1.0 |  | 1.0 |
 | attention | no | | | | 0.8 | | |
+
+## Kernels: step
+
+The most expensive ones, each waited for: some 10 us of each call are no work of the kernel.
+
+| kernel | calls | ms | TFLOP/s | GB/s | shapes |
+|---|---|---|---|---|---|
+| product | 3 | 3.000 | 2.0 | 1 | 8x8 8x8 |
+| map | 1 | 1.000 | 0.0 | 2000 | 8x8 |
 """
 
 
