@@ -75,6 +75,13 @@ def test_failed_checks_are_raised_as_elsewhere():
         table(np.array([1, 9]))
 
 
+def test_kernels_on_a_device_have_no_roofline_of_this_machine():
+    x = tx.tensor(X).to("emulated")
+    with tx.profile() as p:
+        (x * 2.0).sum().numpy()
+    assert p.rows and all(r.least == 0 and not r.bound and r.seconds > 0 for r in p.rows) and "%" not in str(p).splitlines()[1][60:]
+
+
 def test_what_bounds_a_kernel():
     least, bound = roofline.least_seconds(10**9, 1000, F32, 1)
     assert bound == "arithmetic" and least == 1e9 / roofline.peak(F32, 1)

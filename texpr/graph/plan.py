@@ -173,9 +173,13 @@ class Plan:
         self._check_rest(self._data)
         self._take_turns()
         self._scalars.copy()
-        arrays = self._arrays(data | made)
-        for launch in self.launches:
-            place.bound(launch, arrays)(place.device.stream)
+        arrays, watcher = self._arrays(data | made), watching.get()
+        if watcher is None:
+            for launch in self.launches:
+                place.bound(launch, arrays)(place.device.stream)
+        else:
+            steps = [place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
+            watcher.run(self.captured.name, self.launches, steps)
         self._finish()
         return tuple(made[t] if t not in self._outputs[:k] else made[t].copy() for k, t in enumerate(self._outputs))
 

@@ -45,8 +45,8 @@ class Row:
     Attributes:
         seconds: altogether.
         operations, moved: float operations, and bytes of what is read and written, of one run.
-        least: seconds that one run takes at least.
-        bound: by "arithmetic" or "memory".
+        least: seconds that one run takes at least; 0 on a device.
+        bound: by "arithmetic" or "memory"; empty on a device.
     """
 
     name: str
@@ -96,7 +96,8 @@ class Profile:
     def _row(self, name: str, shapes: str, events: Sequence[Event]) -> Row:
         launch = events[0].launch
         moved = _bytes_of(launch)
-        least, bound = least_seconds(launch.operations, moved, _dtype_of(launch), self.threads)
+        # Nothing is known of how fast a GPU can be.
+        least, bound = (0.0, "") if launch.kernel.target.gpu else least_seconds(launch.operations, moved, _dtype_of(launch), self.threads)
         return Row(name, shapes, len(events), sum(e.seconds for e in events), launch.operations, moved, least, bound)
 
     def __str__(self) -> str:
@@ -107,10 +108,12 @@ class Profile:
         lines = [f"{'kernel':<26}{'calls':>7}{'ms':>10}{'%':>6}{'GFLOP/s':>9}{'GB/s':>8}{'roofline':>10}  bound       shapes"]
         for r in rows:
             rates = f"{r.operations * r.calls / r.seconds / 1e9:>9.2f}{r.moved * r.calls / r.seconds / 1e9:>8.2f}"
+            share = f"{100 * r.share:.0f}%" if r.bound else ""
             lines.append(f"{r.name[:25]:<26}{r.calls:>7}{r.seconds * 1e3:>10.3f}{100 * r.seconds / total:>6.1f}{rates}"
-                         f"{100 * r.share:>9.0f}%  {r.bound:<10}  {r.shapes}")
+                         f"{share:>10}  {r.bound:<10}  {r.shapes}")
         least = sum(r.calls * r.least for r in rows)
-        return "\n".join([*lines, f"{'altogether':<26}{len(self.events):>7}{total * 1e3:>10.3f}{'':>23}{100 * least / total:>9.0f}%"])
+        share = f"{100 * least / total:.0f}%" if least else ""
+        return "\n".join([*lines, f"{'altogether':<26}{len(self.events):>7}{total * 1e3:>10.3f}{'':>23}{share:>10}".rstrip()])
 
     def _repr_html_(self) -> str:
         text = str(self).replace("&", "&amp;").replace("<", "&lt;")
