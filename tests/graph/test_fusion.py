@@ -264,3 +264,19 @@ def test_attention_whose_scores_are_asked_for_is_no_single_kernel():
     loss = ops.sum_all(ops.attention(q, capture.variable(k), q))
     plan = Plan(capture, [loss, *capture.gradients(loss, [capture.variable(k)])])  # type: ignore[list-item]
     assert len(plan.launches) > 3
+
+
+def test_exponentials_that_a_row_needs_twice_are_computed_once():
+    capture = Capture()
+    x = capture.input("x", (64, 100), F32)
+    plan = Plan(capture, [ops.softmax(x, axis=1)])
+    (kernel,) = kernels(plan)
+    assert kernel.count("exp(") == 1
+    assert any(d.kind == "inline" and not d.fused and "rows are used in turn" in d.reason for d in plan.decisions)
+
+
+def test_exponentials_of_rows_that_do_not_stay_near_are_computed_again():
+    capture = Capture()
+    x = capture.input("x", (2, 1 << 20), F32)
+    (kernel,) = kernels(Plan(capture, [ops.softmax(x, axis=1)]))
+    assert kernel.count("exp(") == 2

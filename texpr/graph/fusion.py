@@ -17,7 +17,7 @@ from texpr.autodiff.simplify import definitions, in_order, reads
 from texpr.graph.passes.flatten import shape_of, viewed
 from texpr.graph.passes.reads import at, with_values
 from texpr.ir.build import integer
-from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor
+from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.lower import in_groups
@@ -25,6 +25,10 @@ from texpr.schedule.cheap import operations
 
 FLOPS_PER_BYTE = 4
 """Operations that take as long as moving a byte to a cache and back."""
+CHEAP = 12
+"""Operations of an element that take as long as fetching it from a near cache."""
+ROW_BYTES = 1 << 20
+"""Of a tensor whose rows stay near between two uses."""
 MOST_OPERATIONS = 400
 """Of one element: what is longer is not grown any more, for compiling takes longer than it would save."""
 
@@ -116,6 +120,13 @@ def is_contraction(equation: Equation) -> bool:
     return False
 
 
+def first_axis(equation: Equation) -> Var | None:
+    """The outermost axis, if it is the first index of the target and begins at 0."""
+    if not equation.axes or not equation.indices or integer(equation.axes[0].lo) != 0 or equation.indices[0] is not equation.axes[0].var:
+        return None
+    return equation.axes[0].var
+
+
 class _Web:
     """Equations in order, with who defines and who reads each tensor: kept while equations take each other's places."""
 
@@ -160,6 +171,17 @@ class _Web:
 
     def _sorted(self, equations: Iterable[Equation | Invoke]) -> list[Equation | Invoke]:
         return sorted(equations, key=self._place.__getitem__)
+
+
+def _in_turn(producer: Equation, readers: Sequence[Equation]) -> bool:
+    """Whether a kernel that the producer and its readers share computes a row of the tensor and uses it up before the next one."""
+    row = first_axis(producer)
+    if row is None or any(r.update is not None or first_axis(r) is None or is_contraction(r) for r in readers):
+        return False
+    rows = points(producer.axes[:1])
+    if rows < 2 or any(points(r.axes[:1]) != rows for r in readers) or tensor_bytes(producer.target) > rows * ROW_BYTES:
+        return False
+    return all(u.read.indices[0] is first_axis(r) for r in readers for u in uses(r, producer.target))
 
 
 class Fusion:
@@ -223,6 +245,8 @@ class Fusion:
         ends = (self._ending(producer, t) for t in reads(producer))
         if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
             return no("it ends a reduction, and would be done again by each reader")
+        if extra and cost > CHEAP and _in_turn(producer, readers):
+            return no("its rows are used in turn, by the kernel that computes them")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.simplify import reads
 from texpr.graph.attention import attentions
-from texpr.graph.fusion import Decision, is_contraction, is_reduction, points, tensor_bytes
+from texpr.graph.fusion import Decision, first_axis, is_contraction, is_reduction, points, tensor_bytes
 from texpr.graph.passes.flatten import viewed
-from texpr.ir.build import integer
-from texpr.ir.expr import Read, Reduce, Tensor, Var
+from texpr.ir.expr import Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.passes.lower import in_groups
@@ -164,13 +163,6 @@ def _alike(first: Group, second: Group) -> str:
 def _is_joinable(equation: Equation) -> bool:
     """Whether it can share a kernel with others."""
     return equation.update is None and first_axis(equation) is not None and not _recurrent(equation) and not is_contraction(equation)
-
-
-def first_axis(equation: Equation) -> Var | None:
-    """The outermost axis, if it is the first index of the target and begins at 0."""
-    if not equation.axes or not equation.indices or integer(equation.axes[0].lo) != 0 or equation.indices[0] is not equation.axes[0].var:
-        return None
-    return equation.axes[0].var
 
 
 def _recurrent(equation: Equation) -> bool:
