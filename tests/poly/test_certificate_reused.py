@@ -3,13 +3,19 @@ planted in it; sums that leave a buffer and come back."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 import texpr as tx
 from tests.poly.final_loops import REUSED as KERNELS
+from texpr import autodiff
+from texpr.compiler import load
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certify import certify
+from texpr.tools.certificates import usual
 
 LAST = "is used where another value of it was written last"
 NEVER = "is read where nothing was written"
@@ -128,3 +134,15 @@ def test_a_fault_is_refused(name: str, old: str, new: str, what: str):
     assert e.value.code == "certificate"
     assert e.value.message.endswith(f"compute it: {what}"), str(e.value)
     assert "-->" in str(e.value), "the store is pointed at"
+
+
+def test_many_buffers_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch):
+    """The gradient of a recurrence of three gates has a dozen: a proof for each of them, one after the other, ran into the quota."""
+    proofs = []
+    module = import_module("texpr.poly.certify.certificate")
+    once = module._certified
+    monkeypatch.setattr(module, "_certified", lambda *given: proofs.append(given) or once(*given))
+    operators = vars(load(str(Path(tx.__file__).parent / "ops" / "recurrent.tx"), prove=False))
+    program = autodiff.grad(usual(operators["gru"]))
+    assert tx.Schedule(program, dict.fromkeys(program.sizes, 17)).auto().certificate()
+    assert len(proofs) <= 4

@@ -220,19 +220,7 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
         named = dict(zip((*kernel.inputs, *kernel.outputs), (*computed.inputs, *computed.outputs)))
         proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
-        while True:
-            try:
-                return replace(_certified(proof, computed, whole.kernel), **asdict(laws))
-            except Refuted as e:
-                if (fewer := without_idle(proof)) is not None:
-                    proof = fewer
-                    continue
-                if (inside := made_inside(proof)) is not None and (found := _if_proven(inside, computed, whole.kernel)) is not None:
-                    return replace(found, **asdict(laws))
-                if not isinstance(e, Reused):
-                    raise
-                proof, source = told_apart(proof, e)
-                stores.update({new: stores.get(old, old) for new, old in source.items()})
+        return replace(_searched(proof, computed, whole.kernel, stores), **asdict(laws))
 
     try:
         return asked(prove, QUOTA)
@@ -289,11 +277,49 @@ def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
 
 
-def _if_proven(proof: Proof, program: Program, kernel: Kernel) -> Certificate | None:
-    try:
-        return _certified(proof, program, kernel)
-    except Refuted:
-        return None
+def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate:
+    """The first proof that succeeds: of the kernel, without stores that nobody reads, with buffers made in inner loops, with a place for
+    every value of buffers that are used for several.
+
+    Raises:
+        Refuted: none does.
+    """
+    outside: Proof | None = None
+    moved = False
+    while True:
+        try:
+            return _certified(proof, program, kernel)
+        except Refuted as e:
+            if (fewer := without_idle(proof)) is not None:
+                proof = replace(fewer, suspects=())
+            elif not moved and (inside := made_inside(proof)) is not None:
+                outside, proof, moved = proof, inside, True
+            else:
+                try:
+                    proof = _told_apart(proof, e, stores)
+                except Refuted:
+                    if outside is None:
+                        raise
+                    proof, outside = outside, None  # once more, with the buffers where they are
+
+
+def _told_apart(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:
+    """The proof with places for the values of buffers that are used for several.
+
+    Raises:
+        Refuted: it is refuted for another reason, or for the first of them there is no name for its values.
+    """
+    if not isinstance(e, Reused):
+        raise e
+    for each in (e, *e.others):
+        try:
+            proof, source = told_apart(proof, each)
+        except Refuted:
+            if each is e:
+                raise
+            continue  # it may follow from what is told apart now
+        stores.update({new: stores.get(old, old) for new, old in source.items()})
+    return replace(proof, suspects=e.suspects)
 
 
 def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
@@ -311,8 +337,7 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
         sums.tracer.places()
     for s in nest.statements:
         s.frame.like = agrees(proof, s)
-    for s in nest.statements:
-        check_store(proof, sums.tracer, s)
+    _check_stores(proof, sums)
     for call, readers in nest.calls:
         check_call(proof, sums.tracer, call, readers)
     for k, output in enumerate(kernel.outputs):
@@ -326,6 +351,30 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, coarse)
+
+
+def _check_stores(proof: Proof, sums: Sums) -> None:
+    """Stores compute what they say, those first that did not before.
+
+    Raises:
+        Refuted: one does not. Of buffers that are used for several values, all are told at once: each proof takes as long as this one.
+    """
+    statements = proof.nest.statements
+    for group in (proof.suspects, [k for k in range(len(statements)) if k not in proof.suspects]):
+        reused: dict[int, Reused] = {}
+        for k in group:
+            try:
+                check_store(proof, sums.tracer, statements[k])
+            except Reused as e:
+                reused[k] = e
+            except Refuted:
+                if not reused:  # else it may follow from those
+                    raise
+        if reused:
+            of_buffers = {e.tensor: e for e in reversed(reused.values())}
+            first, *others = reversed(of_buffers.values())
+            first.others, first.suspects = tuple(others), tuple(reused)
+            raise first
 
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:

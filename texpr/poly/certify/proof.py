@@ -67,12 +67,16 @@ class Reused(Refuted):
 
     Attributes:
         tensor: the buffer, whose elements may hold several, one after the other.
+        others: the same of other buffers.
+        suspects: where statements stand that are refuted so.
     """
 
     def __init__(self, tensor: Tensor, obligation: str, text: str, statement: Statement, frame: Frame | None = None,
                  instances: isl.Set | None = None) -> None:
         super().__init__(obligation, text, statement, frame, instances)
         self.tensor = tensor
+        self.others: tuple[Reused, ...] = ()
+        self.suspects: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -92,6 +96,7 @@ class Proof:
         facts: what holds of the parameters.
         reassociated: sums whose additions run in another order than the program's.
         named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`reused`).
+        suspects: where statements stand that are looked at first: they were refuted before.
     """
 
     nest: Nest
@@ -101,6 +106,7 @@ class Proof:
     counts: dict[str, Count] = field(default_factory=lambda: {name: Count() for name in OBLIGATIONS})
     reassociated: dict[str, None] = field(default_factory=dict)
     named_lives: dict[Tensor, int] = field(default_factory=dict)
+    suspects: tuple[int, ...] = ()
     _open: list[tuple[str, float]] = field(default_factory=list)
 
     def exists(self, indices: Sequence[Expr], tensor: Tensor) -> Expr:
