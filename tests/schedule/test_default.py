@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import autodiff
+from texpr.compiler import load
 from texpr.schedule import auto
 from texpr.schedule.nests import find_nests
 from texpr.schedule.plan import UNSCHEDULED, Plan
 from texpr.targets import find_target
+from texpr.tools.certificates import usual
 
 TARGETS = ("x86-64-v3", "x86-64-v4", "aarch64+sve", "armv7", "sm_80", "sm_90a")
 CHAIN = """op hmm(pi: f64[S], A: f64[S, S], B: f64[T, S]) -> a: f64[T, S] require T >= 1, S >= 1 {
@@ -86,3 +90,22 @@ def test_a_loop_that_is_gone_has_one_iteration():
     plan = Plan(tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine)
     assert plan.extents("Y.k") == [300] and plan.extents("Y.gone") == [1] and plan.cut("Y.gone", 4) == ("", "Y.gone")
     assert UNSCHEDULED == "unscheduled"
+
+
+REFUSING = {"gru": "recurrent", "attention": "attention", "batch_norm_training": "normalization", "conv2d": "convolution"}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_what_a_default_schedule_is_refused_is_shown_to_nobody(name: str, monkeypatch: pytest.MonkeyPatch):
+    """No kernel is printed for the places of errors, and no smallest example is looked for: the steps are the same."""
+    library = Path(tx.__file__).parent / "ops" / f"{REFUSING[name]}.tx"
+    program = autodiff.grad(usual(vars(load(str(library), prove=False))[name]))
+    printed: list[object] = []
+    loops, legality = map(importlib.import_module, ("texpr.schedule.loops", "texpr.poly.legality"))
+    once = loops.source_kernel
+    monkeypatch.setattr(loops, "source_kernel", lambda kernel: printed.append(kernel) or once(kernel))
+    script = tx.Schedule(program, {}).auto().script()
+    assert not printed
+    for module in (loops, legality):
+        monkeypatch.setattr(module, "is_unread", lambda: False)
+    assert tx.Schedule(program, {}).auto().script() == script and printed

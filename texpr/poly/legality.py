@@ -26,6 +26,7 @@ from texpr.poly.order import at_level, in_order
 from texpr.poly.solver import OutOfQuota, Question, asked
 from texpr.poly.turned import Turns
 from texpr.support.errors import ScheduleError
+from texpr.support.unread import is_unread
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
 """The copies of variables in a question: instances before the step and, for `reordered`, after it."""
@@ -440,7 +441,10 @@ def _shown(question: Question, nest: Nest, pair: Pair) -> list[Unknown]:
 
 def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:
     sizes = len(nest.kernel.sizes)
-    best = min(found, key=lambda w: (w[1][:sizes], w[1][sizes:], w[0].kind != "flow"), default=None)
+    if is_unread():
+        best = next(found, None)
+    else:
+        best = min(found, key=lambda w: (w[1][:sizes], w[1][sizes:], w[0].kind != "flow"), default=None)
     if best is None:
         return None
     pair, values = best

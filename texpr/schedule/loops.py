@@ -14,7 +14,8 @@ from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
 from texpr.ir.traverse import kept_statements, tensors, users, walk
 from texpr.support.errors import ScheduleError
-from texpr.support.source import Span
+from texpr.support.source import Source, Span
+from texpr.support.unread import is_unread
 
 
 def all_loops(kernel: Kernel) -> list[For]:
@@ -114,10 +115,16 @@ def _taken(kernel: Kernel) -> set[str]:
     return {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
 
 
+_NOWHERE = Span(Source("kernel", ""), 0, 0)
+"""Of errors that nobody reads."""
+
+
 def span_of(kernel: Kernel, node: Node) -> Span:
     """Where `node` stands: a loop in the operator's text, at the index it comes from; else in the kernel as printed now."""
-    listed = source_kernel(kernel)[1][id(node)]
     written = node.var.span if isinstance(node, For) else None
+    if is_unread():
+        return written or _NOWHERE
+    listed = source_kernel(kernel)[1][id(node)]
     return listed if written is None else replace(written, now=listed.text.strip())
 
 

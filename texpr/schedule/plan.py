@@ -15,6 +15,7 @@ from texpr.schedule.nests import Access, Nest, constant_extent, find_nests
 from texpr.schedule.script import Step
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.options import current
+from texpr.support.unread import unread
 
 LONG = 1 << 40
 UNSCHEDULED = "unscheduled"
@@ -33,7 +34,8 @@ class Plan:
         """Apply a step if it is legal; whether it was."""
         step = Step(name, args, tuple(options.items()))
         try:
-            self.kernel = step.apply(self.kernel)
+            with unread():
+                self.kernel = step.apply(self.kernel)
         except (ScheduleError, ResourceError):
             return False
         self.steps.append(step)
