@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,6 +14,7 @@ from texpr.ir.extern import passed
 from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.hints import drop_hints
+from texpr.passes.intervals import interval
 from texpr.passes.joined import joined_temporaries, with_joined
 
 STACK_BYTES = 16 * 1024
@@ -156,18 +158,18 @@ def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
     loops = _shared(common)
     while loops and not poly.flow_stays_within(kernel, tensor, loops):
         loops = loops[:-1]
-    home = _box(kernel, tensor, loops)
+    home = _box(kernel, tensor, loops, uses)
     if loops and any(b is None for b in home.bases):
-        home = _by_lanes(kernel, tensor, common, len(loops)) or home
+        home = _by_lanes(kernel, tensor, common, len(loops), uses) or home
     return replace(home, small=replace(home.small, scope=_scope(home.small))) if loops else home
 
 
-def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...]) -> _Home:
+def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...], uses: Sequence[_Access]) -> _Home:
     """The elements that one iteration of the loops uses."""
     box = poly.footprint(kernel, tensor, loops)
     assert box is not None, "a tensor with uses has a footprint"
     bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
-    room = _room(kernel, tensor) if loops and _may_be_padded(tensor) else (0,) * tensor.rank
+    room = _room(kernel, tensor, uses) if loops and _may_be_padded(tensor) else (0,) * tensor.rank
     shape = [size if base is None else add(extent, index(more))
              for size, base, extent, more in zip(tensor.shape, bases, box.extents, room)]
     return _Home(replace(tensor, dims=plain(*shape)), loops, bases)
@@ -178,16 +180,25 @@ def _may_be_padded(tensor: Tensor) -> bool:
     return tensor.swizzle is None and tensor.scope != "register" and all(integer(n) is not None for n in tensor.shape)
 
 
-def _room(kernel: Kernel, tensor: Tensor) -> tuple[int, ...]:
+def _room(kernel: Kernel, tensor: Tensor, uses: Sequence[_Access]) -> tuple[int, ...]:
     """Elements at the end of each dimension that nothing ever uses, such as `pad` adds. Where they are more than those that are used, they
     are what a step has left behind."""
-    whole = poly.footprint(kernel, tensor, ())
-    assert whole is not None, "a tensor with uses has a footprint"
-    sizes = zip(map(integer, tensor.shape), map(integer, whole.extents), map(integer, whole.bases))
-    return tuple(n - used if n is not None and used is not None and base == 0 and 0 < n - used <= used else 0 for n, used, base in sizes)
+    highest = [_highest(uses, d) for d in range(tensor.rank)]
+    if None in highest:
+        whole = poly.footprint(kernel, tensor, ())
+        assert whole is not None, "a tensor with uses has a footprint"
+        highest = [None if (n := integer(used)) is None or integer(base) != 0 else n - 1 for base, used in zip(whole.bases, whole.extents)]
+    sizes = [(integer(n) or 0, None if high is None else high + 1) for n, high in zip(tensor.shape, highest)]
+    return tuple(n - used if used is not None and 0 < n - used <= used else 0 for n, used in sizes)
 
 
-def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int) -> _Home | None:
+def _highest(uses: Sequence[_Access], d: int) -> int | None:
+    """The largest index along a dimension, or more; None where it is not seen at once."""
+    found = [interval(use.indices[d], {n.var: n.extent for n in use.loops})[1] for use in uses]
+    return None if None in found else max(found)  # type: ignore[type-var]
+
+
+def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int, uses: Sequence[_Access]) -> _Home | None:
     """A buffer in the outermost `count` loops with a part for each lane, and each iteration that is written out, of the loops inside them;
     None where values pass between those, or the parts are no boxes of constant extents.
     """
@@ -196,7 +207,7 @@ def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: in
         return None
     if not poly.flow_stays_within(kernel, tensor, common):
         return None
-    part = _box(kernel, tensor, common)
+    part = _box(kernel, tensor, common, uses)
     if any(b is None for b in part.bases):
         return None
     return _Home(replace(tensor, dims=plain(*part.small.shape, *(n.extent for n in lanes))), common[:count], part.bases, lanes)
