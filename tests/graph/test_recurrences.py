@@ -17,6 +17,7 @@ from texpr.ir.interpret import interpret
 from texpr.ir.show_tensor import show_program
 from texpr.ir.verify import verify_program
 from texpr.passes import specialize
+from texpr.poly.times import _Search
 
 STEP = "{0}[0] = A[0]  {0}[t + 1] = {1}[t] * 2 for t in 0..N  {1}[t] = {0}[t] + {2}[t] for t in 0..N"
 
@@ -118,3 +119,18 @@ def test_every_level_gives_the_same_numbers():
     for level in (2, 3):
         for found, wanted in zip(lstm_plan(level)[0](x), expected):
             np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_gradients_of_two_directions_find_an_order(monkeypatch: pytest.MonkeyPatch):
+    """Two dozen equations in circles: choices of axes for them were tried for longer than anybody waits."""
+    capture = Capture()
+    x, h, c = (capture.input(n, s, F32) for n, s in (("x", (3, 2, 4)), ("h", (2, 2, 5)), ("c", (2, 2, 5))))
+    weights = [Variable(np.full(s, 0.1, np.float32), n) for n, s in (("ih", (2, 20, 4)), ("hh", (2, 20, 5)))]
+    results = ops.lstm_bidirectional(x, h, c, *map(capture.variable, weights))
+    loss = ops.sum_all(results[0])
+    gradients = capture.gradients(loss, [capture.variable(w) for w in weights])
+    tried, once = [], _Search._shifted
+    monkeypatch.setattr(_Search, "_shifted", lambda self, *given: tried.append(0) or once(self, *given))
+    plan = Plan(capture, [loss, *gradients])  # type: ignore[list-item]
+    values = plan(*(np.full(s, 0.5, np.float32) for s in ((3, 2, 4), (2, 2, 5), (2, 2, 5))))
+    assert 0 < len(tried) < 20_000 and all(np.isfinite(v).all() and np.any(v) for v in values)

@@ -28,6 +28,8 @@ MOST_SUMS = 100
 """Sums of axes that are tried as a time."""
 MOST_CHOICES = 16
 """Choices of axes that are tried for each axis of the first equation."""
+MOST_TRIED = 1000
+"""Choices for some of the equations, at most, on the way to those: where they all fail, circles of a dozen equations have millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,9 @@ class _Search:
         ways = {k: self._ways(k, used) for k in members}
         if len(members) == 1:
             ways = {k: [w for w in own if self.places[k].equation.axes[w[0]].var not in used] for k, own in ways.items()}
+        others = _nearest_first(members, needs)[1:]
         for first in ways[members[0]]:
-            ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in members[1:]}
+            ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in others}
             yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, needs), MOST_CHOICES)
 
     def _ways(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
@@ -204,9 +207,9 @@ class _Search:
 
     def _consistent(self, start: dict[int, Form], ways: Mapping[int, Sequence[Form]], needs: Sequence[Need]) -> Iterator[dict[int, Form]]:
         """Choices for all equations with bounded distances between those that need each other, shifted so that none is negative."""
-        stack = [start]
-        while stack:
-            chosen = stack.pop()
+        stack, tried = [start], 0
+        while stack and tried < MOST_TRIED:
+            chosen, tried = stack.pop(), tried + 1
             shifted = self._shifted(chosen, needs)
             if shifted is None:
                 continue
@@ -265,6 +268,17 @@ class _Search:
             question.require(piece, SOURCE)
             found.append(question.system())
         return found
+
+
+def _nearest_first(members: Sequence[int], needs: Sequence[Need]) -> list[int]:
+    """Equations in an order in which each needs, or is needed by, one before it: what does not fit together is seen when it is chosen."""
+    order, left = [members[0]], list(members[1:])
+    while left:
+        known = {*order}
+        near = {k for n in needs if known & {n.source, n.sink} for k in (n.source, n.sink)}
+        order.append(next((k for k in left if k in near), left[0]))
+        left.remove(order[-1])
+    return order
 
 
 def _circles(members: Sequence[int], needs: Sequence[Need]) -> list[list[int]]:
