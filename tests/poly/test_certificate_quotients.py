@@ -34,11 +34,14 @@ def test_a_quotient_by_a_size_is_refused_and_nothing_breaks():
     assert error.value.code == "certificate"
 
 
-@pytest.mark.parametrize("order", (0, 1))
+@pytest.mark.parametrize("order", (0, 1, 2))
 @pytest.mark.parametrize("size", (1, 2, 3, 8))
-def test_factors_with_one_value_are_numbers(size: int, order: int):
-    """Windows of adaptive pooling: their extents, which divide, are 1 where there is one element."""
-    program = usual(vars(load(str(LIBRARY / "pooling.tx"), prove=False))["adaptive_avgpool3d"])
+@pytest.mark.parametrize("name", ("adaptive_avgpool3d", "adaptive_maxpool1d"))
+def test_what_has_one_value_is_a_number(name: str, size: int, order: int):
+    """Windows of adaptive pooling: their extents, which divide, are 1 where there is one element, and where they begin, to which a place
+    is added that may be any number, is 0.
+    """
+    program = usual(vars(load(str(LIBRARY / "pooling.tx"), prove=False))[name])
     for _ in range(order):
         program = autodiff.grad(program)
     assert tx.Schedule(program, dict.fromkeys(program.sizes, size)).auto().certificate()

@@ -137,6 +137,19 @@ def same_node(x: Node, y: Node) -> bool:
     return type(x) is type(y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
 
 
+def interval(e: Expr, ranges: Mapping[Var, Bounds]) -> Bounds:
+    """The least and the largest value of an integer where variables have these bounds; None where there is none, or none is seen."""
+    form = linear(e)
+    low: int | None = form.constant
+    high: int | None = form.constant
+    for t, c in form.terms:
+        bottom, top = ranges.get(t, (None, None)) if isinstance(t, Var) else (None, None)
+        ends = (bottom, top) if c > 0 else (top, bottom)
+        low = None if low is None or ends[0] is None else low + c * ends[0]
+        high = None if high is None or ends[1] is None else high + c * ends[1]
+    return low, high
+
+
 class Frame:
     """Columns, and the sets over them.
 
@@ -183,6 +196,7 @@ class Frame:
                 continue
             new = tuple([known[id(c)][1] for c in below])
             rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+            rebuilt = fold(rebuilt) or rebuilt
             known[id(node)] = node, self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
         return known[id(e)][1]
 
@@ -198,6 +212,8 @@ class Frame:
                 return found
 
     def _plainer(self, node: Expr, whole: Expr) -> Expr | None:
+        if isinstance(node, FloorDiv) and (number := self._quotient(node)) is not None:
+            return index(number)
         if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
         if isinstance(node, Cast) and widens(node):
@@ -209,6 +225,14 @@ class Frame:
         var = var or found_like(self.atoms, node) or self._atom(node)
         self.whole.setdefault(var, whole)
         return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def _quotient(self, node: FloorDiv) -> int | None:
+        """The value of a quotient that is the same wherever the loops are."""
+        low, high = interval(node.lhs, self.ranges)
+        by = node.rhs.value if isinstance(node.rhs, Const) else 0
+        if not isinstance(by, int) or by <= 0 or low is None or high is None or low // by != high // by:
+            return None
+        return low // by
 
     def _with_wrapped(self, node: Expr) -> Expr:
         """Arithmetic that may wrap, with what it is made of: sums modulo 2^64 are equal however they are associated."""

@@ -9,14 +9,14 @@ from time import perf_counter
 
 import islpy as isl
 
-from texpr.ir.affine import linear, same_value
+from texpr.ir.affine import same_value
 from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import rewrite
 from texpr.poly.certify.cells import answered, index_question
-from texpr.poly.certify.frame import Frame, alike
+from texpr.poly.certify.frame import Frame, alike, interval
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
 from texpr.poly.certify.statements import Nest, Statement
 
@@ -336,21 +336,9 @@ def decided(e: Expr, frame: Frame) -> bool | None:
         case Const(value):
             return bool(value)
         case Compare(op, a, b) if a.dtype == I64:
-            low, high = _interval(Sub(a, b), frame)
+            low, high = interval(Sub(a, b), frame.ranges)
             return _truth(op, low, high)
     return None
-
-
-def _interval(e: Expr, frame: Frame) -> tuple[int | None, int | None]:
-    form = linear(e)
-    low: int | None = form.constant
-    high: int | None = form.constant
-    for t, c in form.terms:
-        bottom, top = frame.ranges.get(t, (None, None)) if isinstance(t, Var) else (None, None)
-        ends = (bottom, top) if c > 0 else (top, bottom)
-        low = None if low is None or ends[0] is None else low + c * ends[0]
-        high = None if high is None or ends[1] is None else high + c * ends[1]
-    return low, high
 
 
 def _truth(op: str, low: int | None, high: int | None) -> bool | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from texpr.ir.build import compare, conjunction, negation
+from texpr.ir.build import compare, conjunction, integer, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
-from texpr.poly.certify.frame import Frame, same_node
+from texpr.poly.certify.frame import Bounds, Frame, same_node
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
 from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, instances
@@ -321,7 +321,7 @@ class _Needed:
     def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
                  binders: tuple[Var, ...], sizes: isl.Set) -> None:
         self.proof, self.d, self.start = proof, d, start
-        own = Frame(proof.nest.parameters, ())
+        own = Frame(proof.nest.parameters, (), _ranges(d))
         condition = own.plain(inside)
         if at is None:
             for i in d.element:
@@ -368,6 +368,13 @@ class _Needed:
         instance = (*c.statement.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
         names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
         return [(var, c.statement.frame.number(at_instance(term, names, instance))) for term, var in self.terms]
+
+
+def _ranges(d: Definition) -> dict[Var, Bounds]:
+    """The ranges of an equation's axes that are constants: there are no instances elsewhere."""
+    axes = [*zip(d.axes, d.equation.axes), *(zip(d.binders, d.reduction.axes) if d.reduction is not None else ())]
+    ends = [(v, integer(a.lo), integer(a.hi)) for v, a in axes]
+    return {v: (lo, hi - 1) for v, lo, hi in ends if lo is not None and hi is not None}
 
 
 def _no_other_data(u: Statement, known: set[Var]) -> None:
