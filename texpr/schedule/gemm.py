@@ -27,7 +27,7 @@ from texpr.schedule.warpgroups import by_warpgroups
 
 MOST_BUFFERS = 4
 WRITTEN_OUT = 2
-"""Terms of a thread's sums without a jump: of more, ptxas fetches so many operands ahead that registers are spilled, or one block alone has
+"""Terms of a thread's sums without a jump: of more, so many operands are fetched ahead that registers are spilled, or one block alone has
 them."""
 LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
