@@ -284,7 +284,7 @@ def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store
     Raises:
         Refuted: none does.
     """
-    outside: Proof | None = None
+    later: list[tuple[Proof, Refuted]] = []
     moved = False
     while True:
         try:
@@ -293,14 +293,25 @@ def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store
             if (fewer := without_idle(proof)) is not None:
                 proof = replace(fewer, suspects=())
             elif not moved and (inside := made_inside(proof)) is not None:
-                outside, proof, moved = proof, inside, True
+                later.append((proof, e))
+                proof, moved = inside, True
             else:
-                try:
-                    proof = _told_apart(proof, e, stores)
-                except Refuted:
-                    if outside is None:
-                        raise
-                    proof, outside = outside, None  # once more, with the buffers where they are
+                proof = _next(proof, e, later, stores)
+
+
+def _next(proof: Proof, e: Refuted, later: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
+    """The proof to try after a refutation: with more told apart, or one that was put off.
+
+    Raises:
+        Refuted: there is none.
+    """
+    while True:
+        try:
+            return _told_apart(proof, e, stores)
+        except Refuted:
+            if not later:
+                raise
+            proof, e = later.pop()
 
 
 def _told_apart(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:

@@ -12,9 +12,9 @@ import islpy as isl
 from texpr.ir.affine import same_value
 from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, index
+from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, Var, index
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import rewrite, variables
 from texpr.poly.certify.cells import answered, index_question
 from texpr.poly.certify.frame import Frame, alike, interval
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
@@ -274,10 +274,12 @@ class Context:
         plain = self.frame.plain(e)
         if e.dtype != I64 or self.set.is_empty():
             return None
-        point = self.set.sample_point()
-        sizes = {v: point.get_coordinate_val(_PARAM, k).to_python() for k, v in enumerate(self.frame.parameters.variables)}
-        values = {v: point.get_coordinate_val(_SET, k).to_python() for k, v in enumerate(self.frame.variables)}
-        n = evaluate_size(plain, {**sizes, **values})
+        point, columns = self.set.sample_point(), {v: k for k, v in enumerate(self.frame.variables)}
+        values: dict[Var, int] = {}
+        for v in variables(plain):
+            place = (_SET, columns[v]) if v in columns else (_PARAM, self.frame.parameters.position[v])
+            values[v] = point.get_coordinate_val(*place).to_python()
+        n = evaluate_size(plain, values)
         return n if (self.set & self._where(compare("!=", plain, index(n)))).is_empty() else None
 
     def _surely_equal(self, a: Expr, b: Expr) -> bool:
