@@ -280,3 +280,24 @@ def test_exponentials_of_rows_that_do_not_stay_near_are_computed_again():
     x = capture.input("x", (2, 1 << 20), F32)
     (kernel,) = kernels(Plan(capture, [ops.softmax(x, axis=1)]))
     assert kernel.count("exp(") == 2
+
+
+TWICE = """op twice(Q: f32[L, D], K: f32[L, D], V: f32[L, D]) -> (O: f32[L, D], P: f32[L, D]) require L >= 1 {
+  p[i, j] = sum(d: Q[i, d] * K[j, d])
+  m[i] = max(j: p[i, j])
+  e[i, j] = exp(p[i, j] - m[i])
+  O[i, v] = sum(j: e[i, j] * V[j, v]) / sum(j: e[i, j])
+  W[j, v] = tanh(%s[j, v])
+  P[i, v] = sum(j: e[i, j] * W[j, v])
+}"""
+
+
+@pytest.mark.parametrize("of, fused", (("O", False), ("V", True)))
+def test_weights_that_are_used_twice(of: str, fused: bool):
+    """Values that are computed of the first sums cannot be weighted in the kernel that computes those; others can."""
+    op, capture = tx.op(TWICE % of), Capture()
+    plan = Plan(capture, list(op(*(capture.input(n, (9, 4), F32) for n in "qkv"))))
+    given = [np.random.default_rng(k).random((9, 4)).astype(np.float32) for k in range(3)]
+    for found, expected in zip(plan(*given), tx.interpret(op, *given), strict=True):  # type: ignore[call-overload]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert any("scores are for the sums" in d.reason for d in plan.decisions) == fused

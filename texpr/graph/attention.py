@@ -29,8 +29,9 @@ def attentions(equations: Steps, outputs: Collection[Tensor]) -> list[list[Equat
             users.setdefault(t, []).append(e)
     made = {e.target: e for e in equations if isinstance(e, Equation) and e.update is None}
     starts = dict.fromkeys(s for e in equations if (s := _scores(e, made)) is not None)
+    place = {e: k for k, e in enumerate(equations)}
     found = [_attention(start, users, outputs) for start in starts]
-    return [sorted(each, key=list(equations).index) for each in found if each]
+    return [sorted(each, key=place.__getitem__) for each in found if each]
 
 
 def _scores(maximum: Equation | Invoke, made: Mapping[Tensor, Equation]) -> Equation | None:
@@ -58,7 +59,20 @@ def _attention(scores: Equation, users: Users, outputs: Collection[Tensor]) -> l
                 inside += [] if weighted else [reader]
     made_here = {e.target for e in inside}
     one_other = all(len(_factors(e) - made_here) == 1 and _factors(e) & made_here for e in ends)
-    return [*inside, *ends] if ends and one_other else []
+    needed_again = _after(ends, users) & {*inside, *ends}
+    return [*inside, *ends] if ends and one_other and not needed_again else []
+
+
+def _after(ends: Steps, users: Users) -> set[Equation | Invoke]:
+    """All that is computed of what these compute: if a part of the attention is, it cannot be one kernel (the same weights, used twice)."""
+    found, waiting = set[Equation | Invoke](), list(ends)
+    while waiting:
+        made = waiting.pop()
+        targets = made.targets if isinstance(made, Invoke) else (made.target,)
+        new = {r for t in targets for r in users.get(t, ())} - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _factors(equation: Equation) -> set[Tensor]:
