@@ -80,7 +80,8 @@ notebooks: venv
 	$(BIN)/python scripts/notebooks.py
 
 # The operator library and times beside torch's on an NVIDIA GPU, in less than 9 minutes. Needs no environment of its own: numpy and llvmlite
-# must be installed, lark and islpy may be wheels in a folder. Without a GPU:  make gpu EMULATE=1.  make gpu WHEELS=wheels REPORT=docs/gpu.md
+# must be installed, lark and islpy may be wheels in a folder. Without a GPU:  make gpu EMULATE=1.
+#   make gpu WHEELS=wheels REPORT=docs/gpu.md LOG=gpu.log SECONDS=300
 gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)' --log '$(LOG)' $(if $(filter command,$(origin SECONDS)),--seconds $(SECONDS))
 

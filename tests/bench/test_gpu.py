@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.gpu.__main__ import main
+from bench.gpu.__main__ import _Run, main
 from bench.gpu.report import Checked, Timed, report
 from bench.gpu.rows import rows
 from bench.gpu.wheels import Missing, environment, prepare
@@ -34,6 +34,13 @@ def test_a_row_that_fails_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
         row = Timed("gelu", 0.9, 0, 1, {"error": said})
         monkeypatch.setattr("bench.gpu.__main__._Run.times", lambda run, which, row=row: [row])
         assert main(arguments) == status and f"| gelu | {said} |" in capsys.readouterr().out
+
+
+def test_what_a_process_says_is_kept(tmp_path: Path):
+    log = tmp_path / "gpu.log"
+    run = _Run("emulated", True, environment(""), 60, str(log))
+    assert "error" in run.record("--row", "99")
+    assert log.read_text().startswith("== bench.gpu.measure emulated --row 99\nTraceback ") and "IndexError" in log.read_text()
 
 
 def test_no_such_device(capsys: pytest.CaptureFixture[str]):

@@ -62,6 +62,13 @@ def test_products_of_threads(tmp_path: Path):
     assert count(code, "LDGSTS.E.BYPASS.128") > 0 and count(code, "LDG") == 0
 
 
+def test_softmax_has_one_exponential_and_no_quotient_for_an_element(tmp_path: Path):
+    """Each thread has 32 elements, in its registers."""
+    code = instructions(assembly(SOFTMAX, M=4096, N=8192), "sm_80", tmp_path)
+    assert in_memory(code) == count(code, "FCHK") == 0 and count(code, "MUFU.RCP") < 8
+    assert count(code, "LDG.E.128.CONSTANT") == count(code, "STG.E.128") == 8 and len(code) < 32 * 32
+
+
 def test_convolutions_on_tensor_cores(tmp_path: Path):
     """The edges of the image are zeros that the copies themselves store."""
     code = instructions(assembly(WINDOWS, N=8, H=56, W=56, C=64, K=64, R=3, Q=3, S=1, P=1), "sm_80", tmp_path)

@@ -21,12 +21,10 @@ from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.lower import in_groups
-from texpr.schedule.cheap import operations
+from texpr.schedule.cheap import WORTH, operations
 
 FLOPS_PER_BYTE = 4
 """Operations that take as long as moving a byte to a cache and back."""
-CHEAP = 12
-"""Operations of an element that take as long as fetching it from a near cache."""
 ROW_BYTES = 1 << 20
 """Of a tensor whose rows stay near between two uses."""
 MOST_OPERATIONS = 400
@@ -245,7 +243,7 @@ class Fusion:
         ends = (self._ending(producer, t) for t in reads(producer))
         if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
             return no("it ends a reduction, and would be done again by each reader")
-        if extra and cost > CHEAP and _in_turn(producer, readers):
+        if extra and cost > WORTH and _in_turn(producer, readers):
             return no("its rows are used in turn, by the kernel that computes them")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")

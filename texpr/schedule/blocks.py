@@ -15,7 +15,6 @@ from operator import is_
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
-from texpr.ir.loop import For
 from texpr.schedule.as_one import are_one
 from texpr.schedule.convolve import convolved
 from texpr.schedule.gemm import contracted
@@ -134,7 +133,7 @@ def _vector(plan: Plan, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[s
     """The loop over a thread's neighbours (empty if it has one element), and the loops around it."""
     names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
     all_of = [(a, n.spatial[-1].var) for n in (nest, *others) for a in n.accesses]
-    lanes = VECTOR_BYTES // max(a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0)
+    lanes = VECTOR_BYTES // max((a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0), default=VECTOR_BYTES)
     n = integer(last.extent)
     plain = all(a.stride(var) in (0, 1) for a, var in all_of) and nest.accesses[0].stride(last.var) == 1
     if nest.reduction or nest.again or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
@@ -145,26 +144,24 @@ def _vector(plan: Plan, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[s
     return ("", names) if cut is None else (cut[1], [*names[:-1], cut[0]])
 
 
-def _columns_of(nest: Nest) -> For | None:
-    """The loop along which neighbouring elements are added to neighbouring sums; None where there is none, or sums are short."""
+def _sums_columns(nest: Nest) -> bool:
+    """Whether neighbouring elements are added to neighbouring sums, which are long."""
     if len(nest.reduction) != 1 or extent(nest.reduction[0]) < LONG or nest.main.update not in ("add", "max", "min"):
-        return None
+        return False
     moving = [a for a in nest.accesses[1:] if a.stride(nest.reduction[0].var) != 0]
-    last = nest.spatial[-1]
-    steps = [a.stride(last.var) for a in (nest.accesses[0], *moving)]
-    return last if steps[0] == 1 and 1 in steps[1:] and all(s in (0, 1) for s in steps) else None
+    steps = [a.stride(nest.spatial[-1].var) for a in (nest.accesses[0], *moving)]
+    return steps[0] == 1 and 1 in steps[1:] and all(s in (0, 1) for s in steps)
 
 
 def _columns(plan: Plan, nest: Nest) -> bool:
     """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
-    along, term = _columns_of(nest), nest.reduction[0]
-    if along is None or nest.recurrent or nest.again:
+    if not _sums_columns(nest) or nest.recurrent or nest.again:
         return False
     lanes, groups = _block(plan, nest)
-    terms = plan.split(qualified(term), groups)
+    terms = plan.split(qualified(nest.reduction[0]), groups)
     if terms is None or not plan.step("rfactor", terms[1], reassoc=True):
         return False
-    columns = plan.split(qualified(along), lanes)
+    columns = plan.split(qualified(nest.spatial[-1]), lanes)
     if columns is None:
         return False
     plan.step("bind", terms[1], "thread.y")
@@ -177,7 +174,7 @@ def _block(plan: Plan, nest: Nest) -> tuple[int, int]:
     """Columns of a block, and threads that share the terms of each. Where blocks would be few they have as many columns as memory gives at
     once.
     """
-    size = max(a.tensor.dtype.bytes for a in nest.accesses[1:])
+    size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
     few = prod(map(extent, nest.spatial)) < LANES * plan.machine.processors
     lanes = min(LANES, SECTOR // size) if few else LANES
     if extent(nest.reduction[0]) < 4 * LONG:

@@ -96,7 +96,8 @@ def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) 
         return False
     row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
     if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
-        plan.step("pad", buffer.name, max(d for d, n in enumerate(buffer.shape) if integer(n) != 1), unit, extra=unit)
+        last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+        Rows(buffer.name, last - buffer.rank, unit, unit).step(plan)
     return True
 
 

@@ -91,7 +91,7 @@ class Accesses(Expressions):
 
     def nothing(self, tensor: Tensor) -> str:
         """An address in the memory of a tensor from which an element is read that nobody looks at."""
-        self.declared[NOTHING] = f"@{NOTHING} = internal constant [8 x i8] zeroinitializer, align 8"
+        self.declared[NOTHING] = f"@{NOTHING} = internal{self.space(tensor)} constant [8 x i8] zeroinitializer, align 8"
         return f"@{NOTHING}"
 
     def _loaded(self, tensor: Tensor, instruction: str) -> str:

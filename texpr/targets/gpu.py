@@ -32,7 +32,6 @@ from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
-from texpr.targets.access import NOTHING
 from texpr.targets.atomic import emit_atomic
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
@@ -168,10 +167,7 @@ class GpuEmitter(Emitter):
 
     def nothing(self, tensor: Tensor) -> str:
         """Of a tensor in the memory of a block or a thread, its first element; those in global memory may have none."""
-        if (number := self.space_number(tensor)) != GLOBAL:
-            return self.pointers[tensor]
-        self.declared[NOTHING] = f"@{NOTHING} = internal addrspace({number}) constant [8 x i8] zeroinitializer, align 8"
-        return f"@{NOTHING}"
+        return super().nothing(tensor) if self.space_number(tensor) == GLOBAL else self.pointers[tensor]
 
     def special(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
         """The index of this block or thread, as i64."""

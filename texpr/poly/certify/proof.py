@@ -264,7 +264,7 @@ class Context:
             if not isinstance(node, Mul) or isinstance(node.lhs, Const) or isinstance(node.rhs, Const):
                 return None
             factors = self._number(node.lhs), self._number(node.rhs)  # type: ignore[arg-type]
-            changed = [e if n is None else index(n) for n, e in zip(factors, (node.lhs, node.rhs))]
+            changed = [f if n is None else index(n) for n, f in zip(factors, (node.lhs, node.rhs))]
             return None if factors == (None, None) else Mul(*changed, dtype=node.dtype)
 
         return rewrite(e, rule)  # type: ignore[return-value]
