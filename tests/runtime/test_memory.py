@@ -39,19 +39,31 @@ def test_blocks_are_aligned_and_whole(memory, size):
     free(second)
 
 
-def test_a_freed_large_block_is_used_again(memory):
-    alloc, free = memory
-    block = alloc(3_000_000)
-    free(block)
-    assert alloc(2_900_000) == block
-    free(block)
+def run(script: str) -> None:
+    """In a process of its own: no blocks of other tests wait there."""
+    root = str(Path(__file__).parent.parent.parent)
+    subprocess.run([sys.executable, "-c", f"from tests.runtime.test_memory import functions\nalloc, free = functions()\n{script}"],
+                   env={**os.environ, "PYTHONPATH": root}, check=True, timeout=60)
+
+
+def test_a_freed_large_block_is_used_again():
+    run("""
+block = alloc(3_000_000)
+free(block)
+assert alloc(2_900_000) == block
+""")
+
+
+def test_a_much_smaller_request_does_not_take_a_large_block():
+    run("""
+block = alloc(3_000_000)
+free(block)
+assert alloc(100_000) != block
+""")
 
 
 OWN_FIRST = """
 import threading
-from tests.runtime.test_memory import functions
-
-alloc, free = functions()
 for size in (8_000, 300_000):
     mine, others = alloc(size), alloc(size)
     free(mine)
@@ -63,18 +75,8 @@ for size in (8_000, 300_000):
 
 
 def test_a_thread_gets_back_what_it_freed_itself():
-    """Lines that others have changed last would come from their caches. In a process of its own: no other blocks wait there."""
-    root = str(Path(__file__).parent.parent.parent)
-    subprocess.run([sys.executable, "-c", OWN_FIRST], env={**os.environ, "PYTHONPATH": root}, check=True, timeout=60)
-
-
-def test_a_much_smaller_request_does_not_take_a_large_block(memory):
-    alloc, free = memory
-    block = alloc(3_000_000)
-    free(block)
-    small = alloc(100_000)
-    assert small != block
-    free(small)
+    """Lines that others have changed last would come from their caches."""
+    run(OWN_FIRST)
 
 
 @pytest.mark.parametrize("size", [-1, -(1 << 63), 1 << 62, 1 << 47])
