@@ -39,6 +39,16 @@ def test_the_bound():
     assert (np.abs(got - exact) <= (np.abs(x) + 1.5) * 2.0**-23 * exact).all()
 
 
+@pytest.mark.parametrize("factor", ["0.3", "rsqrt(f32(80))"])
+def test_the_bound_with_one_factor(factor: str):
+    """|u| * 2^-22, where u has the factor; one product is left of two."""
+    x = np.linspace(-87, 88, 20_001).astype("f4")
+    s = tx.schedule(tx.op(f"op e(X: f32[N]) -> Y: f32[N] {{ Y[i] = exp((X[i] - 0.0) * {factor}) }}"), N=len(x)).base2("Y")
+    assert s.certificate().powers == ("Y",) and "* (X[i] - 0.0)" in str(s)
+    u = (x * np.float32(0.3 if factor == "0.3" else 80**-0.5)).astype("f8")
+    assert (np.abs(s.compile()(x) - np.exp(u)) <= (np.abs(u) + 1.5) * 2.0**-22 * np.exp(u)).all()
+
+
 def test_infinities_and_nan():
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30], "f4")
     with np.errstate(over="ignore"):

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.expr import Const, FloorDiv, Max, Min, Read, Sub, Var, index
+from texpr.ir.expr import Call, Const, FloorDiv, Max, Min, Mul, Read, Sub, Var, index
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import rewrite, walk
 from texpr.passes import lower
 from texpr.support.errors import ScheduleError
 
@@ -154,6 +154,44 @@ def test_factors_that_are_rounded():
         tx.schedule(tx.op(TEXT.replace("e[i, j] * V[j, v]", "f32(i32(e[i, j])) * V[j, v]"))).online("m", TILE, reassoc=True)
 
 
+SCALES = ["0.5", "rsqrt(f32(M))", "f32(rsqrt(f64(M)))", "rsqrt(f32(bf16(M)))", "rsqrt(f32(f16(64)))"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_differences_that_are_scaled(scale: str):
+    """Rows of all kinds, as without a scale; factors between blocks have it too, and one that lacks it is refused."""
+    scaled = tx.op(TEXT.replace("exp(X[i, j] - m[i])", f"exp((X[i, j] - m[i]) * {scale})"))
+    x, v = _values(8, 11), np.ones((11, 3), "f4")
+    s = tx.schedule(scaled).online("m", TILE, reassoc=True)
+    with np.errstate(all="ignore"):
+        for got, wanted in zip(_run(s, x, v), tx.interpret(scaled, x, v), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=4e-6, atol=1e-6)
+    assert "online: " in s.certificate().rounding
+    for name, number, text in (("m_scale", 0, "m_scale does not lead from one maximum to the next"),
+                               ("e_block", 0, "e_block are no exponentials relative to a running maximum")):
+        s = tx.schedule(scaled)
+        s.kernel = _faulty(name, number, lambda n: n.lhs if isinstance(n, Mul) and isinstance(n.lhs, Sub) else None, scaled)
+        with pytest.raises(ScheduleError, match=text):
+            s.certificate()
+
+
+@pytest.mark.parametrize("scale", ["-0.5", "0.0", "V[0, 0]", "f32(i)", "rsqrt(f32(f16(M)))", "f32(f16(0.00000001))", "sqrt(f32(M))"])
+def test_scales_that_may_not_be_above_zero_are_refused(scale: str):
+    """By the step, and by the certificate where a step took them: 0 times -inf is NaN."""
+    text = TEXT.replace("exp(X[i, j] - m[i])", f"exp((X[i, j] - m[i]) * {scale})").replace("y: f32[N]) {", "y: f32[N]) require K >= 1 {")
+    with pytest.raises(ScheduleError, match="no equation has the form"):
+        tx.schedule(tx.op(text)).online("m", TILE, reassoc=True)
+    s = tx.schedule(tx.op(text))
+    taken = tx.schedule(tx.op(TEXT.replace("exp(X[i, j] - m[i])", "exp((X[i, j] - m[i]) * 0.5)"))).online("m", TILE, reassoc=True)
+    factor = next(n for e in s.program.equations for n in walk(e) if isinstance(n, Call) and n.function == "exp").args[0].rhs
+    named = {v.name: v for v in s.program.sizes}
+    program = _in_all(taken.kernel.program, lambda n: factor if isinstance(n, Const) and n.value == 0.5 else
+                      named[n.name] if isinstance(n, Var) and n.name in named else None)
+    s.kernel = replace(s.kernel, program=program)
+    with pytest.raises(ScheduleError):
+        s.certificate()
+
+
 SCRIPT = """online("m", 16, reassoc=True)
 allow_fma()
 compute_at("e_block", "O_sum_run.1.c")
@@ -211,9 +249,9 @@ V[(c - 1) * 4 + u, v])  for c in 1..(M + 3) // 4 + 1
 """
 
 
-def _faulty(target: str, number: int, change: object) -> Kernel:
+def _faulty(target: str, number: int, change: object, op: tx.Op = ROWS) -> Kernel:
     """The loops of the new equations with a fault in the value of one of them."""
-    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    program = tx.schedule(op).online("m", TILE, reassoc=True).kernel.program
     assert program is not None
     count = 0
     equations: list[Equation] = []

@@ -10,7 +10,7 @@ import re
 
 from texpr.runtime.lanes import number_of
 from texpr.runtime.products import with_begun
-from texpr.runtime.register_operands import HELD, LAST, SHOWN, WHERE, is_held, parameters
+from texpr.runtime.register_operands import HELD, LAST, SHOWN, WHERE, is_held, operands, parameters
 
 _WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k\d+\.(\w+)\(")
@@ -32,7 +32,7 @@ def _product(found: re.Match[str]) -> str:
     result, columns, terms, t = found.groups()
     count = int(columns) // 2
     given = ", ".join(f"float %s{r}" for r in range(count))
-    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{", WHERE]
+    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{", WHERE, *operands(t)]
     shown = [f"  call void @fiber_wait(i32 {SHOWN + k})" for k in range(2)] if is_held(t) else ["", ""]
     if is_held(t):
         lines += [f"  %a = call ptr @fiber_show(i64 {LAST}, ptr %w0, ptr %w1, ptr %w2, ptr %w3)", shown[0]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from texpr.runtime.boxes import has_boxes
-from texpr.runtime.register_operands import QUEUE, SHOWN, WHERE, is_held, parameters
+from texpr.runtime.register_operands import QUEUE, SHOWN, WHERE, is_held, operands, parameters
 
 SUMS = 256
 """That a thread may have."""
@@ -47,7 +47,7 @@ def _begin(found: re.Match[str]) -> str:
     result, symbol, columns, kind = found.groups()
     count, left = int(columns) // 2, "null" if is_held(kind) else "%a"
     given = ", ".join([*(f"i32 %n{k}" for k in range(count)), *(f"float %s{k}" for k in range(count))])
-    lines = [f"define internal {result} {symbol}({given}, {parameters(kind)}) {{",
+    lines = [f"define internal {result} {symbol}({given}, {parameters(kind)}) {{", *operands(kind),
              f"  %q = call ptr @fiber_enqueue(ptr @fiber.run.{columns}.{kind}, ptr {left}, ptr %b, i64 {count})"]
     for k in range(4 if is_held(kind) else 0):
         lines += [f"  %q{k} = getelementptr %fiber.product, ptr %q, i32 0, i32 7, i32 {k}", f"  store ptr %w{k}, ptr %q{k}"]

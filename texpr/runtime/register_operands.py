@@ -21,8 +21,14 @@ def is_held(kind: str) -> bool:
 
 
 def parameters(kind: str) -> str:
-    """Parameters: where operands begin, or where a lane's words of the left one are."""
-    return "ptr %w0, ptr %w1, ptr %w2, ptr %w3, ptr %b" if is_held(kind) else "ptr %a, ptr %b"
+    """Parameters: where operands begin, and known bytes from there on; or where a lane's words of the left one are."""
+    left = "ptr %w0, ptr %w1, ptr %w2, ptr %w3" if is_held(kind) else "ptr %a.base, i32 %a.known"
+    return f"{left}, ptr %b.base, i32 %b.known"
+
+
+def operands(kind: str) -> list[str]:
+    """Lines that make `%a`, unless it is in registers, and `%b` of them."""
+    return [f"  %{x} = getelementptr i8, ptr %{x}.base, i32 %{x}.known" for x in ("b" if is_held(kind) else "ab")]
 
 
 WHERE = """  %this = load i64, ptr @fiber_current

@@ -194,7 +194,8 @@ def allow_fma(kernel: Kernel, of: str = "all") -> Kernel:
     of equal numbers is then the rounding error of a product in place of 0, and its root may be NaN. So default schedules permit it of sums.
 
     Args:
-        of: "sums": products that are added to a sum of several terms, as in `sum(k: a[k] * b[k])` and in updates where iterations meet;
+        of: "sums": products that are added to a sum of several terms, as in `sum(k: a[k] * b[k])` and in updates where iterations meet,
+            and multiples of a sum so far, as in `Y[c] = Y[c - 1] * x + sum(k: a[c, k])`;
             "all": every `a * b + c` and `a * b - c`, also where the parts come from several equations.
     Raises:
         ScheduleError: another word.

@@ -12,6 +12,7 @@ from math import inf
 
 from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, compare, floordiv, integer, minimum, mul, sub
+from texpr.ir.dtypes import F16
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -47,6 +48,9 @@ from texpr.poly import always
 from texpr.schedule.equations import equations_of
 from texpr.support.errors import ScheduleError
 
+MOST_OF_F16 = 65504
+"""The largest finite float of 16 bits."""
+
 
 def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Kernel:
     """Compute exponentials relative to a maximum, and sums of them, in blocks of `factor` terms with the maximum so far.
@@ -66,10 +70,12 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
         m[i] = m_run[i, (i//rows*rows + rows - 1 + factor) // factor]
 
     A factor may be rounded to another type of float, as in f32(bf16(e[i,j])) * f32(w[j,v]): each is, relative to the maximum so far.
+    Differences may be scaled, as in exp((X[i,j] - m[i]) * rsqrt(f32(D))), by a number that is surely above 0.
 
     A sum in X that is only taken under a condition on indices is computed for all of a block, where what it reads exists.
 
-    Legal where `e` is exp(X - m) over the range of `maximum`, and all that reads `e` are sums along that range in which `e` is a factor.
+    Legal where `e` is exp(X - m), or that of such a multiple, over the range of `maximum`, and all that reads `e` are sums along that range
+    in which `e` is a factor.
 
     Args:
         maximum: the tensor of maxima, each along one axis.
@@ -115,13 +121,20 @@ class _Running:
     Attributes:
         axis: the axis of `exponential` along which the maxima and the sums are.
         value: what is exponentiated, before the maximum is taken off.
+        scale: what the difference is multiplied by.
     """
 
     maximum: Equation
     exponential: Equation
     axis: Axis
     value: Expr
+    scale: Expr | None
     sums: tuple[_Sum, ...]
+
+    def power(self, value: Expr, base: Expr) -> Expr:
+        """The exponential of a value relative to another."""
+        difference = Sub(value, base)
+        return Call("exp", (difference if self.scale is None else Mul(difference, self.scale),))
 
     @property
     def position(self) -> int:
@@ -147,13 +160,13 @@ def _running(program: Program, name: str) -> _Running:
                      maximum)
     difference = _difference(exponential, maximum.target)
     assert difference is not None
-    value, read = difference
+    value, read, scale = difference
     axes = [a for a in exponential.axes if not any(a.var is i for i in read.indices)]
     if len(axes) != 1 or len(exponential.axes) != len(read.indices) + 1 or not _is_plain(maximum):
         raise _error(f"`{exponential.target.name}` is not computed for each term of each maximum of `{name}`",
                      "give it the axes of the maxima and the one along which they are, without conditions", exponential)
     _same_terms(maximum, exponential, axes[0], value, read)
-    found = _Running(maximum, exponential, axes[0], value, ())
+    found = _Running(maximum, exponential, axes[0], value, scale, ())
     if exponential.target in program.outputs:
         raise _error(f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum",
                      "online is for exponentials that are summed and not used again", exponential)
@@ -195,12 +208,42 @@ def _reads(e: Equation | Invoke, tensor: Tensor) -> bool:
     return any(isinstance(n, Read) and n.tensor is tensor for n in walk(e))
 
 
-def _difference(e: Equation, maximum: Tensor) -> tuple[Expr, Read] | None:
-    """What is exponentiated in exp(X - m), and the read of m."""
+def _difference(e: Equation, maximum: Tensor) -> tuple[Expr, Read, Expr | None] | None:
+    """What is exponentiated in exp(X - m), the read of m, and what the difference is multiplied by."""
     match e.value:
         case Call("exp", (Sub(value, Read(tensor) as read),)) if tensor is maximum:
-            return value, read
+            return value, read, None
+        case Call("exp", (Mul(Sub(value, Read(tensor) as read), scale),)) if tensor is maximum and _is_scale(scale, e):
+            return value, read, scale
     return None
+
+
+def _is_scale(e: Expr, equation: Equation) -> bool:
+    """Whether a factor is one number for all elements, and above 0."""
+    if variables(e) & {a.var for a in equation.axes}:
+        return False
+    match e:
+        case Const(value):
+            return 0 < value < inf
+        case Cast(a) if e.dtype.is_float and a.dtype.is_float:
+            return e.dtype != F16 and _is_scale(a, equation)
+        case Call("rsqrt", (a,)):
+            return _is_count(a)
+    return False
+
+
+def _is_count(e: Expr) -> bool:
+    """Whether a float is an integer above 0, or else makes the reciprocal of its root infinite or NaN: none is too large for its type."""
+    match e:
+        case Const(value):
+            return 0 < value < inf
+        case Cast(a) if e.dtype.is_float:
+            return (e.dtype != F16 or 0 < (integer(_uncast(a)) or 0) <= MOST_OF_F16) and (a.dtype.is_int or _is_count(a))
+    return False
+
+
+def _uncast(e: Expr) -> Expr:
+    return _uncast(e.operand) if isinstance(e, Cast) else e
 
 
 def _is_plain(e: Equation) -> bool:
@@ -374,7 +417,7 @@ def _maxima(make: _Blocks) -> _Maxima:
         made(block, zero, reach, largest, c), start,
         made(run, one, last, Max(Read(run, before), Read(block, before)), c),
         made(base, zero, last, Select(Compare("==", now, lowest), nothing, now), c),
-        made(scale, zero, reach, Call("exp", (Sub(now, Read(base, (*m.indices, add(c, one)))),)), c),
+        made(scale, zero, reach, found.power(now, Read(base, (*m.indices, add(c, one)))), c),
         replace(m, value=Read(run, (*m.indices, reach))))
     e = found.exponential
     dims = list(e.target.dims)
@@ -382,7 +425,7 @@ def _maxima(make: _Blocks) -> _Maxima:
     blocks = make.tensor(f"{e.target.name}_block", e.target, (*dims[:at], *dims[at + 1 :], *plain(make.count, index(make.factor))))
     others = found.others(e.indices)
     axes = tuple(a for a in e.axes if a is not found.axis)
-    value = Call("exp", (Sub(substitute(found.value, {found.axis.var: make.term(c, u)}), Read(base, (*others, add(c, one)))),))
+    value = found.power(substitute(found.value, {found.axis.var: make.term(c, u)}), Read(base, (*others, add(c, one))))
     exponentials = Equation(blocks, (*others, c, u), (*axes, Axis(c, zero, make.reach(others)), Axis(u, zero, index(make.factor))), value,
                             where=make.condition(c, u, found.axis.hi, _every(make)), span=e.span)
     return _Maxima(equations, scale, blocks, with_fresh_variables(exponentials))

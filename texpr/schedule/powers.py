@@ -19,9 +19,11 @@ STEP = "base2"
 def base2(kernel: Kernel, tensor: str) -> Kernel:
     """Compute exponentials of f32 as powers of 2.
 
-    e[i] = exp(s[i] - m)   ->   e[i] = exp2(1.442695 * (s[i] - m))
+    e[i] = exp(s[i] - m)         ->   e[i] = exp2(1.442695 * (s[i] - m))
+    e[i] = exp((s[i] - m) * k)   ->   e[i] = exp2((1.442695 * k) * (s[i] - m))   if k is one number for all
 
-    exp(u) is wrong by at most abs(u) * 2^-23 of it beside what exp2 is: the product is rounded, and so is its factor. On a GPU such a
+    exp(u) is wrong by at most abs(u) * 2^-23 of it beside what exp2 is: the product is rounded, and so is its factor. With a factor k
+    of u, which is rounded once more, it is abs(u) * 2^-22. On a GPU such a
     power is an instruction, within 2^-22, for which what is below 2^-126 is 0. It comes before steps that change loops.
 
     Args:

@@ -32,7 +32,7 @@ from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Scoped, Value, constant, iota, memory_type, register_type
 from texpr.targets.instructions import emit_instruction
-from texpr.targets.sums import adds_terms
+from texpr.targets.sums import adds_terms, continues
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
@@ -161,8 +161,16 @@ class Emitter(Accesses):
     def term(self, s: Store) -> Value:
         """What a store writes or adds; a product that is added to a sum may be joined with it."""
         e = s.value
+        if self.fma == "sums" and e.dtype.is_float and continues(self.kernel, s):
+            assert isinstance(e, Add)
+            a, b = self._same(self._joined(e.lhs), self.value(e.rhs))
+            return self._one(f"fadd contract {a}, {b.text}", a.dtype, a.lanes)
         if self.fma != "sums" or not isinstance(e, Mul) or not e.dtype.is_float or not adds_terms(self.kernel, s):
             return self.value(e)
+        return self._joined(e)
+
+    def _joined(self, e: Mul) -> Value:
+        """A product that may be joined with what it is added to."""
         a, b = self._same(self.value(e.lhs), self.value(e.rhs))
         return self._one(f"fmul contract {a}, {b.text}", a.dtype, a.lanes)
 

@@ -1,10 +1,10 @@
-"""Which updates add the terms of a sum, so that a product may be added to it in one rounding."""
+"""Which statements add the terms of a sum, so that a product may be added to it in one rounding."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from texpr.ir.expr import Var
+from texpr.ir.expr import Add, Mul, Read, Reduce, Var
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.tensor import Equation, Program
 
@@ -21,6 +21,17 @@ def adds_terms(kernel: Kernel, s: Store) -> bool:
     equation = kernel.program.equations[s.equation]
     assert isinstance(equation, Equation)
     return len(s.at) > len(equation.axes)  # the terms of a reduction in its value
+
+
+def continues(kernel: Kernel, s: Store) -> bool:
+    """True if a store adds the sum of a block to a multiple of the sum so far: `Y[c] = Y[c - 1] * x + sum(u: ...)`."""
+    if s.update is not None or kernel.program is None or s.equation is None:
+        return False
+    equation = kernel.program.equations[s.equation]
+    match s.value, equation:
+        case Add(Mul(), _), Equation(target, value=Add(Mul(Read(tensor), _), Reduce("sum"))):
+            return tensor is target
+    return False
 
 
 @lru_cache(maxsize=64)

@@ -42,8 +42,9 @@ PATTERN = 1024
 _PANEL = 64
 """Rows of 128 bytes of a panel: terms of a turned operand, of which each row has 64 columns."""
 _DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32
-"""All but the address: rows of 128 bytes exchanged, eight rows after eight others. How far apart panels are is added (`_PANELS`)."""
+"""Its upper word: rows of 128 bytes exchanged, eight rows after eight others."""
 _PANELS = _PANEL * 128 // 16 << 16
+"""How far apart panels are, in the lower word, which has the address as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +215,8 @@ def _how(emitter: GpuEmitter, loop: For) -> str:
 
 def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> None:
     f = emitter.function
-    left = _words(emitter, match, p) if p.registers else [_operand(emitter, match, p, "A")]
-    operands = [*left, _operand(emitter, match, p, "B")]
+    left = _words(emitter, match, p) if p.registers else _operand(emitter, match, p, "A")
+    operands = [*left, *_operand(emitter, match, p, "B")]
     places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
     words = [f"i32 {n}" for n in begun.numbers(emitter, match, _elements(p.n))] if how else []
@@ -235,8 +236,10 @@ def _words(emitter: GpuEmitter, match: Match, p: _Product) -> list[str]:
     return [warps.place(emitter, match, "A", i=8 * h, k=8 * q) for q, h in pairs(range(p.terms // 8), range(2))]
 
 
-def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
-    """The typed address at which a tile of the terms of an instruction begins, in the first of eight rows."""
+def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> list[str]:
+    """Where a tile of the terms of an instruction begins, in the first of eight rows: a typed address, and the bytes from there on that
+    are known. So the descriptors of products that follow each other differ by a number.
+    """
     tensor, indices = match.operands[name]
     turned, lies = name.lower() in p.turned, p.lies
     if tensor.scope != "shared" or tensor.swizzle != lies:
@@ -255,7 +258,9 @@ def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
         raise CompileError(f"wgmma reads {p.terms} terms of {which} of {tensor.name}, from every eighth row on, and these may begin "
                            "elsewhere", code="target",
                            help=f"use tiles of {lies.row} terms, cut into steps of {p.terms}, and of rows that are a multiple of 8")
-    return emitter.place(tensor, indices, zero)
+    known = flat.constant * tensor.dtype.bytes
+    at = emitter.function.define(f"getelementptr i8, {emitter.place(tensor, indices, zero)}, i64 {-known}")
+    return [f"ptr addrspace(3) {at}", f"i32 {known}"]
 
 
 def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
@@ -263,12 +268,14 @@ def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
     count = p.n // 2
     words = p.terms // 4 if p.registers else 0
     given = [begun.given(count) if how else begun.values(count), *(f"ptr %w{k}" for k in range(words))]
-    given += [f"ptr addrspace(3) %{x}" for x in p.described]
+    given += [f"ptr addrspace(3) %{x}, i32 %{x}.known" for x in p.described]
     lines = [f"define internal {result} {symbol}({', '.join(given)}) alwaysinline convergent nounwind {{"]
     lines += [f"  %a{k} = load i32, ptr %w{k}, align 4" for k in range(words)]
     for x in p.described:
+        low = _PANELS if x in p.turned else 1 << 16
         lines += [f"  %{x}0 = ptrtoint ptr addrspace(3) %{x} to i32", f"  %{x}1 = lshr i32 %{x}0, 4", f"  %{x}2 = and i32 %{x}1, 16383",
-                  f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR | (_PANELS if x in p.turned else 1 << 16)}"]
+                  f"  %{x}3 = or i32 %{x}2, {low}", f"  %{x}5 = lshr i32 %{x}.known, 4", f"  %{x}6 = add nuw i32 %{x}3, %{x}5",
+                  f"  %{x}7 = zext i32 %{x}6 to i64", f"  %{x}4 = or i64 %{x}7, {_DESCRIPTOR}"]
     operands = [*(f"i32 %a{k}" for k in range(words)), *(f"i64 %{x}4" for x in p.described)]
     kinds = ",".join("r" * words + "l" * len(p.described))
     lines += [f'  %r = call {result} asm sideeffect "{_text(p, how)}", "{begun.tied(count)},{kinds},~{{memory}}"'

@@ -7,7 +7,8 @@ Said: m = max(j: X[j]), e[j] = exp(X[j] - m), T = sum(j: e[j] * w[j]). Computed,
     m = run[last],  T = part[last] * exp(m - m)
 
 By induction run[c] is the maximum of the first c blocks, and part[c] the sum of exp(X[j] - base[c]) * w[j] over them: while run[c-1] is
--inf both part[c-1] and the factor are 0, and else exp(X[j] - run[c-1]) * exp(run[c-1] - base[c]) = exp(X[j] - base[c]), the LAW. All
+-inf both part[c-1] and the factor are 0, and else exp(X[j] - run[c-1]) * exp(run[c-1] - base[c]) = exp(X[j] - base[c]), the LAW. It holds
+of exp(k * (a - m)) too, with one k above 0; 1 / sqrt(n) of a count n that is not above 0 is infinite or NaN, and so is what both give. All
 blocks together have each j once. exp(m - m) is 1, or NaN where m is -inf or no number, and so is what is said. The law holds of numbers:
 floats are rounded otherwise, which `online` is permitted by `reassoc=True`. Nothing here is shared with the step.
 """
@@ -218,8 +219,8 @@ class _Check:
 
     def _scale(self, scale: Equation, m: _Maximum) -> None:
         rows, c = m.said.indices, Var("c")
-        match _at(scale, (*rows, c)):
-            case Call("exp", (Sub(Read(run, i), Read(base, j)),)) if (
+        match _exponent(_at(scale, (*rows, c)), m):
+            case Sub(Read(run, i), Read(base, j)) if (
                     run is m.run and _are(i, (*rows, c)) and _are(j, (*rows, add(c, index(1))))):
                 return self._base(base, m)
         raise _refuted(f"{scale.target.name} does not lead from one maximum to the next")
@@ -235,8 +236,8 @@ class _Check:
         there = add(mul(c, index(m.length)), v)
         relative = _relative(e, m.said.target)
         assert relative is not None and isinstance(j, Var)
-        match value:
-            case Call("exp", (Sub(x, Read(base, i)),)) if _are(i, (*own, add(c, index(1)))):
+        match _exponent(value, m):
+            case Sub(x, Read(base, i)) if _are(i, (*own, add(c, index(1)))):
                 _require(alike(substitute(relative, {j: there}), x), f"{made.target.name} are exponentials of something else")
                 self._base(base, m)
             case _:
@@ -305,7 +306,40 @@ def _relative(e: Equation, maximum: Tensor) -> Expr | None:
     match e.value:
         case Call("exp", (Sub(value, Read(tensor)),)) if tensor is maximum:
             return value
+        case Call("exp", (Mul(Sub(value, Read(tensor)), k),)) if tensor is maximum and not any(isinstance(n, Read) for n in walk(k)):
+            return value if _is_above_zero(k) and not variables(k) & {a.var for a in e.axes} else None
     return None
+
+
+def _exponent(e: Expr, m: _Maximum) -> Expr | None:
+    """What is exponentiated, without the factor that exponentials relative to the maximum have."""
+    match m.exponential.value, e:
+        case Call("exp", (Mul(_, k),)), Call("exp", (Mul(difference, again),)) if equal(k, again):
+            return difference
+        case Call("exp", (Sub(),)), Call("exp", (difference,)):
+            return difference
+    return None
+
+
+def _is_above_zero(e: Expr) -> bool:
+    """Whether a factor is above 0 and finite; of the reciprocals of roots of counts, where there is something."""
+    match e:
+        case Const(value):
+            return 0 < value < inf
+        case Cast(a):
+            return e.dtype.bits > 16 and a.dtype.is_float and _is_above_zero(a)
+        case Call("rsqrt", (Cast() as a,)):
+            while isinstance(a, Cast) and a.dtype.is_float and (a.dtype.name != "f16" or _small_count(a)):
+                a = a.operand
+            return a.dtype.is_int or _is_above_zero(a)
+    return False
+
+
+def _small_count(e: Expr) -> bool:
+    """Whether a float of 16 bits is a known number above 0 that it can hold."""
+    while isinstance(e, Cast):
+        e = e.operand
+    return 0 < (integer(e) or 0) <= 65504
 
 
 def _multiple(e: Expr, read: Read) -> bool:
