@@ -21,8 +21,8 @@ from bench.gpu.wheels import Missing, environment, prepare
 ROOT = Path(__file__).resolve().parents[2]
 PART = 1500
 """Characters of a file of operators that one process checks."""
-LIBRARY_SHARE = 0.5
-"""Of the time, for the operator library."""
+LIBRARY_SHARE = 0.35
+"""Of the time, at least, for the operator library, which comes after the rows."""
 NO_TIME = "no time was left"
 
 
@@ -54,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"nothing was run: {about['error']}", file=sys.stderr)
         return 1
     files = arguments.files.split(",") if arguments.files else sorted(map(str, (ROOT / "texpr" / "ops").glob("*.tx")))
-    checked = run.library(files)
     timed = run.times([int(k) for k in arguments.rows.split(",")] if arguments.rows else None)
+    checked = run.library(files)
     text = report(about, checked, timed, time.monotonic() - run.began, "make gpu" + (" EMULATE=1" if arguments.emulate else ""))
     print(text)
     if arguments.report:
@@ -77,21 +77,25 @@ class _Run:
 
     def record(self, *more: str, timeout: float = 120) -> dict[str, Any]:
         """What `measure` prints, or an `error`."""
+        found, error = self._records(more, timeout)
+        return found[0] if found else {"error": error}
+
+    def _records(self, more: Sequence[str], timeout: float) -> tuple[list[dict[str, Any]], str]:
+        """All that `measure` prints before it ends, and why it ended."""
         code, out, err = self._process("bench.gpu.measure", self.device, *more, timeout=timeout)
-        if code is None:
-            return {"error": f"took more than {timeout:.0f} s"}
-        if code:
-            said = [line for line in err.splitlines() if line.strip()]
-            return {"error": next((line for line in reversed(said) if "error" in line.lower()), said[-1] if said else f"status {code}")}
-        return json.loads(out.splitlines()[-1])
+        said = [line for line in err.splitlines() if line.strip()]
+        error = next((line for line in reversed(said) if "error" in line.lower()), said[-1] if said else f"status {code}")
+        return ([json.loads(line) for line in out.splitlines() if line.startswith("{")],
+                f"took more than {timeout:.0f} s" if code is None else error)
 
     def _process(self, module: str, *more: str, timeout: float) -> tuple[int | None, str, str]:
         try:
             done = subprocess.run([sys.executable, "-m", module, *more], env=self.children, cwd=ROOT, capture_output=True, text=True,
                                   timeout=max(timeout, 1), check=False)
         except subprocess.TimeoutExpired as cut:
-            self._note(module, more, (cut.stderr or b"").decode(errors="replace") + "\ncut")
-            return None, "", ""
+            out, err = ((each or b"").decode(errors="replace") for each in (cut.stdout, cut.stderr))
+            self._note(module, more, err + "\ncut")
+            return None, out, err
         self._note(module, more, done.stderr)
         return done.returncode, done.stdout, done.stderr
 
@@ -103,7 +107,7 @@ class _Run:
 
     def library(self, files: Sequence[str]) -> list[Checked]:
         """All files, large ones in parts, several at once."""
-        until = time.monotonic() + LIBRARY_SHARE * self.left()
+        until = time.monotonic() + self.left()
         parts = [(f, k, n) for f in sorted(files) for n in [1 + os.path.getsize(f) // PART] for k in range(1, n + 1)]
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:
             found = list(pool.map(lambda p: self._checked(p[0], p[1], p[2], until), parts))
@@ -123,15 +127,18 @@ class _Run:
         return Checked(name, (right, of, right_of_gradients, of_gradients), wrong)
 
     def times(self, which: Sequence[int] | None) -> list[Timed]:
-        """The rows, one process each, one after the other."""
-        found = []
+        """The rows, one after the other in one process; in another one, those behind a row that ended it."""
         code, out, err = self._process("bench.gpu.list", *(["--tiny"] if self.tiny else []), timeout=60)
-        for k, (name, bar, operations, moved) in enumerate(json.loads(out) if code == 0 else []):
-            if which is None or k in which:
-                more = ["--row", str(k), *(["--tiny"] if self.tiny else [])]
-                result = self.record(*more, timeout=min(150, self.left())) if self.left() > 5 else {"error": NO_TIME}
-                found.append(Timed(name, bar, operations, moved, result))
-        return found or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
+        rows = json.loads(out) if code == 0 else []
+        found: dict[int, dict[str, Any]] = {}
+        until = time.monotonic() + (1 - LIBRARY_SHARE) * self.left()
+        while waiting := [k for k in range(len(rows)) if k not in found and (which is None or k in which)]:
+            left = until - time.monotonic()
+            more = ["--rows", ",".join(map(str, waiting)), *(["--tiny"] if self.tiny else [])]
+            results, error = self._records(more, left) if left > 5 else ([], NO_TIME)
+            found |= dict(zip(waiting, results)) | {k: {"error": error} for k in waiting[len(results) :][:1]}
+        timed = [Timed(*rows[k], found[k]) for k in sorted(found)]
+        return timed or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
 
 
 def _together(parts: Sequence[Checked]) -> Checked:

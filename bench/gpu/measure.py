@@ -1,4 +1,4 @@
-"""Runs in a process of its own: what a device is, or one row, as a line of JSON."""
+"""Runs in a process of its own: what a device is, or rows, a line of JSON each."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ MOST_KERNELS = 12
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print one record; its `error` says what went wrong, if anything did."""
+    """Print a record of each; its `error` says what went wrong, if anything did."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu.measure", description=__doc__)
     parser.add_argument("device")
-    parser.add_argument("--row", type=int, help="which row; what the device is unless given")
+    parser.add_argument("--rows", default="", help="their numbers, with commas between; what the device is unless given")
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args(argv)
     device = find_device(arguments.device)
     assert device is not None, "a GPU"
-    found = about(device) if arguments.row is None else compared(rows(arguments.tiny)[arguments.row], device, arguments.tiny)
-    print(json.dumps(found))
+    if not arguments.rows:
+        print(json.dumps(about(device)))
+    for k in map(int, filter(None, arguments.rows.split(","))):
+        print(json.dumps(compared(rows(arguments.tiny)[k], device, arguments.tiny)), flush=True)
     return 0
 
 

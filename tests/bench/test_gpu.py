@@ -39,8 +39,24 @@ def test_a_row_that_fails_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_what_a_process_says_is_kept(tmp_path: Path):
     log = tmp_path / "gpu.log"
     run = _Run("emulated", True, environment(""), 60, str(log))
-    assert "error" in run.record("--row", "99")
-    assert log.read_text().startswith("== bench.gpu.measure emulated --row 99\nTraceback ") and "IndexError" in log.read_text()
+    assert "error" in run.record("--rows", "99")
+    assert log.read_text().startswith("== bench.gpu.measure emulated --rows 99\nTraceback ") and "IndexError" in log.read_text()
+
+
+def test_a_row_that_ends_the_process(monkeypatch: pytest.MonkeyPatch):
+    """Those before it and behind it are timed; where time is short, what was not timed says so."""
+    run, asked = _Run("emulated", True, environment(""), 60), list[str]()
+
+    def process(module: str, *more: str, timeout: float) -> tuple[int | None, str, str]:
+        if module == "bench.gpu.list":
+            return 0, '[["a", 1, 0, 0], ["b", 1, 0, 0], ["c", 1, 0, 0]]', ""
+        asked.append(more[2])
+        return (1, '{"ours": 1}\n', "SystemError: gone\n") if len(asked) == 1 else (None, '{"ours": 3}\n', "")
+
+    monkeypatch.setattr(run, "_process", process)
+    assert [t.found for t in run.times(None)] == [{"ours": 1}, {"error": "SystemError: gone"}, {"ours": 3}] and asked == ["0,1,2", "2"]
+    run.seconds = 0
+    assert [t.found for t in run.times([1])] == [{"error": "no time was left"}]
 
 
 def test_no_such_device(capsys: pytest.CaptureFixture[str]):

@@ -26,7 +26,7 @@ import numpy as np
 from texpr.runtime import clusters, jit
 from texpr.runtime.boxes import FAULTS, UNFINISHED, encoded, has_boxes, with_boxes
 from texpr.runtime.groups import with_groups
-from texpr.runtime.lanes import WARP, renamed, shims
+from texpr.runtime.lanes import WARP, renamed, shims, with_copies
 from texpr.runtime.products import RESET, resets
 
 Extents = tuple[int, int, int]
@@ -205,7 +205,7 @@ def translated(text: str) -> str:
     text = _CLUSTER_BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(meetings)})", text)
     text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
     text = _BARRIER_DECLARATION.sub("", text)
-    text = with_groups(text)
+    text = with_copies(with_groups(text))
     collectives = list(shims(text))
     text = renamed(text)
     unknown = _GPU_DECLARATION.search(text)

@@ -216,12 +216,25 @@ def _words(body: Body, value: str, t: str) -> list[str]:
     return [body.set(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
 
 
-def _copy(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def with_copies(text: str) -> str:
+    """The module with copies in place of instructions that begin them."""
+    return _BEGIN_COPY.sub(_copy, text)
+
+
+_BEGIN_COPY = re.compile(r"^define internal void (@texpr\.copy\.(\d+)(\.s)?)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+
+
+def _copy(found: re.Match[str]) -> str:
     """Of `size` bytes the first `some` are copied; the others become 0."""
-    size = name.removesuffix(".s").rpartition(".")[2]
-    some = body.set(f"zext i32 {given[2] if name.endswith('.s') else size} to i64")
-    body.do(f"call void @fiber_copy(ptr {given[0]}, ptr {given[1]}, i64 {some}, i64 {size})")
-    return ""
+    symbol, size, some = found.groups()
+    count = "zext i32 %some to i64" if some else f"add i64 0, {size}"
+    return f"""define internal void {symbol}(ptr %to.base, i64 %to.known, ptr %at.base, i64 %at.known{', i32 %some' if some else ''}) {{
+  %to = getelementptr i8, ptr %to.base, i64 %to.known
+  %at = getelementptr i8, ptr %at.base, i64 %at.known
+  %count = {count}
+  call void @fiber_copy(ptr %to, ptr %at, i64 %count, i64 {size})
+  ret void
+}}"""
 
 
 def _commit(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
@@ -273,7 +286,6 @@ def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) 
 
 
 _SHIMS: dict[str, _Shim] = {"bar.warp.sync": _meet, "ex2.approx.ftz.f32": _power,
-                            "cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
                             "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
                             "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}

@@ -30,7 +30,7 @@ def begin_copy(emitter: GpuEmitter, s: Store) -> None:
     (source, within), lane = copy, emitter.lane
     spaces = emitter.space_number(s.tensor), emitter.space_number(source.tensor)
     size = s.tensor.dtype.bytes * max(emitter.lanes if lane is not None else 1, 1)
-    (to, _, stride), (at, _, step) = emitter.address(s.tensor, s.indices), emitter.address(source.tensor, source.indices)
+    (_, _, stride), (_, _, step) = emitter.address(s.tensor, s.indices), emitter.address(source.tensor, source.indices)
     runs = lane is None or stride == step == 1
     begins = min(emitter.alignment(s.tensor, s.indices), emitter.alignment(source.tensor, source.indices))
     whole = lane is None or lane not in variables(within) or same_in_lanes(within, lane, emitter.lanes)
@@ -38,14 +38,25 @@ def begin_copy(emitter: GpuEmitter, s: Store) -> None:
         raise CompileError(f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 or 16 bytes "
                            "that begin at a multiple of that, from memory to shared memory", code="target",
                            help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True")
+    places = [*emitter.apart(s.tensor, s.indices), *emitter.apart(source.tensor, source.indices)]
+    if within is not TRUE:
+        held = emitter.value(within if lane is None else folded(within, {lane: index(0)}))
+        places.append(f"i32 {emitter.function.define(f'select {held}, i32 {size}, i32 0')}")
+    symbol = f"@texpr.copy.{size}{'' if within is TRUE else '.s'}"
+    emitter.declared[symbol] = _wrapper(symbol, size, some=within is not TRUE)
+    emitter.function.emit(f"call void {symbol}({', '.join(places)})")
+
+
+def _wrapper(symbol: str, size: int, *, some: bool) -> str:
+    """A function for the instruction, which an emulator replaces by its name. Known parts of addresses are operands of the instruction:
+    LLVM takes each whole address for a value of its own, and keeps one in registers for each copy of a loop.
+    """
     cache = "cg" if size == max(COPIES) else "ca"
-    name = f"llvm.nvvm.cp.async.{cache}.shared.global.{size}"
-    places = f"ptr{emitter.space(s.tensor)} {to}", f"ptr{emitter.space(source.tensor)} {at}"
-    if within is TRUE:
-        emitter.intrinsic(name, "void", *places)
-        return
-    held = emitter.value(within if lane is None else folded(within, {lane: index(0)}))
-    emitter.intrinsic(f"{name}.s", "void", *places, f"i32 {emitter.function.define(f'select {held}, i32 {size}, i32 0')}")
+    given = [f"ptr addrspace({SHARED}) %to", "i64 %to.known", f"ptr addrspace({GLOBAL}) %at", "i64 %at.known", *(["i32 %some"] if some else [])]
+    text = f"cp.async.{cache}.shared.global [$0+$1], [$2+$3], {size}{', $4' if some else ''};"
+    return "\n".join([
+        f"define internal void {symbol}({', '.join(given)}) alwaysinline nounwind {{",
+        f'  call void asm sideeffect "{text}", "l,n,l,n,{"r," if some else ""}~{{memory}}"({", ".join(given)})', "  ret void", "}"])
 
 
 def emit_group(emitter: GpuEmitter, s: Commit | Wait) -> None:

@@ -52,6 +52,8 @@ BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 WARP_BARRIER = "llvm.nvvm.bar.warp.sync"
 FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
 """Shows what this thread stored to shared memory to the tensor cores, which read it by descriptors."""
+MOST_KNOWN = 1 << 30
+"""Bytes that operands of instructions may say beside an address."""
 STATIC_BYTES = 48 * 1024
 """Of shared memory: what code may have without its launches saying so."""
 LOCAL_BYTES = 512 * 1024
@@ -157,6 +159,15 @@ class GpuEmitter(Emitter):
         at = self._one(f"add {at}, {first.constant}", I64, 0)
         address = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {at}"
         return self.function.pure(address), self.lanes if step else 0, step
+
+    def apart(self, tensor: Tensor, indices: tuple[Expr, ...]) -> list[str]:
+        """The typed address of an element, or of the first of a run, without the known bytes of it, and these."""
+        first, size = self._flat(tensor, indices), tensor.dtype.bytes
+        first = first if self.lane is None else first.without(self.lane)
+        if tensor.swizzle is not None or abs(first.constant) * size > MOST_KNOWN:
+            return [f"ptr{self.space(tensor)} {self.address(tensor, indices)[0]}", "i64 0"]
+        at = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {self.position(Linear(first.terms, 0))}"
+        return [f"ptr{self.space(tensor)} {self.function.pure(at)}", f"i64 {first.constant * size}"]
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Threads of a GPU leave the hint out."""
