@@ -52,7 +52,8 @@ def _wrapper(symbol: str, size: int, *, some: bool) -> str:
     LLVM takes each whole address for a value of its own, and keeps one in registers for each copy of a loop.
     """
     cache = "cg" if size == max(COPIES) else "ca"
-    given = [f"ptr addrspace({SHARED}) %to", "i64 %to.known", f"ptr addrspace({GLOBAL}) %at", "i64 %at.known", *(["i32 %some"] if some else [])]
+    given = [f"ptr addrspace({SHARED}) %to", "i64 %to.known", f"ptr addrspace({GLOBAL}) %at", "i64 %at.known"]
+    given += ["i32 %some"] if some else []
     text = f"cp.async.{cache}.shared.global [$0+$1], [$2+$3], {size}{', $4' if some else ''};"
     return "\n".join([
         f"define internal void {symbol}({', '.join(given)}) alwaysinline nounwind {{",

@@ -164,10 +164,11 @@ class GpuEmitter(Emitter):
         """The typed address of an element, or of the first of a run, without the known bytes of it, and these."""
         first, size = self._flat(tensor, indices), tensor.dtype.bytes
         first = first if self.lane is None else first.without(self.lane)
+        pointer = f"ptr{self.space(tensor)}"
         if tensor.swizzle is not None or abs(first.constant) * size > MOST_KNOWN:
-            return [f"ptr{self.space(tensor)} {self.address(tensor, indices)[0]}", "i64 0"]
-        at = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {self.position(Linear(first.terms, 0))}"
-        return [f"ptr{self.space(tensor)} {self.function.pure(at)}", f"i64 {first.constant * size}"]
+            return [f"{pointer} {self.address(tensor, indices)[0]}", "i64 0"]
+        at = f"getelementptr {memory_type(tensor.dtype)}, {pointer} {self.pointers[tensor]}, {self.position(Linear(first.terms, 0))}"
+        return [f"{pointer} {self.function.pure(at)}", f"i64 {first.constant * size}"]
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Threads of a GPU leave the hint out."""
