@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -17,6 +17,10 @@ $(VENV)/.installed: pyproject.toml
 
 test: venv
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not gpu"
+
+# All cases of what `make test` thins out (tests/sweeps.txt), with their durations: about an hour on two cores.
+test-all: venv
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not gpu" --all --durations 0 --durations-min 0.3
 
 check: venv
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff afterwards")
+    parser.addoption("--all", action="store_true", help="all cases, those too that `tests/sweeps.txt` leaves out")
 
 
 MISSING = {
@@ -33,11 +35,30 @@ MISSING = {
 """Why tests with a marker cannot run on this machine."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+SWEEPS = {name: int(rate) for rate, name in map(str.split, Path(__file__).with_name("sweeps.txt").read_text(encoding="utf-8").splitlines())}
+"""Of the cases of these tests each n-th one runs unless all are asked for, of those with 0 none (`scripts/sweeps.py`)."""
+
+
+@pytest.hookimpl(trylast=True)  # what is left once others were deselected
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for marker, reason in MISSING.items():
             if reason and item.get_closest_marker(marker) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+    if not config.getoption("--all") and not any("::" in each for each in config.args) and not config.option.keyword:
+        _thin_out(config, items)
+
+
+def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `SWEEPS` says."""
+    met, out = Counter[str](), set[pytest.Item]()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        rate = SWEEPS.get(name, 1)
+        out |= {item} if rate == 0 or met[name] % rate else set()
+        met[name] += 1
+    config.hook.pytest_deselected(items=[i for i in items if i in out])
+    items[:] = [i for i in items if i not in out]
 
 
 @pytest.fixture(autouse=True, scope="module")

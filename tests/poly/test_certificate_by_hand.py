@@ -56,6 +56,66 @@ COPIES: Rows = {
             "    if v < 1\n      T[v] = b[v]  at[v]\n    if v >= 1\n      T[v] = b[v] * 2  copy\n", "sums")}),
 }
 
+SOME = "op f(X: f32[4]) -> Y: f32[4] { let t: f32[4]  t[i] = X[i] + 1 for i in 0..2  Y[i] = if i < 2 then t[i] else X[i] }"
+COPY_OF_SOME = """
+kernel f(X: f32[4]) -> (Y: f32[4])
+  let t: f32[4]
+  let u: f32[4]
+  for i in 0..2
+    t[i] = X[i] + 1.0  at[i]
+  for i1 in 0..4
+    u[i1] = t[i1]  copy
+  for i2 in 0..4
+    Y[i2] = if i2 < 2 then u[i2] else X[i2]  eq 1  at[i2]
+"""
+ALL = "op f(X: f32[4]) -> Y: f32[4] { t[i] = X[i] + 1  Y[i] = t[i] }"
+COPY_OF_ALL = """
+kernel f(X: f32[4]) -> (Y: f32[4])
+  let u: f32[4]
+  for r in 0..2
+    let t: f32[4]
+    for i in 0..4
+      t[i] = X[i] + 1.0  at[i]
+    for i1 in 0..4
+      u[i1] = t[i1]  copy
+  for i2 in 0..4
+    Y[i2] = u[i2]  eq 1  at[i2]
+"""
+PAST = "op f(X: f32[5]) -> Y: f32[3, 5] { let h: f32[3, 5]  h[0, i] = X[i]  h[t, i] = h[t - 1, i] * 2 for t in 1..3  Y[t, i] = h[t, i] }"
+PAST_THE_END = """
+kernel f(X: f32[5]) -> (Y: f32[3, 5])
+  let h: f32[3, 8]
+  for i in 0..5
+    h[0, i] = X[i]  at[i]
+  for t in 0..2
+    for i1 in 0..8
+      h[t + 1, i1] = h[t, i1] * 2.0  eq 1  at[t + 1, i1]
+  for t2 in 0..3
+    for i2 in 0..5
+      Y[t2, i2] = h[t2, i2]  eq 2  at[t2, i2]
+"""
+NOTHING: Rows = {
+    **changed(SOME, COPY_OF_SOME, {
+        "a copy of what is written in part": ("", "", ""),
+        "and one of the rest is used": ("if i2 < 2 then u", "if i2 < 3 then u", "initialised"),
+        "copied before it is written": ("  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]\n  for i1 in 0..4\n    u[i1] = t[i1]  copy",
+                                        "  for i1 in 0..4\n    u[i1] = t[i1]  copy\n  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]",
+                                        "initialised"),
+        "a copy of the copy": ("  for i2", "  let v: f32[4]\n  for i3 in 0..4\n    v[i3] = u[i3]  copy\n  for i2", "initialised"),
+        "more than a copy": ("u[i1] = t[i1]  copy", "u[i1] = t[i1] * 1.0  copy", "initialised")}),
+    **changed(ALL, COPY_OF_ALL, {
+        "copies again and again": ("", "", ""),
+        "of nothing, the last time": ("    for i in 0..4\n      t", "    for i in 0..4\n     if r < 1\n      t", "initialised")}),
+    **changed(ALL, COPY_OF_ALL.replace("u[i1]", "Y[i1]").replace("  let u: f32[4]\n", "").partition("  for i2")[0], {
+        "copies to the output": ("", "", ""),
+        "of nothing, to the output": ("    for i in 0..4\n      t", "    for i in 0..4\n     if r < 1\n      t", "initialised")}),
+    **changed(PAST, PAST_THE_END, {
+        "past the end": ("", "", ""),
+        "places that are read past the end": ("h[t, i1] * 2.0", "h[t, i1] * 2.0 + X[i64(h[t, i1])]", "initialised"),
+        "chosen by what lies past the end": (
+            "= h[t, i1] * 2.0", "= if h[t, i1] < 1.0 then h[t, i1] * 2.0 else h[t, i1] * 2.0", "initialised")}),
+}
+
 CHOSEN = "op f(b: i32[4], w: i32[4], q: i64[4, 2] in 0..4) -> y: i32[4] { y[v] = b[v]  y[q[i, 1]] += w[i] }"
 PLACE = """
 kernel f(b: i32[4], w: i32[4], q: i64[4, 2] in 0..4) -> (y: i32[4])
@@ -215,7 +275,8 @@ PADS: Rows = changed(RANGED, PADDED, {
     "places that are not needed, looked up where there is nothing": ("", "", "values"),
     "places that are needed": ("0..5", "0..4", ""),
 })
-NAMED = {"pads": PADS, "copies": COPIES, "loans": LOANS, "reused": REUSED, "folds": FOLDS, "races": RACES, "values": VALUES}
+NAMED = {"pads": PADS, "copies": COPIES, "nothing": NOTHING, "loans": LOANS, "reused": REUSED, "folds": FOLDS, "races": RACES,
+         "values": VALUES}
 TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row in rows.items()}
 
 

@@ -20,7 +20,7 @@ FAULTS = {
         ("for k in 0..K", "for k in 0..K + 1", "bounds"),
         ("for i2 in 0..8", "for i2 in 0..7", "covered"),
         ("for i2 in 0..8", "for i2 in 0..9", "bounds"),
-        ("        if io * 8 + i2 < M\n          C[", "        if true\n          C[", "initialised"),  # a guard dropped
+        ("        if io * 8 + i2 < M\n          C[", "        if true\n          C[", "bounds"),  # a guard dropped
         ("        if io * 8 + i0 < M\n", "        if true\n", None),  # sums past the end, which nothing takes
         ("        if io * 8 + i1 < M\n", "        if true\n", "bounds"),
         ("        if io * 8 + i1 < M\n", "        if io * 8 + i1 < M - 1\n", "sums"),

@@ -34,14 +34,13 @@ from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.powers import without_powers
 from texpr.poly.certify.private import made_inside
-from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused, instances
+from texpr.poly.certify.proof import OBLIGATIONS, Context, Hollow, Proof, Refuted, Reused, instances
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
 from texpr.poly.certify.rounded import with_rounded
 from texpr.poly.certify.running import LAW, check_running
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certify.sums import Sums, name_of
-from texpr.poly.certify.trace import written
 from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.certify.widened import without_widened
@@ -290,6 +289,8 @@ def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store
         try:
             return _certified(proof, program, kernel)
         except Refuted as e:
+            if isinstance(e, Hollow) and (found := _with_hollow(proof, e, program, kernel, stores)) is not None:
+                return found
             if (fewer := without_idle(proof)) is not None:
                 proof = replace(fewer, suspects=())
             elif not moved and (inside := made_inside(proof)) is not None:
@@ -297,6 +298,17 @@ def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store
                 proof, moved = inside, True
             else:
                 proof = _next(proof, e, later, stores)
+
+
+def _with_hollow(proof: Proof, e: Hollow, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate | None:
+    """The proof in which not all instances of a copy need a source; None if it fails."""
+    assert e.statement is not None
+    if e.statement.node in proof.hollow:
+        return None
+    try:
+        return _searched(replace(proof, hollow=proof.hollow | {e.statement.node}, reassociated={}), program, kernel, dict(stores))
+    except Refuted:
+        return None
 
 
 def _next(proof: Proof, e: Refuted, later: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
@@ -440,9 +452,10 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
     with proof.asking("covered"):
         if any(d.data() for d in buffer.definitions):
             sums.whole(buffer, use)
-        elif not (left := covered(use, written(proof, buffer), proof.facts)).is_empty():
+        elif not (left := covered(use, sums.tracer.valued(buffer), proof.facts)).is_empty():
             at = buffer.definitions[-1] if buffer.definitions else None
             raise Refuted("covered", f"an element of {output.name} is not computed", at, frame, left)
+        sums.tracer.unspoiled(buffer, use)
     with proof.asking("values"):
         for d in buffer.definitions:
             _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))

@@ -13,6 +13,7 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, Var, index
+from texpr.ir.loop import Stmt
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import rewrite, variables
 from texpr.poly.certify.cells import answered, index_question
@@ -79,6 +80,10 @@ class Reused(Refuted):
         self.suspects: tuple[int, ...] = ()
 
 
+class Hollow(Refuted):
+    """A copy, of which some instances copy what was never written. They are as if they did not run, if nobody uses what they write."""
+
+
 @dataclass(slots=True)
 class Count:
     """Questions asked for an obligation, and how long they took."""
@@ -97,6 +102,7 @@ class Proof:
         reassociated: sums whose additions run in another order than the program's.
         named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`reused`).
         suspects: where statements stand that are looked at first: they were refuted before.
+        hollow: copies whose instances need not all have a source.
     """
 
     nest: Nest
@@ -107,6 +113,7 @@ class Proof:
     reassociated: dict[str, None] = field(default_factory=dict)
     named_lives: dict[Tensor, int] = field(default_factory=dict)
     suspects: tuple[int, ...] = ()
+    hollow: frozenset[Stmt] = frozenset()
     _open: list[tuple[str, float]] = field(default_factory=list)
 
     def exists(self, indices: Sequence[Expr], tensor: Tensor) -> Expr:

@@ -18,8 +18,8 @@ from texpr.poly.certify.cells import integral
 from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
-from texpr.poly.certify.pairs import Access
-from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, conjuncts, instances
+from texpr.poly.certify.pairs import Access, meeting
+from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, beyond, conjuncts, instances
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -63,8 +63,11 @@ class Tracer:
     def __init__(self, proof: Proof, complete: Complete, whole: Callable[[Buffer, Access], None]) -> None:
         self.proof, self.complete, self.whole = proof, complete, whole
         self.uses: dict[Tensor, list[Access]] = {}
+        self.hollow: dict[int, isl.Set] = {}
+        """Instances of copies that copy what was never written: as if they did not run, since nobody reads what they write."""
         self._values: dict[int, Expr] = {}
         self._running: set[int] = set()
+        self._asked: set[int] = set()
 
     def places(self) -> None:
         """Conditions, extents and indices of all statements, before any value."""
@@ -121,13 +124,17 @@ class Tracer:
             return e
         found: dict[int, Expr] = {}
         contexts = contexts_of(e)
+        deciding = [i for r in walk(e) for i in (r.indices if isinstance(r, Read) else [r.cond] if isinstance(r, Select) else [])]
+        places = {id(n) for i in deciding for n in walk(i)}
         for node in postorder(e):
             if isinstance(node, Read):
                 read = Read(node.tensor, tuple(_again(i, found) for i in node.indices), span=node.span)
-                found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found)
+                is_value = isinstance(s.node, Store) and e is s.store.value and id(node) not in places
+                found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found, is_value)
         return _again(e, found)
 
-    def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr]) -> Expr:
+    def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr],
+              is_value: bool) -> Expr:
         named = self.proof.named.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
         whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
@@ -140,7 +147,7 @@ class Tracer:
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
             with self.proof.asking("initialised"):
-                self.initialised(buffer, use)
+                self.initialised(buffer, use, is_value=is_value)
             if _folds(self.proof, buffer):
                 self.complete(self.proof, buffer, use)
         return self.content(buffer, s, read.indices, uses)
@@ -167,15 +174,66 @@ class Tracer:
         same = any(alike(mine, n) or alike(spelled(mine), spelled(n)) for n in (at_instance(n, names, s.at) for n in theirs))
         return same and beyond(self.proof, s, d) is None
 
-    def initialised(self, buffer: Buffer, use: Access) -> None:
-        """Every element that is read was written before."""
+    def initialised(self, buffer: Buffer, use: Access, *, is_value: bool = False) -> None:
+        """Every element that is read was written before, or is part of a value that the program does not have.
+
+        Args:
+            is_value: what is read is part of what is stored, and decides neither what else is read nor where.
+        """
         if any(d.data() for d in buffer.definitions):
             self.whole(buffer, use)
             return
-        left = covered(use, written(self.proof, buffer), self.proof.facts)
-        if not left.is_empty():
-            raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", use.statement,
-                          use.statement.frame, left)
+        s = use.statement
+        left = covered(use, self.valued(buffer), self.proof.facts)
+        if not left.is_empty() and not (is_value and (self._past_the_end(s, left) or self._hollow(s, left))):
+            kind = Hollow if is_value and _is_copy(s) else Refuted
+            raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, left)
+        self.unspoiled(buffer, use)
+
+    def unspoiled(self, buffer: Buffer, use: Access) -> None:
+        """Nothing that was never written was copied to an element before its use.
+
+        Raises:
+            Refuted: it was, or that is not proven.
+        """
+        for d in buffer.definitions:
+            nothing = self.hollow.get(id(d))
+            found = nothing and meeting(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
+            if found:
+                joint, pairs = found
+                raise Refuted("initialised", f"{buffer.tensor.name} holds a copy of what was never written", d, d.frame,
+                              joint.of_first(pairs))
+
+    def valued(self, buffer: Buffer) -> list[Access]:
+        """The definitions of a buffer's elements that give them values."""
+        found = []
+        for d in buffer.definitions:
+            if d.node in self.proof.hollow:
+                if id(d) not in self._values and id(d) not in self._running:
+                    self.value(d)
+                self._asked.add(id(d))
+            nothing = self.hollow.get(id(d))
+            when = None if nothing is None else d.domain(self.proof.facts) - d.frame.up(nothing)
+            found.append(access(buffer, d, d.indices, writes=True, when=when))
+        return found
+
+    def _hollow(self, s: Statement, left: isl.Set) -> bool:
+        """Whether these instances of a copy are as if they did not run. Who uses what they write is refused."""
+        if s.node not in self.proof.hollow or id(s) in self._asked:
+            return False
+        target = self.proof.nest.buffers[s.store.tensor]
+        if target.updates or any(d.data() for d in target.definitions):
+            return False
+        self.hollow[id(s)] = left if id(s) not in self.hollow else s.frame.up(self.hollow[id(s)]) | left
+        return True
+
+    def _past_the_end(self, s: Statement, left: isl.Set) -> bool:
+        """Whether these instances of a store lie past the end of its equation: then they are of no element of the program."""
+        d = None if s.call is not None else self.proof.meaning.definitions.get(s.store.equation)
+        if d is None or s.store.update is not None or s.store.start or s.store.part or len(s.at) != len(d.axes):
+            return False
+        past = beyond(self.proof, s, d)
+        return past is not None and (left - s.frame.up(past)).is_empty()
 
     def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
         """What the elements hold, in terms of the indices: the same by all definitions.
@@ -233,7 +291,8 @@ class Tracer:
         """A use finds its element written in its own iteration of the outermost loops."""
         here = tuple(n.var for n in use.statement.loops[:depth])
         inner = Access(use.statement, (*here, *use.place[len(buffer.home) :]), False, use.when)
-        sources = [Access(d, (*here, *(d.frame.plain(i) for i in d.indices)), True) for d in near if not d.data()]
+        sources = [replace(a, place=(*here, *a.place[len(buffer.home) :])) for a in self.valued(buffer)
+                   if a.statement in near and not a.statement.data()]
         with self.proof.asking("initialised"):
             return covered(inner, sources, self.proof.facts).is_empty()
 
@@ -254,6 +313,13 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def _is_copy(s: Statement) -> bool:
+    """Whether a statement stores an element as it is somewhere else."""
+    if not isinstance(s.node, Store) or s.call is not None:
+        return False
+    return s.node.equation < 0 and s.node.update is None and isinstance(s.node.value, Read)
 
 
 def _of_all(told: Sequence[Expr | None]) -> Iterator[Expr]:
