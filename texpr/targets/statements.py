@@ -162,7 +162,7 @@ class Emitter(Accesses):
         """What a store writes or adds; a product that is added to a sum may be joined with it."""
         e = s.value
         if self.fma == "sums" and e.dtype.is_float and continues(self.kernel, s):
-            assert isinstance(e, Add)
+            assert isinstance(e, Add) and isinstance(e.lhs, Mul)
             a, b = self._same(self._joined(e.lhs), self.value(e.rhs))
             return self._one(f"fadd contract {a}, {b.text}", a.dtype, a.lanes)
         if self.fma != "sums" or not isinstance(e, Mul) or not e.dtype.is_float or not adds_terms(self.kernel, s):
