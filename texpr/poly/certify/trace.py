@@ -21,6 +21,7 @@ from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, meeting
 from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, beyond, conjuncts, instances
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
+from texpr.poly.certify.unwritten import is_copy, may_be_hollow, past_the_end
 
 Complete = Callable[[Proof, Buffer, Access], None]
 Fixed = Set[Var | Tensor]
@@ -63,8 +64,7 @@ class Tracer:
     def __init__(self, proof: Proof, complete: Complete, whole: Callable[[Buffer, Access], None]) -> None:
         self.proof, self.complete, self.whole = proof, complete, whole
         self.uses: dict[Tensor, list[Access]] = {}
-        self.hollow: dict[int, isl.Set] = {}
-        """Instances of copies that copy what was never written: as if they did not run, since nobody reads what they write."""
+        self.hollow: dict[int, isl.Set] = {}  # instances of copies that are as if they did not run
         self._values: dict[int, Expr] = {}
         self._running: set[int] = set()
         self._asked: set[int] = set()
@@ -185,17 +185,13 @@ class Tracer:
             return
         s = use.statement
         left = covered(use, self.valued(buffer), self.proof.facts)
-        if not left.is_empty() and not (is_value and (self._past_the_end(s, left) or self._hollow(s, left))):
-            kind = Hollow if is_value and _is_copy(s) else Refuted
+        if not left.is_empty() and not (is_value and (past_the_end(self.proof, s, left) or self._hollow(s, left))):
+            kind = Hollow if is_value and is_copy(s) else Refuted
             raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, left)
         self.unspoiled(buffer, use)
 
     def unspoiled(self, buffer: Buffer, use: Access) -> None:
-        """Nothing that was never written was copied to an element before its use.
-
-        Raises:
-            Refuted: it was, or that is not proven.
-        """
+        """Nothing that was never written was copied to an element before its use."""
         for d in buffer.definitions:
             nothing = self.hollow.get(id(d))
             found = nothing and meeting(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
@@ -219,21 +215,10 @@ class Tracer:
 
     def _hollow(self, s: Statement, left: isl.Set) -> bool:
         """Whether these instances of a copy are as if they did not run. Who uses what they write is refused."""
-        if s.node not in self.proof.hollow or id(s) in self._asked:
-            return False
-        target = self.proof.nest.buffers[s.store.tensor]
-        if target.updates or any(d.data() for d in target.definitions):
+        if id(s) in self._asked or not may_be_hollow(self.proof, s):
             return False
         self.hollow[id(s)] = left if id(s) not in self.hollow else s.frame.up(self.hollow[id(s)]) | left
         return True
-
-    def _past_the_end(self, s: Statement, left: isl.Set) -> bool:
-        """Whether these instances of a store lie past the end of its equation: then they are of no element of the program."""
-        d = None if s.call is not None else self.proof.meaning.definitions.get(s.store.equation)
-        if d is None or s.store.update is not None or s.store.start or s.store.part or len(s.at) != len(d.axes):
-            return False
-        past = beyond(self.proof, s, d)
-        return past is not None and (left - s.frame.up(past)).is_empty()
 
     def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
         """What the elements hold, in terms of the indices: the same by all definitions.
@@ -292,7 +277,7 @@ class Tracer:
         here = tuple(n.var for n in use.statement.loops[:depth])
         inner = Access(use.statement, (*here, *use.place[len(buffer.home) :]), False, use.when)
         sources = [replace(a, place=(*here, *a.place[len(buffer.home) :])) for a in self.valued(buffer)
-                   if a.statement in near and not a.statement.data()]
+                   if a.statement in near if not a.statement.data()]
         with self.proof.asking("initialised"):
             return covered(inner, sources, self.proof.facts).is_empty()
 
@@ -313,13 +298,6 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
-
-
-def _is_copy(s: Statement) -> bool:
-    """Whether a statement stores an element as it is somewhere else."""
-    if not isinstance(s.node, Store) or s.call is not None:
-        return False
-    return s.node.equation < 0 and s.node.update is None and isinstance(s.node.value, Read)
 
 
 def _of_all(told: Sequence[Expr | None]) -> Iterator[Expr]:

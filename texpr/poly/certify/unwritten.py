@@ -1,0 +1,38 @@
+"""Reads of what was never written that do no harm: nobody uses what is made of it.
+
+A store past the end of its equation, as in a tile that is filled, is of no element of the program: what it stores is taken for none.
+A copy of such an element is as if it did not run, if no use finds what it wrote: packed copies of a triangle take whole rows.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from texpr.ir.expr import Read
+from texpr.ir.loop import Store
+from texpr.poly.certify.proof import Proof, beyond
+from texpr.poly.certify.statements import Statement
+
+
+def past_the_end(proof: Proof, s: Statement, left: isl.Set) -> bool:
+    """Whether these instances of a store are none of its equation."""
+    d = None if s.call is not None else proof.meaning.definitions.get(s.store.equation)
+    if d is None or s.store.update is not None or s.store.start or s.store.part or len(s.at) != len(d.axes):
+        return False
+    past = beyond(proof, s, d)
+    return past is not None and (left - s.frame.up(past)).is_empty()
+
+
+def may_be_hollow(proof: Proof, s: Statement) -> bool:
+    """Whether a copy is one of those whose instances need not all have a source, and what it fills is filled by places alone."""
+    if s.node not in proof.hollow:
+        return False
+    target = proof.nest.buffers[s.store.tensor]
+    return not target.updates and not any(d.data() for d in target.definitions)
+
+
+def is_copy(s: Statement) -> bool:
+    """Whether a statement stores an element as it is somewhere else."""
+    if not isinstance(s.node, Store) or s.call is not None:
+        return False
+    return s.node.equation < 0 and s.node.update is None and isinstance(s.node.value, Read)
