@@ -10,16 +10,16 @@ import islpy as isl
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, literal, mul, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
-from texpr.poly.certify.cells import integral
 from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import alike
+from texpr.poly.certify.inside import check_inside, contexts_of, integral_part
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, meeting
-from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, beyond, conjuncts, instances
+from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, conjuncts, instances
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
 from texpr.poly.certify.unwritten import is_copy, may_be_hollow, past_the_end
 
@@ -139,7 +139,8 @@ class Tracer:
         buffer = self.proof.nest.buffers.get(read.tensor)
         whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
         for when in whens:
-            self._in_bounds(s, read, when)
+            with self.proof.asking("bounds"):
+                when += [(fact, True) for fact in check_inside(self.proof, s, read, when)]
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
@@ -151,28 +152,6 @@ class Tracer:
             if _folds(self.proof, buffer):
                 self.complete(self.proof, buffer, use)
         return self.content(buffer, s, read.indices, uses)
-
-    def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
-        with self.proof.asking("bounds"):
-            inside = instances(self.proof, s).where(*(c if holds else negation(c) for c, holds in when))
-            exists = self.proof.exists(read.indices, read.tensor)
-            outside = next((failing for each in inside if (failing := each.failing(exists)) is not None), None)
-            if outside is not None and not self._as_in_program(s, read):
-                raise Refuted("bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, outside)
-
-    def _as_in_program(self, s: Statement, read: Read) -> bool:
-        """The program reads this element too, and nothing outside: for indices that are data, of which only the program knows more."""
-        named = self.proof.named.get(read.tensor)
-        d = self.proof.meaning.definitions.get(s.store.equation)
-        data = {v for _, v in (*s.frame.atoms, *s.frame.parameters.terms)}
-        if named is None or d is None or not variables(*(s.frame.plain(i) for i in read.indices)) & data:
-            return False
-        names = (*d.axes, *d.binders)[: len(s.at)]
-        parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
-        theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
-        mine, spelled = Read(named, read.indices), self.proof.meaning.spelled_out
-        same = any(alike(mine, n) or alike(spelled(mine), spelled(n)) for n in (at_instance(n, names, s.at) for n in theirs))
-        return same and beyond(self.proof, s, d) is None
 
     def initialised(self, buffer: Buffer, use: Access, *, is_value: bool = False) -> None:
         """Every element that is read was written before, or is part of a value that the program does not have.
@@ -380,38 +359,6 @@ def _again(e: Expr, found: dict[int, Expr]) -> Expr:
         new = tuple(done[id(c)] for c in below)
         done[id(node)] = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
     return done[id(e)]  # type: ignore[return-value]
-
-
-def integral_part(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
-    """The conjuncts of a condition, or of its opposite, that compare integers; data may choose these integers."""
-    if holds:
-        return [(c, True) for c in conjuncts(condition) if _compares_integers(c)]
-    return [(condition, False)] if _compares_integers(condition) else []
-
-
-def _compares_integers(e: Expr) -> bool:
-    return isinstance(e, Compare) and e.lhs.dtype.is_int or integral(e)
-
-
-def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
-    """For each read the conditions under which it happens, for every way in which it is reached."""
-    found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
-    stack: list[tuple[Expr, tuple[tuple[Expr, bool], ...]]] = [(e, ())]
-    seen: dict[tuple[int, int], object] = {}  # With the contexts, whose numbers others would get.
-    while stack:
-        node, context = stack.pop()
-        if (id(node), id(context)) in seen:
-            continue
-        seen[id(node), id(context)] = context
-        if isinstance(node, Read):
-            found.setdefault(id(node), []).append(context)
-        if isinstance(node, And | Or):
-            stack += [(node.rhs, (*context, (node.lhs, isinstance(node, And)))), (node.lhs, context)]
-        elif isinstance(node, Select):
-            stack += [(node.orelse, (*context, (node.cond, False))), (node.then, (*context, (node.cond, True))), (node.cond, context)]
-        else:
-            stack += [(c, context) for c in children(node)]  # type: ignore[misc]
-    return found
 
 
 def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
