@@ -94,7 +94,31 @@ kernel f(X: f32[5]) -> (Y: f32[3, 5])
     for i2 in 0..5
       Y[t2, i2] = h[t2, i2]  eq 2  at[t2, i2]
 """
+PAST_SUM = "op f(X: f32[5, 3]) -> Y: f32[5] { let h: f32[5, 3]  h[i, k] = X[i, k]  Y[i] = sum(k: h[i, k] * 2) }"
+SUM_PAST_THE_END = """
+kernel f(X: f32[5, 3]) -> (Y: f32[5])
+  let h: f32[8, 3]
+  let u: f32[8, 3]
+  let acc: f32[8]
+  for i in 0..5
+    for j in 0..3
+      h[i, j] = X[i, j]  at[i, j]
+  for i3 in 0..8
+    for j3 in 0..3
+      u[i3, j3] = h[i3, j3]  copy
+  for i1 in 0..8
+    acc[i1] = 0.0  start eq 1  at[i1]
+    for k in 0..3
+      acc[i1] += u[i1, k] * 2.0  eq 1  at[i1, k]
+  for i2 in 0..5
+    Y[i2] = acc[i2]  eq 1  at[i2]
+"""
 NOTHING: Rows = {
+    **changed(PAST_SUM, SUM_PAST_THE_END, {
+        "terms of a sum past the end": ("", "", ""),
+        "which come into another sum": ("acc[i1] += u", "acc[i1 % 5] += u", "initialised"),
+        "past the end of the terms": ("for k in 0..3\n      acc[i1] += u[i1, k]", "for k in 0..4\n      acc[i1] += u[i1, k]", "initialised"),
+        "of the wrong rows": ("+= u[i1, k]", "+= u[7 - i1, k]", "initialised")}),
     **changed(SOME, COPY_OF_SOME, {
         "a copy of what is written in part": ("", "", ""),
         "and one of the rest is used": ("if i2 < 2 then u", "if i2 < 3 then u", "initialised"),

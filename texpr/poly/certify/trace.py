@@ -164,7 +164,10 @@ class Tracer:
             return
         s = use.statement
         left = covered(use, self.valued(buffer), self.proof.facts)
-        if not left.is_empty() and not (is_value and (past_the_end(self.proof, s, left) or self._hollow(s, left))):
+        if is_value and (not left.is_empty() or self.hollow) and (past := past_the_end(self.proof, s)) is not None:
+            use = replace(use, when=use.domain(self.proof.facts) - s.frame.up(past))
+            left = s.frame.up(left) - s.frame.up(past)
+        if not left.is_empty() and not (is_value and self._hollow(s, left)):
             kind = Hollow if is_value and is_copy(s) else Refuted
             raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, left)
         self.unspoiled(buffer, use)

@@ -14,13 +14,13 @@ from texpr.poly.certify.proof import Proof, beyond
 from texpr.poly.certify.statements import Statement
 
 
-def past_the_end(proof: Proof, s: Statement, left: isl.Set) -> bool:
-    """Whether these instances of a store are none of its equation."""
+def past_the_end(proof: Proof, s: Statement) -> isl.Set | None:
+    """The instances of a store, or of a term of a sum, that its equation does not have: they make a total that it does not have either."""
     d = None if s.call is not None else proof.meaning.definitions.get(s.store.equation)
-    if d is None or s.store.update is not None or s.store.start or s.store.part or len(s.at) != len(d.axes):
-        return False
-    past = beyond(proof, s, d)
-    return past is not None and (left - s.frame.up(past)).is_empty()
+    if d is None or s.store.start or s.store.part or s.store.update is not None and d.is_fold:
+        return None
+    whole = len(s.at) == len(d.axes) + (0 if s.store.update is None else len(d.binders))
+    return beyond(proof, s, d) if whole else None
 
 
 def may_be_hollow(proof: Proof, s: Statement) -> bool:
