@@ -117,7 +117,8 @@ NOTHING: Rows = {
     **changed(PAST_SUM, SUM_PAST_THE_END, {
         "terms of a sum past the end": ("", "", ""),
         "which come into another sum": ("acc[i1] += u", "acc[i1 % 5] += u", "initialised"),
-        "past the end of the terms": ("for k in 0..3\n      acc[i1] += u[i1, k]", "for k in 0..4\n      acc[i1] += u[i1, k]", "initialised"),
+        "past the end of the terms": (
+            "for k in 0..3\n      acc[i1] += u[i1, k]", "for k in 0..4\n      acc[i1] += u[i1, k]", "initialised"),
         "of the wrong rows": ("+= u[i1, k]", "+= u[7 - i1, k]", "initialised")}),
     **changed(SOME, COPY_OF_SOME, {
         "a copy of what is written in part": ("", "", ""),

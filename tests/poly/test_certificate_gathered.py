@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import texpr as tx
+from tests.poly.tables import refused
 from texpr.ir.build import add
 from texpr.ir.expr import Mul, Node, Read, Select, index
 from texpr.ir.traverse import rewrite
@@ -57,3 +58,42 @@ def test_others_are_outside(name: str):
     with pytest.raises(CertificateError) as error:
         s.certificate()
     assert error.value.label == "bounds"
+
+
+CHOSEN_TWICE = """
+op f(Z: i8[K], p: i32[M] in 0..K distinct) -> Y: i8[M, M] require K >= 1 {
+  let t: i8[M, M]
+  t[i, j] = Z[0]
+  t[p[u], p[v] | clamp] min= Z[0]
+  Y[i, j] = t[i, j]
+}"""
+IN_PARTS = """
+op f(X: i64[M], p: i32[M] in 0..M distinct) -> Y: i64[M, M] {
+  let t0: i64[M, M, M]
+  let t1: i64[M, M, M]
+  t0[i, j, k] = X[j % 2 | clamp]
+  t1[i, j, k] = abs(X[i + 2 | clamp] * 2)  where i % 3 != 1
+  t1[i, j, k] = t0[i, p[i], p[k]]  where not i % 3 != 1
+  Y[i, j] = t0[j - 1, i + j, p[j] | clamp]  for i in 0..max(M - 1, 0)
+  Y[i, j] = Y[i - 2, j | 1] + t1[p[i], p[j], j * 2 + j - 1 | clamp]  for i in max(M - 1, 0)..M
+}"""
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(CHOSEN_TWICE, {"M": 1, "K": 2}), (CHOSEN_TWICE, {"M": 2, "K": 3}), (IN_PARTS, {"M": 2}),
+                                             (IN_PARTS, {"M": 3})])
+def test_two_elements_of_a_permutation_in_one_instance(text: str, sizes: dict[str, int]):
+    """They are one where their places are: no instance is left in which they are not."""
+    assert tx.schedule(tx.op(text), **sizes).certificate()
+
+
+def test_elements_that_do_not_exist_are_not_different():
+    """Of one place and one value there is one element; it says nothing of the second that is not read, and which instances run."""
+    loops = """
+kernel f(p: i32[1] in 0..1 distinct, X: f32[1]) -> (Y: f32[2])
+  for i in 0..2
+    Y[i] = if i < 1 then X[p[i]] + X[p[0]] else 1.0  at[i]
+"""
+    op = "op f(p: i32[1] in 0..1 distinct, X: f32[1]) -> Y: f32[2] { Y[i] = if i < 1 then X[p[i]] + X[p[0]] else WHAT for i in 0..2 }"
+    loops = loops.replace("X[p[i]]", "X[i64(p[i])]").replace("X[p[0]]", "X[i64(p[0])]")
+    assert refused(op.replace("WHAT", "1.0"), loops) == ""
+    assert refused(op.replace("WHAT", "2.0"), loops) == "values"

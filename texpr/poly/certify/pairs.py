@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
 
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import compare, conjunction, disjunction
-from texpr.ir.expr import Expr, Read, Var, index
-from texpr.ir.traverse import substitute, tensors, variables
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.traverse import substitute, tensors, variables, walk
 from texpr.poly.certify.frame import Frame, found_like
 from texpr.poly.certify.statements import Statement
 from texpr.support.frozen import node, record
@@ -38,6 +38,8 @@ class Access:
             terms = (e for e in self.statement.at if all(v in frame.position or v in frame.parameters.position for v in variables(e)))
             known = frame.bounds(variables(*map(frame.plain, (*self.place, *terms))))
             inside = frame.up(inside) & frame.holds(known)
+        for fact in of_itself(frame, frame.atoms):
+            inside = frame.up(inside) & frame.holds(fact)
         return inside if self.when is None else inside & self.statement.frame.up(self.when)
 
 
@@ -105,19 +107,43 @@ class Joint:
         return pairs.project_out(_SET, self.count, len(self.frame.variables) - self.count)
 
 
+def of_itself(frame: Frame, atoms: Sequence[tuple[Expr, Expr]]) -> Iterator[Expr]:
+    """What is known of elements of inputs whose rows hold each value once, of one access: values are alike where places are, and elsewhere
+    in a row they are not. Pairs of accesses are without those that are not so, and what is left of an access has to be, too.
+
+    Args:
+        atoms: elements, each with its value.
+    """
+    for k, (mine, value) in enumerate(atoms):
+        for theirs, other in atoms[:k]:
+            match mine, theirs:
+                case Read(tensor, indices), Read(again, others) if tensor is again and _has_distinct(frame, tensor):
+                    if not any(isinstance(n, Read) for i in (*indices, *others) for n in walk(i)):
+                        apart = (compare("!=", i, j) for i, j in zip(indices, others))
+                        yield reduce(disjunction, apart, compare("==", value, other))
+                        yield _distinct(frame, tensor, (value, *indices), (other, *others))
+
+
+def _has_distinct(frame: Frame, tensor: Tensor) -> bool:
+    return tensor.distinct and tensor in frame.parameters.inputs
+
+
+def _distinct(frame: Frame, tensor: Tensor, mine: Sequence[Expr], theirs: Sequence[Expr]) -> Expr:
+    """Two elements, each a value and its indices: in one row a value is of one element, if both exist."""
+    (*pairs, last) = zip(mine, theirs)
+    fact = reduce(disjunction, (compare("!=", *pair) for pair in pairs), compare("==", *last))
+    for i, n in zip((*mine[1:], *theirs[1:]), 2 * tensor.shape):  # nothing is known of what does not exist
+        fact = disjunction(fact, disjunction(compare("<", i, index(0)), compare(">=", i, frame.plain(n))))
+    return fact
+
+
 def _of_distinct(frame: Frame, count: int) -> Iterator[Expr]:
     """What is known of two elements of inputs whose rows hold each value once, the first `count` atoms being of the first access."""
     for mine, value in frame.atoms[:count]:
         for theirs, other in frame.atoms[count:]:
             match mine, theirs:
-                case Read(tensor, (*row, last)), Read(again, (*other_row, other_last)) if tensor is again and tensor.distinct and (
-                        tensor in frame.parameters.inputs):
-                    fact = compare("==", last, other_last)
-                    for pair in zip((value, *row), (other, *other_row)):
-                        fact = disjunction(fact, compare("!=", *pair))
-                    for i, n in zip((*mine.indices, *theirs.indices), 2 * tensor.shape):  # Nothing is known of what does not exist.
-                        fact = disjunction(fact, disjunction(compare("<", i, index(0)), compare(">=", i, frame.plain(n))))
-                    yield fact
+                case Read(tensor, indices), Read(again, others) if tensor is again and _has_distinct(frame, tensor):
+                    yield _distinct(frame, tensor, (value, *indices), (other, *others))
 
 
 def met(joint: Joint, a: Access, b: Access) -> Expr:

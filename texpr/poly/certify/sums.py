@@ -12,7 +12,7 @@ from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
 from texpr.poly.certify.frame import Bounds, Frame, same_node
 from texpr.poly.certify.meaning import Definition, Total, at_instance
-from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
+from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met, of_itself
 from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, instances
 from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, access, updated, written
@@ -336,6 +336,7 @@ class _Needed:
         values = dict(zip(self.names, (*(at or ()), *self.fresh)))
         plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
         told = [compare("==", self.data[v], n) for v, n in plain if n is not None]
+        told += of_itself(self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms])
         self.left = self.frame.holds(conjunction(substitute(condition, values | self.data), *told)).intersect_params(sizes)
         if at is not None:
             self.left = self.left & self.frame.up(start.domain(proof.facts))
