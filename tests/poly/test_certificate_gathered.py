@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import texpr as tx
-from tests.poly.tables import refused
 from texpr.ir.build import add
 from texpr.ir.expr import Mul, Node, Read, Select, index
 from texpr.ir.traverse import rewrite
@@ -84,16 +83,3 @@ op f(X: i64[M], p: i32[M] in 0..M distinct) -> Y: i64[M, M] {
 def test_two_elements_of_a_permutation_in_one_instance(text: str, sizes: dict[str, int]):
     """They are one where their places are: no instance is left in which they are not."""
     assert tx.schedule(tx.op(text), **sizes).certificate()
-
-
-def test_elements_that_do_not_exist_are_not_different():
-    """Of one place and one value there is one element; it says nothing of the second that is not read, and which instances run."""
-    loops = """
-kernel f(p: i32[1] in 0..1 distinct, X: f32[1]) -> (Y: f32[2])
-  for i in 0..2
-    Y[i] = if i < 1 then X[p[i]] + X[p[0]] else 1.0  at[i]
-"""
-    op = "op f(p: i32[1] in 0..1 distinct, X: f32[1]) -> Y: f32[2] { Y[i] = if i < 1 then X[p[i]] + X[p[0]] else WHAT for i in 0..2 }"
-    loops = loops.replace("X[p[i]]", "X[i64(p[i])]").replace("X[p[0]]", "X[i64(p[0])]")
-    assert refused(op.replace("WHAT", "1.0"), loops) == ""
-    assert refused(op.replace("WHAT", "2.0"), loops) == "values"

@@ -382,7 +382,7 @@ kernel called(X: f32[N], W: f32[M], U: f32[K]) -> (Y: f32[N], V: f32[M])
 GREATEST_ROWS = changed(GREATEST, GREATEST_LOOPS, {
     "elements at an index that is computed": ("", "", ""),
     "one further": ("X[n2, a[n2]]", "X[n2, a[n2] + 1]", "bounds"),
-    "of another tensor": ("X[n2, a[n2]]", "W[n2, a[n2]]", "bounds"),
+    "of another tensor": ("X[n2, a[n2]]", "W[n2, a[n2]]", "values"),
     "of another row": ("X[n2, a[n2]]", "X[n2, a[N - 1 - n2]]", "bounds"),
     "in a sum, of another row": ("X[n3, a[n3]]", "X[n3, a[N - 1 - n3]]", "bounds"),
     "in a sum, of another instance": ("eq 3  at[n3]", "eq 3  at[N - 1 - n3]", "bounds"),
