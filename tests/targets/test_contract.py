@@ -46,6 +46,8 @@ SUMS = {
     "squares": ("op f(A: f32[M, N]) -> C: f32[M] { C[i] = sum(k: (A[i, k] - 1) * (A[i, k] - 1)) }", {"M": 64, "N": 256}),
     "scattered": ("op f(A: f32[N, M], p: i32[N] in 0..M) -> C: f32[M, M] { C[i, j] = 0\nC[p[n], m] += A[n, m] * A[n, m] }",
                   {"M": 32, "N": 64}),
+    "running": ("op f(A: f32[M, N], x: f32[M]) -> Y: f32[M] { Y[0] = x[0]  Y[c] = Y[c - 1] * x[c] + sum(k: A[c, k]) for c in 1..M }",
+                {"M": 32, "N": 64}),
 }
 TWICE = {
     "difference": "Y[i] = A[i] * A[i] - B[i] * B[i]", "named": "T[i] = A[i] * A[i]\nY[i] = T[i] - B[i] * B[i]",

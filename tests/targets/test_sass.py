@@ -14,6 +14,7 @@ from tests.targets.test_attention import HEADS
 from tests.targets.test_convolution import HALF as WINDOWS
 from tests.targets.test_fibers import SM80
 from tests.targets.test_gemm import BYTES, HALF
+from tests.targets.test_warpgroups import SM90
 from texpr.compiler import pipeline
 from texpr.targets import compile_kernel
 
@@ -85,6 +86,24 @@ def test_attention_stays_on_the_processor(tmp_path: Path):
     assert text.count(".entry") == 1 and in_memory(code) == 0
     assert len(inner) == 2 and all(count(body, "LDS") == 16 and len(body) < 96 for body in inner)
     assert count(code, "STG") == 64 * 64 // 256
+
+
+ATTENTION = """
+op attention(Q: bf16[A, L, D], K: bf16[A, M, D], V: bf16[A, M, D]) -> O: bf16[A, L, D] {
+  p[a, i, j] = sum(d: Q[a, i, d] * K[a, j, d])
+  m[a, i] = max(j: p[a, i, j])
+  e[a, i, j] = exp((p[a, i, j] - m[a, i]) * rsqrt(bf16(D)))
+  O[a, i, v] = sum(j: bf16(e[a, i, j]) * V[a, j, v]) / sum(j: e[a, i, j])
+}"""
+
+
+def test_attention_by_warpgroups(tmp_path: Path):
+    """Of a score: a difference, a product, a power, an extreme, a sum; of a weighted sum one multiply-add, and what a descriptor takes."""
+    s = tx.schedule(tx.op(ATTENTION), A=64, L=4096, M=4096, D=64).auto("sm_90a")
+    code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM90), SM90).assembly, "sm_90a", tmp_path)
+    hot = min((body for body in loops(code) if count(body, "HGMMA")), key=len)
+    assert in_memory(code) == 0 and count(hot, "HGMMA") == 8 and len(hot) < 430
+    assert count(hot, "MUFU") <= 34 and count(hot, "FMUL") <= 36 and count(hot, "FFMA") <= 36 and count(hot, "FADD") <= 72
 
 
 def test_rows_are_folded_by_lanes(tmp_path: Path):
