@@ -71,7 +71,9 @@ def _known(proof: Proof, s: Statement, conditions: Sequence[Expr]) -> Iterator[E
     d, names = found
     contexts = contexts_of(d.value)
     for n in walk(d.value):
-        by_data = isinstance(n, Read) and any(isinstance(m, Read) for i in n.indices for m in walk(i))
+        if not isinstance(n, Read):
+            continue
+        by_data = any(isinstance(m, Read) for i in n.indices for m in walk(i))
         if by_data and variables(*n.indices) <= {*names, *proof.nest.parameters.variables}:
             asked = [[at_instance(c if holds else negation(c), names, s.at) for c, holds in each] for each in contexts.get(id(n), ())]
             if any(all(any(alike(c, mine) for mine in conditions) for c in each) for each in asked):

@@ -176,8 +176,9 @@ class Tracer:
         """Nothing that was never written was copied to an element before its use."""
         for d in buffer.definitions:
             nothing = self.hollow.get(id(d))
-            found = nothing and meeting(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
-            if found:
+            ghost = access(buffer, d, d.indices, writes=True, when=nothing)
+            found = None if nothing is None else meeting(ghost, use, self.proof.facts)
+            if found is not None:
                 joint, pairs = found
                 raise Refuted("initialised", f"{buffer.tensor.name} holds a copy of what was never written", d, d.frame,
                               joint.of_first(pairs))
