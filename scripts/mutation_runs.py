@@ -114,7 +114,7 @@ def collected(tree: Path, files: Sequence[str], work: Callable[[dict[str, pytest
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     os.environ.update(OPENBLAS_NUM_THREADS="1", HYPOTHESIS_STORAGE_DIRECTORY=os.devnull)
-    options = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--timeout", "0", "--no-header", "--no-summary"]
+    options = ["--all", "-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--timeout", "0", "--no-header", "--no-summary"]
     code = pytest.main([*options, *files], plugins=[Session()])
     assert code in (0, 5), f"the tests cannot be collected: {code}"
 

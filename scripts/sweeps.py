@@ -3,8 +3,8 @@
     make test-all > LOG
     python scripts/sweeps.py LOG [--unit 0.4] [--single 6]
 
-Of the cases of a test each n-th stays, where n is the root of the units of seconds that all of them take: what takes long is thinned out
-most, and no test goes. One that is a single case goes where it takes longer than `--single`.
+Of a test with parameters each n-th case stays, one at least; n is the root of the units of seconds that all of them take, so what takes
+long is thinned out most. A test without parameters stays unless it takes longer than `--single`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _rate(cases: list[float], arguments: argparse.Namespace) -> int:
-    """Each how-manieth case stays; 0 if none does."""
+    """The n of which each n-th case stays; 0 if none does."""
     if len(cases) == 1:
         return int(cases[0] <= arguments.single)
     return max(1, min(len(cases), round(sqrt(sum(cases) / arguments.unit))))

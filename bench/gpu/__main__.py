@@ -107,7 +107,7 @@ class _Run:
 
     def library(self, files: Sequence[str]) -> list[Checked]:
         """All files, large ones in parts, several at once."""
-        until = time.monotonic() + self.left()
+        until = self.began + self.seconds
         parts = [(f, k, n) for f in sorted(files) for n in [1 + os.path.getsize(f) // PART] for k in range(1, n + 1)]
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:
             found = list(pool.map(lambda p: self._checked(p[0], p[1], p[2], until), parts))

@@ -113,7 +113,18 @@ kernel f(X: f32[5, 3]) -> (Y: f32[5])
   for i2 in 0..5
     Y[i2] = acc[i2]  eq 1  at[i2]
 """
+PAST_BOTH = """op f(X: f32[5]) -> Y: bool[3, 5] {
+  let h: bool[3, 5]
+  h[0, i] = X[i] > 0
+  h[t, i] = h[t - 1, i] and X[0] > 1 for t in 1..3
+  Y[t, i] = h[t, i]
+}"""
+BOTH_PAST_THE_END = PAST_THE_END.replace("(Y: f32", "(Y: bool").replace("h: f32", "h: bool").replace("X[i]  at", "X[i] > 0.0  at").replace(
+    "h[t, i1] * 2.0", "h[t, i1] and X[0] > 1.0")
 NOTHING: Rows = {
+    **changed(PAST_BOTH, BOTH_PAST_THE_END, {
+        "what decides whether more is read": ("", "", "initialised"),
+        "up to the end": ("for i1 in 0..8", "for i1 in 0..5", "")}),
     **changed(PAST_SUM, SUM_PAST_THE_END, {
         "terms of a sum past the end": ("", "", ""),
         "which come into another sum": ("acc[i1] += u", "acc[i1 % 5] += u", "initialised"),

@@ -49,6 +49,14 @@ def test_the_bound_with_one_factor(factor: str):
     assert (np.abs(s.compile()(x) - np.exp(u)) <= (np.abs(u) + 1.5) * 2.0**-22 * np.exp(u)).all()
 
 
+@pytest.mark.parametrize("factor", ["3.0e38", "1.0e-44"])
+def test_a_factor_that_log2_e_would_make_no_normal_number(factor: str):
+    """It stays with what it multiplies: 0 times infinity would be NaN."""
+    s = tx.schedule(tx.op(f"op e(X: f32[N]) -> Y: f32[N] {{ Y[i] = exp(X[i] * {factor}) }}")).base2("Y")
+    x = np.array([0.0, 1e-38, -1e-38], "f4")
+    np.testing.assert_allclose(s.compile()(x), np.exp(x * np.float32(factor)), rtol=1e-6)
+
+
 def test_infinities_and_nan():
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30], "f4")
     with np.errstate(over="ignore"):

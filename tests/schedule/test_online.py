@@ -175,7 +175,8 @@ def test_differences_that_are_scaled(scale: str):
             s.certificate()
 
 
-@pytest.mark.parametrize("scale", ["-0.5", "0.0", "V[0, 0]", "f32(i)", "rsqrt(f32(f16(M)))", "f32(f16(0.00000001))", "sqrt(f32(M))"])
+@pytest.mark.parametrize("scale", ["-0.5", "0.0", "V[0, 0]", "f32(i)", "rsqrt(f32(f16(M)))", "rsqrt(f32(f8e5m2(M)))",
+                                    "rsqrt(f32(f8e4m3(M)))", "f32(f16(0.00000001))", "sqrt(f32(M))"])
 def test_scales_that_may_not_be_above_zero_are_refused(scale: str):
     """By the step, and by the certificate where a step took them: 0 times -inf is NaN."""
     text = TEXT.replace("exp(X[i, j] - m[i])", f"exp((X[i, j] - m[i]) * {scale})").replace("y: f32[N]) {", "y: f32[N]) require K >= 1 {")

@@ -17,11 +17,18 @@ LOG2_E = float(np.float32(np.log2(np.e)))
 def as_power(e: Node) -> Expr | None:
     """An exponential of f32 as a power of 2; None of others. Of a product with what no element decides, one factor is left."""
     match e:
-        case Call("exp", (Mul(u, k),)) if e.dtype == F32 and not any(isinstance(n, Read | Var) for n in walk(k)):
+        case Call("exp", (Mul(u, k),)) if e.dtype == F32 and _is_one_factor(k):
             return Call("exp2", (Mul(Mul(literal(LOG2_E, F32), k), u),))
         case Call("exp", (u,)) if e.dtype == F32:
             return Call("exp2", (Mul(literal(LOG2_E, F32), u),))
     return None
+
+
+def _is_one_factor(k: Expr) -> bool:
+    """Whether no element decides a factor, and a number is not so large or small that log2(e) times it would be no normal number."""
+    if isinstance(k, Const):
+        return 2.0**-100 < abs(k.value) < 2.0**100
+    return not any(isinstance(n, Read | Var) for n in walk(k))
 
 
 def as_exponential(e: Node) -> Expr | None:

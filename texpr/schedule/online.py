@@ -12,7 +12,7 @@ from math import inf
 
 from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, compare, floordiv, integer, minimum, mul, sub
-from texpr.ir.dtypes import F16
+from texpr.ir.dtypes import BF16, F16
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -226,19 +226,20 @@ def _is_scale(e: Expr, equation: Equation) -> bool:
         case Const(value):
             return 0 < value < inf
         case Cast(a) if e.dtype.is_float and a.dtype.is_float:
-            return e.dtype != F16 and _is_scale(a, equation)
+            return e.dtype.bits > 16 and _is_scale(a, equation)
         case Call("rsqrt", (a,)):
             return _is_count(a)
     return False
 
 
 def _is_count(e: Expr) -> bool:
-    """Whether a float is an integer above 0, or else makes the reciprocal of its root infinite or NaN: none is too large for its type."""
+    """Whether a float is an integer that is not too large for its type: above 0, or the reciprocal of its root is infinite or NaN."""
     match e:
         case Const(value):
             return 0 < value < inf
         case Cast(a) if e.dtype.is_float:
-            return (e.dtype != F16 or 0 < (integer(_uncast(a)) or 0) <= MOST_OF_F16) and (a.dtype.is_int or _is_count(a))
+            holds_all = e.dtype.bits > 16 or e.dtype == BF16 or e.dtype == F16 and 0 < (integer(_uncast(a)) or 0) <= MOST_OF_F16
+            return holds_all and (a.dtype.is_int or _is_count(a))
     return False
 
 

@@ -329,7 +329,7 @@ def _is_above_zero(e: Expr) -> bool:
         case Cast(a):
             return e.dtype.bits > 16 and a.dtype.is_float and _is_above_zero(a)
         case Call("rsqrt", (Cast() as a,)):
-            while isinstance(a, Cast) and a.dtype.is_float and (a.dtype.name != "f16" or _small_count(a)):
+            while isinstance(a, Cast) and (a.dtype.name in ("bf16", "f32", "f64") or a.dtype.name == "f16" and _small_count(a)):
                 a = a.operand
             return a.dtype.is_int or _is_above_zero(a)
     return False

@@ -21,7 +21,7 @@ from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, meeting
 from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, conjuncts, instances
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
-from texpr.poly.certify.unwritten import is_copy, may_be_hollow, past_the_end
+from texpr.poly.certify.unwritten import is_copy, is_part_of_value, may_be_hollow, past_the_end
 
 Complete = Callable[[Proof, Buffer, Access], None]
 Fixed = Set[Var | Tensor]
@@ -124,17 +124,14 @@ class Tracer:
             return e
         found: dict[int, Expr] = {}
         contexts = contexts_of(e)
-        deciding = [i for r in walk(e) for i in (r.indices if isinstance(r, Read) else [r.cond] if isinstance(r, Select) else [])]
-        places = {id(n) for i in deciding for n in walk(i)}
         for node in postorder(e):
             if isinstance(node, Read):
                 read = Read(node.tensor, tuple(_again(i, found) for i in node.indices), span=node.span)
-                is_value = isinstance(s.node, Store) and e is s.store.value and id(node) not in places
-                found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found, is_value)
+                found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found, (e, node))
         return _again(e, found)
 
     def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr],
-              is_value: bool) -> Expr:
+              part: tuple[Expr, Read]) -> Expr:
         named = self.proof.named.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
         whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
@@ -148,23 +145,24 @@ class Tracer:
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
             with self.proof.asking("initialised"):
-                self.initialised(buffer, use, is_value=is_value)
+                self.initialised(buffer, use, part)
             if _folds(self.proof, buffer):
                 self.complete(self.proof, buffer, use)
         return self.content(buffer, s, read.indices, uses)
 
-    def initialised(self, buffer: Buffer, use: Access, *, is_value: bool = False) -> None:
+    def initialised(self, buffer: Buffer, use: Access, part: tuple[Expr, Read] | None = None) -> None:
         """Every element that is read was written before, or is part of a value that the program does not have.
 
         Args:
-            is_value: what is read is part of what is stored, and decides neither what else is read nor where.
+            part: an expression of the statement, and the read in it.
         """
         if any(d.data() for d in buffer.definitions):
             self.whole(buffer, use)
             return
         s = use.statement
         left = covered(use, self.valued(buffer), self.proof.facts)
-        if is_value and (not left.is_empty() or self.hollow) and (past := past_the_end(self.proof, s)) is not None:
+        is_value = part is not None and (not left.is_empty() or bool(self.hollow)) and is_part_of_value(s, *part)
+        if is_value and (past := past_the_end(self.proof, s)) is not None:
             use = replace(use, when=use.domain(self.proof.facts) - s.frame.up(past))
             left = s.frame.up(left) - s.frame.up(past)
         if not left.is_empty() and not (is_value and self._hollow(s, left)):
@@ -174,10 +172,10 @@ class Tracer:
 
     def unspoiled(self, buffer: Buffer, use: Access) -> None:
         """Nothing that was never written was copied to an element before its use."""
-        for d in buffer.definitions:
-            nothing = self.hollow.get(id(d))
-            ghost = access(buffer, d, d.indices, writes=True, when=nothing)
-            found = None if nothing is None else meeting(ghost, use, self.proof.facts)
+        for d in buffer.definitions if self.hollow else ():
+            if (nothing := self.hollow.get(id(d))) is None:
+                continue
+            found = meeting(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
             if found is not None:
                 joint, pairs = found
                 raise Refuted("initialised", f"{buffer.tensor.name} holds a copy of what was never written", d, d.frame,

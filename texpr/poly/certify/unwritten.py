@@ -8,10 +8,27 @@ from __future__ import annotations
 
 import islpy as isl
 
-from texpr.ir.expr import Read
+from texpr.ir.expr import And, Expr, Or, Read, Select
 from texpr.ir.loop import Store
+from texpr.ir.traverse import walk
 from texpr.poly.certify.proof import Proof, beyond
 from texpr.poly.certify.statements import Statement
+
+
+def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
+    """Whether a read in an expression of a statement is part of what is stored, and decides neither what else is read nor where."""
+    if not isinstance(s.node, Store) or e is not s.node.value:
+        return False
+    deciding: list[Expr] = []
+    for n in walk(e):
+        match n:
+            case Read(_, indices):
+                deciding += indices
+            case Select(cond):
+                deciding.append(cond)
+            case And(lhs) | Or(lhs):
+                deciding.append(lhs)
+    return not any(n is read for d in deciding for n in walk(d))
 
 
 def past_the_end(proof: Proof, s: Statement) -> isl.Set | None:
