@@ -68,11 +68,12 @@ def test_stages_of_compiling_are_measured(capsys, monkeypatch):
 
 
 def test_first_calls_are_measured_where_the_cache_has_the_kernels(tmp_path, capsys):
-    for _ in range(2):
+    """Each in less than half of its first time, by the quicker of two: other processes may delay one."""
+    for _ in range(3):
         compiling.in_child(str(tmp_path))
-    cold, warm = map(json.loads, capsys.readouterr().out.splitlines())
-    assert set(cold) == set(warm) == set(COMPILED)
-    assert all(warm[name] < cold[name] / 2 for name in COMPILED)
+    cold, *warm = map(json.loads, capsys.readouterr().out.splitlines())
+    assert all(set(times) == set(COMPILED) for times in (cold, *warm))
+    assert all(min(times[name] for times in warm) < cold[name] / 2 for name in COMPILED)
 
 
 def test_calls_are_measured(capsys):
