@@ -51,6 +51,18 @@ def test_products_have_second_derivatives(zeros: tuple[int, ...]):
     check_program(check_gradient(grad(program), *arrays, random.normal(size=3)))
 
 
+@pytest.mark.parametrize("op", ["+=", "*=", "max=", "min="])
+@pytest.mark.parametrize("function", ["exp", "sigmoid", "tanh", "sqrt", "1 / "])
+def test_a_function_is_not_read_from_where_others_are_folded_in(function: str, op: str):
+    """The derivatives of these are formulas in their own values, which the tensor no longer holds once it is updated."""
+    text = f"""op f(X: f64[N], A: f64[N]) -> Y: f64[N] {{
+  t[i] = {function}(X[i])
+  t[i // 2] {op} A[i] * A[i]
+  Y[i] = t[i] * t[i]
+}}"""
+    check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.array([1.5, 0.1, 2.0, 0.3]), np.array([0.7, 1.2, 0.4, 1.1]))
+
+
 @pytest.mark.parametrize("op", ["*=", "max=", "min="])
 def test_parts_that_are_dropped(op: str):
     text = f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = 0.5  Y[i + 1 | drop] {op} X[i] * X[i] }}"

@@ -10,6 +10,7 @@ from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad, jvp
 from texpr.ir.interpret import interpret
 from texpr.ir.tensor import Program
+from texpr.ir.verify import verify_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 
@@ -52,6 +53,16 @@ def hessian(x: np.ndarray) -> np.ndarray:
     diagonal[:-1] += 1200 * x[:-1] ** 2 - 400 * x[1:] + 2
     diagonal[1:] += 200
     return np.diag(diagonal) + np.diag(-400 * x[:-1], 1) + np.diag(-400 * x[:-1], -1)
+
+
+def test_reductions_in_products_are_bound_apart():
+    """The other factors of a product contain the maximum that the derivative goes into."""
+    value = "prod(r in 0..i + 1: X[r, 1] - max(q in 0..r + 1: X[i, q | -9] + X[q, 0]))"
+    text = f"op f(X: f64[N, M]) -> Y: f64[N] require M >= 2 {{ Y[i] = {value} }}"
+    program = elaborate(parse(text).ops["f"], {}, {})
+    derived = check_gradient(program, normal(4, 3))
+    verify_program(derived)
+    check_program(check_gradient(derived, normal(4, 3), normal(4)))
 
 
 @pytest.mark.parametrize("nested", ["forward over reverse", "reverse over forward", "reverse over reverse"])

@@ -46,7 +46,7 @@ class _Visit:
 
     def __init__(self, equation: Equation, active: set[Tensor], forward: Forward) -> None:
         self.equation, self.active, self.forward = equation, active, forward
-        self.own = stored_value(equation)
+        self.own = stored_value(equation, forward.folded)
         self.nodes = active_nodes(equation.value, active)
         self.found: list[tuple[int, Contribution]] = []
 
@@ -146,9 +146,11 @@ def _cast_back(node: Cast, adjoint: Expr) -> Expr:
 
 
 def _apart(e: Expr, reduction: Reduce) -> Expr:
-    """`e`, with new binders where it contains the reduction whose binders are about to be in scope."""
+    """`e`, with new binders where it contains the reduction whose binders are about to be in scope, or one made from it."""
+    binders = {axis.var for axis in reduction.axes}
+
     def rule(node: Node) -> Node | None:
-        return renamed(reduction) if node is reduction else None
+        return renamed(node) if isinstance(node, Reduce) and any(axis.var in binders for axis in node.axes) else None
 
     return rewrite(e, rule)  # type: ignore[return-value]
 

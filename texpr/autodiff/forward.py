@@ -46,6 +46,8 @@ class Forward:
 
     Args:
         varying: the tensors whose derivative is asked for, and what depends on them.
+    Attributes:
+        folded: tensors that some equation updates.
     """
 
     def __init__(self, program: Program, varying: set[Tensor], names: Names) -> None:
@@ -55,7 +57,9 @@ class Forward:
         self.varying = set(varying)
         self._extremes: dict[tuple[int, ...], tuple[Expr, ...]] = {}
         self._alive: list[object] = []
-        chosen = {e.target for e in program.equations if isinstance(e, Equation) and e.update in ("max", "min", "mul")} & self.varying
+        folds = [e for e in program.equations if isinstance(e, Equation) and e.update is not None]
+        self.folded = {e.target for e in folds}
+        chosen = {e.target for e in folds if e.update != "add"} & self.varying
         for equation in program.equations:
             self._add(self._with_stored_value(equation) if isinstance(equation, Equation) and equation.target in chosen else equation)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from texpr.ir import build
@@ -68,9 +68,13 @@ def read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
     return Guard("value", build.literal(0, tensor.dtype))
 
 
-def stored_value(equation: Equation) -> Read | None:
-    """A read of what the equation's whole value is stored in, if it is stored as it is."""
-    if equation.update is not None or equation.target.dtype != equation.value.dtype:
+def stored_value(equation: Equation, folded: Set[Tensor]) -> Read | None:
+    """A read of what the equation's whole value is stored in, if it is stored as it is, and stays so.
+
+    Args:
+        folded: tensors whose elements other values are folded into.
+    """
+    if equation.target in folded or equation.target.dtype != equation.value.dtype:
         return None
     return Read(equation.target, equation.indices)
 

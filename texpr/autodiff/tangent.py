@@ -30,7 +30,7 @@ def tangent(equation: Equation, tangents: Mapping[Tensor, Tensor], forward: Forw
 class _Tangent:
     def __init__(self, equation: Equation, tangents: Mapping[Tensor, Tensor], forward: Forward) -> None:
         self.equation, self.tangents, self.forward = equation, tangents, forward
-        self.own = stored_value(equation)
+        self.own = stored_value(equation, forward.folded)
         self.active = active_nodes(equation.value, set(tangents))
         self.done: dict[_Place, Expr] = {}
         self.inner: dict[_Place, list[tuple[Expr, Scope]]] = {}
