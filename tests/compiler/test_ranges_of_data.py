@@ -29,3 +29,18 @@ def test_ranges(name: str, dtype: str, plain: bool):
     with tx.options(guard="end", cache_dir=None):
         kernel = tx.schedule(f).compile() if plain else f
         np.testing.assert_array_equal(kernel(x, at), tx.interpret(f, x, at))
+
+
+@pytest.mark.parametrize("sizes", [{}, {"B": 6, "N": 5}], ids=["symbolic", "constant"])
+@pytest.mark.parametrize("guard", ["clamp", "wrap", "reflect", "3", "J[b]"])
+def test_ranges_are_read_with_guards(guard: str, sizes: dict[str, int]):
+    """In a range as anywhere else an index outside gives what its guard says: in a sum's, and in one that another range stands in."""
+    f = tx.op(f"""op f(X: f32[N], I: i64[B] in 0..N + 1, J: i64[B] in 0..4) -> (Y: f32[B], Z: f32[B]) require B >= 2, N >= 3 {{
+  Y[b] = sum(k in 0..I[b + 1 | {guard}]: X[k])
+  Z[b] = sum(k in J[b - 1 | {guard}]..N, j in 0..J[b + 1 | {guard}]: X[k] * f32(j))
+}}""")
+    x, i, j = np.arange(1, 6, dtype=np.float32), np.array([3, 0, 5, 1, 2, 4]), np.array([1, 2, 3, 0, 1, 2])
+    with tx.options(guard="end", cache_dir=None):
+        for s in (tx.schedule(f, **sizes), tx.schedule(f, **sizes).auto()):
+            for mine, theirs in zip(s.compile()(x, i, j), tx.interpret(f, x, i, j)):
+                np.testing.assert_array_equal(mine, theirs)

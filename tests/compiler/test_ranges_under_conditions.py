@@ -27,3 +27,14 @@ def test_nothing_outside_is_read(name: str, plain: bool):
         for n in (4, 604):
             p, Z = np.full(n, 3), np.arange(5.0)
             np.testing.assert_array_equal(kernel(p, Z), tx.interpret(f, p, Z))
+
+
+def test_a_range_that_constants_leave_out_is_not_looked_up():
+    """Written out, the only iteration fails its condition: `p[1, 3]` does not exist, and nothing asks for it."""
+    f = tx.op("""op f(p: i32[3, 3] in 0..3, keep: bool[M], t: f32[3]) -> Y: i64[M] {
+  Y[i] = if i * 2 + 3 < 3 and keep[i] then argmin(r in 0..i64(p[i + 1, i * 2 + 3]) + 1: t[r]) else 7
+}""")
+    p, keep, t = np.ones((3, 3), np.int32), np.ones(1, bool), np.ones(3, np.float32)
+    with tx.options(guard="end", cache_dir=None):
+        for s in (tx.schedule(f, M=1), tx.schedule(f, M=1).auto()):
+            np.testing.assert_array_equal(s.compile()(p, keep, t), [7])

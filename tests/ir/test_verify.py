@@ -8,6 +8,7 @@ import pytest
 
 from tests import programs
 from tests.programs import axis, names, number
+from texpr.ir.build import TRUE
 from texpr.ir.dtypes import BOOL, F32, F64, I32, I64
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Expr, Guard, Neg, Not, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
@@ -114,7 +115,9 @@ def test_complaints_about_kernels():
     assert complaint_about(For(i, N, (store(Cast(one, dtype=F64)),))) == "Y is f32, its value f64: Cast `f64(f32(1.0))`"
     assert complaint_about(For(i, N, (store(one, start=True, update="add"),))) == "a start of Y is not an update: Const `1.0`"
     assert complaint_about(If(N, (Barrier(),))) == "a condition is bool: Var `N`"
-    assert complaint_about(For(i, Cast(N, dtype=I32), ())) == "an extent is i64: Cast `i32(N)`"
+    assert complaint_about(For(i, Cast(N, dtype=I32), (Barrier(),))) == "an extent is i64: Cast `i32(N)`"
+    assert complaint_about(For(i, N, ())) == "the loop i has no statements: Var `i`"
+    assert complaint_about(If(TRUE, ())) == "a condition has no statements: Const `true`"
 
 
 def test_a_buffer_lives_from_its_alloc_to_the_end_of_the_body():

@@ -24,6 +24,11 @@ def test_it_is_computed_when_it_is_asked_for():
     assert slow.made is slow.made is slow.__dict__["made"] and Slow.__dict__["made"].__doc__ == "Something new."
 
 
+def test_a_class_shows_how_it_is_computed():
+    """So what fails by itself is told apart from a name that is not there."""
+    assert isinstance(Slow.made, once) and hasattr(Slow, "made")
+
+
 def test_threads_get_the_same():
     """All of them compute it: each waits for the others there."""
     slow, found = Slow(4), []

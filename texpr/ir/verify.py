@@ -155,11 +155,13 @@ def verify_kernel(kernel: Kernel) -> None:
         match place.statement:
             case For(var, _, body) as loop:
                 check(var not in bound, f"{var.name} is bound twice", var)
+                check(bool(body), f"the loop {var.name} has no statements", var)
                 bound.add(var)
                 _verify_loop(loop, place)
                 todo += _places(body, place.scope | {var}, place.tensors)
             case If(cond, body):
                 _verify_value(cond, place)
+                check(bool(body), "a condition has no statements", cond)
                 check(cond.dtype == BOOL, "a condition is bool", cond)
                 todo += _places(body, place.scope, place.tensors)
             case Store() as store:

@@ -44,7 +44,7 @@ class Nests:
         values: dict[Var, Expr] = {}
         ranges = dict(around or {})
         for v, a in loops:
-            lo, hi = folded(a.lo, values), folded(a.hi, values)
+            lo, hi = (unguarded(folded(e, values), ranges) for e in (a.lo, a.hi))
             values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
             ranges[v] = _length(lo, hi)
         instance = tuple(folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes)))
@@ -92,12 +92,11 @@ class Nests:
     def _reduction(self, node: Reduce, accumulator: Read, at: tuple[Expr, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
                    used: set[str], target: str, number: int) -> list[Stmt]:
         binders = [(replace(a.var, name=_unused(a.var.name, used)), a) for a in node.axes]
-        inner, extents = dict(values), {}
+        inner, all_ranges = dict(values), dict(ranges)
         for v, a in binders:  # a range may use the binders before it
-            lo, hi = folded(a.lo, inner), folded(a.hi, inner)
-            extents[v] = _length(lo, hi)
+            lo, hi = (unguarded(folded(e, inner), all_ranges) for e in (a.lo, a.hi))
+            all_ranges[v] = _length(lo, hi)
             inner[a.var] = add(v, lo)
-        all_ranges = ranges | extents
         instance = (*at, *(inner[a.var] for a in node.axes))
         body: tuple[Stmt, ...] = (Store(accumulator.tensor, accumulator.indices, unguarded(folded(node.body, inner), all_ranges),
                                         UPDATES[node.op], reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number,
@@ -105,7 +104,7 @@ class Nests:
         if node.where is not None:
             body = guarded(unguarded(folded(node.where, inner), all_ranges), body)
         for var, _ in reversed(binders):
-            body = (For(var, extents[var], body, tensor=target),)
+            body = (For(var, all_ranges[var], body, tensor=target),)
         start = Store(accumulator.tensor, accumulator.indices, identity(node.op, node.dtype), start=True, equation=number, at=at,
                       span=node.span)
         return [start, *body]

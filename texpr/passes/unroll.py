@@ -46,7 +46,7 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
     match s:
         case If(cond, body):
             cond, body = _at(cond, values), _all(body, values, anew)
-            if getattr(cond, "value", None) is False:
+            if getattr(cond, "value", None) is False or not body:
                 return ()
             return (s,) if cond is s.cond and body is s.body else (If(cond, body),)
         case For(var, extent, body):
@@ -55,6 +55,8 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
                 return _iterations(replace(s, extent=extent), values, anew)
             own = replace(var) if anew else var
             body = _all(body, {**values, var: own} if anew else values, anew)
+            if not body:  # Nor is its extent read: that the array has such an element may be what a condition inside says.
+                return ()
             loop = s if body is s.body and own is var and extent is s.extent else replace(s, var=own, extent=extent, body=body)
             return _iterations(loop, {}, False) if _asks_which(loop) else (loop,)
     return (folded_anew(s, values),) if anew else (folded(s, values),) if values else (s,)

@@ -135,7 +135,7 @@ def text_of(kernel: Kernel, node: Stmt | Read) -> Span:
 
 
 def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt | tuple[Stmt, ...]]) -> Kernel:
-    """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form."""
+    """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form, without what is left without statements."""
     variables = {n.var for n in loops}
 
     def over(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -145,7 +145,8 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
             if not isinstance(s, For | If):
                 new.append(s)
                 continue
-            inner = over(s.body)
+            if not (inner := over(s.body)):
+                continue
             rebuilt = s if inner is s.body else replace(s, body=inner)
             made = make(rebuilt) if isinstance(rebuilt, For) and rebuilt.var in variables else rebuilt
             new += made if isinstance(made, tuple) else (made,)

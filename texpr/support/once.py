@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -16,7 +16,14 @@ class once(Generic[T]):
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
 
-    def __get__(self, instance: object, owner: type | None = None) -> T:
+    @overload
+    def __get__(self, instance: None, owner: type) -> once[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+
+    def __get__(self, instance: object, owner: type | None = None) -> T | once[T]:
+        if instance is None:
+            return self
         # An instance's own attributes come first: it is asked for here until it is there.
         kept = instance.__dict__
         return kept[self._name] if self._name in kept else kept.setdefault(self._name, self._compute(instance))

@@ -42,9 +42,10 @@ def check_inside(proof: Proof, s: Statement, read: Read, when: When) -> list[Exp
 
 
 def _equation(proof: Proof, s: Statement) -> tuple[Definition, tuple[Var, ...]] | None:
-    """The equation that a statement computes instances of, and its indices; None if it has others too."""
+    """The equation that a statement computes instances of, and its indices; None if it has others too, or loops inside say which."""
     d = proof.meaning.definitions.get(s.store.equation)
-    if d is None or beyond(proof, s, d) is not None:
+    known = {*s.frame.variables, *proof.nest.parameters.variables}
+    if d is None or not variables(*s.at[: len(d.axes)]) <= known or beyond(proof, s, d) is not None:
         return None
     return d, (*d.axes, *d.binders)[: len(s.at)]
 

@@ -152,17 +152,18 @@ def _definition(number: int, equation: Equation) -> Definition:
     value: Expr = rewrite(equation.value, rule)
     assert len(reductions) <= 1, "one reduction per equation is left by the tensor passes"
     element = tuple(rewrite(i, rule) for i in equation.indices)
-    conditions = [*_ranges(equation.axes), *([rewrite(equation.where, rule)] if equation.where is not None else [])]
+
+    def conditions(axes: tuple[Axis, ...], where: Expr | None) -> Expr:
+        return conjunction(*(rewrite(c, rule) for c in (*_ranges(axes), *([where] if where is not None else []))))
+
     stored: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
         stored = within(element, equation.target.shape)
     elif equation.guard is not None:
         element = tuple(_folded_back(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
     reduction = reductions[0] if reductions else None
-    inside = conjunction()
-    if reduction is not None:
-        inside = conjunction(*_ranges(reduction.axes), *([rewrite(reduction.where, rule)] if reduction.where is not None else []))
-    return Definition(number, equation, axes, element, conjunction(*conditions), stored, value, reduction,
+    inside = conjunction() if reduction is None else conditions(reduction.axes, reduction.where)
+    return Definition(number, equation, axes, element, conditions(equation.axes, equation.where), stored, value, reduction,
                       tuple(a.var for a in reduction.axes) if reduction is not None else (),
                       reduction.body if reduction is not None else None, inside)
 
