@@ -8,7 +8,7 @@ from tests.autodiff.test_pictures import PROGRAMS
 from tests.autodiff.test_text import CONSTANTS, OPS, WITHOUT
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import F32, I32
-from texpr.lang import elaborate
+from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 
 
@@ -27,3 +27,12 @@ def test_operator(name: str):
         check_program(program)
         for derived in (grad(program), *vjp(program), jvp(program)):
             check_program(derived)
+
+
+def test_places_of_extremes_in_long_expressions_are_in_bounds():
+    """What the extreme is taken of says nothing of where it lies, however long it is."""
+    body = " + ".join(f"(if 0 <= q[r, N - 1 - r] and q[r, N - 1 - r] < N then X[q[r, N - 1 - r], {k} | 0] else 1.0)" for k in range(5))
+    text = f"""op f(X: f64[N, M], q: i64[N, N] in 0..M) -> Y: f64[M] {{
+  Y[i] = if i > 0 and i - 1 < N and q[i - 1, i % 2 | 0] >= 1 then max(p in 0..3, r in 0..N: {body}) else 0.0
+}}"""
+    check_program(grad(elaborate(parse(text).ops["f"], {}, {})))

@@ -6,9 +6,9 @@ from collections import Counter
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.expr import Expr, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import substitute, walk
+from texpr.ir.traverse import children, substitute, walk
 
 _MOST_LEVELS = 4
 """Definitions within definitions that are looked into."""
@@ -64,5 +64,15 @@ def _is_looked_into(e: Equation) -> bool:
     axes = [ranges.get(i) if isinstance(i, Var) else None for i in e.indices]
     whole = len(set(e.indices)) == len(e.axes) and all(
         a is not None and integer(a.lo) == 0 and same_value(a.hi, n) for a, n in zip(axes, t.shape))
-    nodes = [n for n, _ in zip(walk(e.value), range(_MOST_NODES + 1))]
-    return whole and len(nodes) <= _MOST_NODES and not any(isinstance(n, Read) and n.tensor is t for n in nodes)
+    return whole and _is_short(e.value) and not any(isinstance(n, Read) and n.tensor is t for n in walk(e.value))
+
+
+def _is_short(e: Expr) -> bool:
+    """Whether few nodes say the value; what `argmax` compares does not say where its place lies."""
+    bodies = {n.body for n in walk(e) if isinstance(n, Reduce) and n.op in ("argmax", "argmin")}
+    nodes, stack = 0, [e]
+    while stack and nodes <= _MOST_NODES:
+        node = stack.pop()
+        nodes += 1
+        stack += [c for c in children(node) if c not in bodies]  # type: ignore[misc]
+    return nodes <= _MOST_NODES

@@ -15,6 +15,8 @@ from texpr.ir.expr import Expr, Var, index
 
 CASES_LIMIT = 32
 """More cases than this are given up: the value or the condition counts as unknown."""
+MOST_COMBINED = 1024
+"""Combinations of cases that are looked at: where one comparison stands in both conditions, most of them exclude each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,11 +163,21 @@ def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]
 
 
 def conjoined(a: Truth, b: Truth) -> Truth:
-    """Both conditions."""
-    if len(a.true) * len(b.true) > CASES_LIMIT:
-        smaller = min(a, b, key=lambda t: len(t.true))
-        return Truth(smaller.true, ((),), exact=False)
-    return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
+    """Both conditions; one of them where both have too many cases."""
+    count = len(a.true) * len(b.true)
+    if count <= CASES_LIMIT:
+        return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
+    possible = _possible(a.true, b.true) if count <= MOST_COMBINED else None
+    if possible is not None and len(possible) <= CASES_LIMIT:
+        return Truth(possible, a.false + b.false, a.exact and b.exact)
+    smaller = min(a, b, key=lambda t: len(t.true))
+    return Truth(smaller.true, ((),), exact=False)
+
+
+def _possible(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The conjunction of two disjunctions, without cases that cannot be: sizes that are compared in both have to be compared alike."""
+    distinct = dict.fromkeys(tuple(dict.fromkeys(p)) for p in both(left, right))
+    return tuple([p for p in distinct if not is_contradiction(p)])
 
 
 def defining(quotient: Unknown) -> Piece:
