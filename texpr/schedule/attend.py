@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from texpr.ir.affine import same_value
-from texpr.ir.build import add
+from texpr.ir.build import add, integer
 from texpr.ir.expr import Read, index
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
@@ -22,6 +22,7 @@ from texpr.schedule.attend_threads import ByThreads
 from texpr.schedule.attend_warpgroups import BY_WARPGROUPS
 from texpr.schedule.attend_warps import ByWarps
 from texpr.schedule.attending import Parts, Work
+from texpr.schedule.loops import all_loops
 from texpr.schedule.nests import Nest, extent, find_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.powers import with_exponentials
@@ -36,6 +37,8 @@ LEAST = 32
 
 def attended(plan: Plan) -> bool:
     """Schedule the nests around the first maximum that allows it; whether there is one."""
+    if any(integer(n.extent) == 0 for n in all_loops(plan.kernel)):
+        return False  # Nests without iterations are no longer there.
     nests = find_nests(plan.kernel)
     found = (n.label for n in nests if n.main.update == "max" and _of_products(plan, n, nests))
     return any(plan.whole(partial(_scheduled, plan, label, way)) is not None for label in found for way in WAYS)

@@ -31,6 +31,10 @@ def in_parts(plan: Plan, nest: Nest) -> tuple[Nest, str]:
     if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
         return nest, ""
     nest = _along_memory(plan, nest)
+    return plan.whole(lambda: _cut(plan, nest)) or (nest, "")
+
+
+def _cut(plan: Plan, nest: Nest) -> tuple[Nest, str] | None:
     terms = _cut_loop(nest, plan.lanes(nest))
     name, length = qualified(terms), -(-extent(terms) // PARTS)
     rounds = ""
@@ -42,10 +46,11 @@ def in_parts(plan: Plan, nest: Nest) -> tuple[Nest, str]:
     if rounds:
         plan.step("reorder", rounds, outer)
     if not outer or not plan.step("rfactor", outer, reassoc=True):
-        return nest, ""
+        return None
     parts = plan.kernel.temporaries[-1]
     _added_in_lanes(plan, f"{outer}_sum", plan.lanes(nest))
-    return next(n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None), outer
+    added = next((n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None), None)
+    return None if added is None else (added, outer)  # Loops that folding shows to be empty are gone.
 
 
 def _cut_loop(nest: Nest, lanes: int) -> For:

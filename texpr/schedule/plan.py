@@ -80,13 +80,13 @@ class Plan:
         self.kernel = here[0]
         del self.steps[here[1] :]
 
-    def whole(self, work: Callable[[], list[str] | None]) -> list[str] | None:
+    def whole(self, work: Callable[[], T | None]) -> T | None:
         """All the steps of a piece of work, or none of them if it gives nothing."""
         before = self.here()
-        names = work()
-        if names is None:
+        found = work()
+        if found is None:
             self.back(before)
-        return names
+        return found
 
     def attempt(self, label: str, work: Callable[[], T], otherwise: T) -> T:
         """The result of a part of the schedule. Where it raises, its steps are left out, and a mark says so: a kernel without them is slow,

@@ -462,7 +462,7 @@ def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     if not plan.step("cache_read", w.panel.tensor.name, at):
         return
     buffer = plan.kernel.temporaries[-1]
-    along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
+    along = next(d for d, i in enumerate(w.panel.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:
         first = in_panels(plan, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
