@@ -69,6 +69,18 @@ def test_parts_that_are_dropped(op: str):
     check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.array([1.5, -0.1, 2.0, 0.3]))
 
 
+@pytest.mark.parametrize("op", ["*=", "max=", "min="])
+@pytest.mark.parametrize("dropped", [0.0, np.inf, np.nan])
+def test_what_is_dropped_has_no_derivative(dropped: float, op: str):
+    """Whatever it is: 0 equals what is read outside, where nothing is counted, and a quotient by NaN is NaN."""
+    f = tx.op(f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = 0.5  Y[i + 1 | drop] {op} X[i] }}")
+    x = np.array([1.5, -0.1, 0.3, dropped])
+    known = tx.grad(f)(np.array([1.5, -0.1, 0.3, 7.0]), np.ones(4))
+    np.testing.assert_array_equal(tx.grad(f)(x, np.ones(4)), known)
+    (_, ahead), (_, tangent) = (tx.jvp(f)(each, np.ones(4)) for each in (x, np.array([1.5, -0.1, 0.3, 7.0])))
+    np.testing.assert_array_equal(ahead, tangent)
+
+
 def test_text(golden):
     golden("\n".join(show_program(grad(elaborate(parse(TEXT.replace("OP", op)).ops["fold"], {}, {}))) for op in ("max=", "*=")))
 

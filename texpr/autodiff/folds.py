@@ -13,7 +13,7 @@ from dataclasses import replace
 from texpr.autodiff.algebra import convert, minus, over, times, zero
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.names import freshen
-from texpr.autodiff.scope import read_guard
+from texpr.autodiff.scope import inside, read_guard
 from texpr.ir import build
 from texpr.ir.dtypes import I64, DType, accumulator
 from texpr.ir.expr import Cast, Compare, Div, Expr, Read, Select, Sub, Tensor, index
@@ -36,7 +36,10 @@ class Folds:
         updates = {e.update for e in self._definitions[equation.target]} - {None}
         if updates <= {"add"}:
             return adjoint
-        return self._product(equation, adjoint) if updates == {"mul"} else self._extreme(equation, adjoint)
+        found = self._product(equation, adjoint) if updates == {"mul"} else self._extreme(equation, adjoint)
+        if equation.guard is None or equation.guard.mode != "drop":
+            return found
+        return Select(inside(Read(equation.target, equation.indices)), found, zero(found.dtype))  # Of what is dropped nothing is told.
 
     def _extreme(self, equation: Equation, adjoint: Expr) -> Expr:
         hit = _hits(equation)
