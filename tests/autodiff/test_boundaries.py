@@ -13,6 +13,7 @@ from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.interpret import interpret
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Equation, Program
+from texpr.ir.verify import verify_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 
@@ -132,3 +133,14 @@ def test_indices_that_share_axes(body: str, p: str, q: str):
 
 def test_picture(golden):
     golden(show_program(grad(steps(STEPS["heat"], "clamp"))) + show_program(grad(steps(STEPS["far"], "reflect"))))
+
+
+@pytest.mark.parametrize("first", ["i", "K - 1 - i"])
+def test_binders_that_begin_at_an_axis(first: str):
+    """Of the binders that meet an element at an edge, one is counted from where its range begins, which is solved for by then."""
+    read = f"X[{first}, q + r - 1, 2*q + r | clamp]"
+    value = f"sum(q in 0..p[1], r in i..i + 2: {read} * {read})"
+    text = f"op f(X: f64[K, N, N], p: i64[K] in 0..N) -> Y: f64[K] require K >= 2 {{ Y[i] = {value} }}"
+    derived = check_gradient(program(text), normal(4, 6, 6), np.array([0, 4, 2, 1]))
+    verify_program(derived)
+    check_program(derived)

@@ -174,14 +174,14 @@ class _Solver:
             self._set(var, build.floordiv(rest.expr(), index(factor)))
             self.conditions.append(build.compare("==", build.mod(rest.expr(), index(factor)), index(0)))
             return
-        axis = self.axes[step]
-        numerator = linear(Sub(rest.without(step).expr(), axis.lo)).expr()
+        lo, hi = (substitute(e, self.values) for e in (self.axes[step].lo, self.axes[step].hi))
+        numerator = linear(Sub(rest.without(step).expr(), lo)).expr()
         remainder = divided(build.mod(numerator, index(factor)), self._known)
-        extent = build.sub(axis.hi, axis.lo)
+        extent = build.sub(hi, lo)
         count = _rounds(extent if build.integer(remainder) is None else build.sub(extent, remainder), index(factor))
         rounds = index(0) if build.integer(count) == 1 else self._new_axis(step, index(0), count)
         self._set(var, build.sub(build.floordiv(numerator, index(factor)), rounds))
-        self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), axis.lo))
+        self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), lo))
 
     def _step(self, factor: int, rest: Linear) -> Var | None:
         """A binder subtracted in `rest` whose range is known: of every `factor` values one fits."""

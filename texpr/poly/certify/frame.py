@@ -43,10 +43,14 @@ from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, identical, rewrite, substitute, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.certify.wrapping import equal_where_near, fits, is_between
-from texpr.poly.solver import context
+from texpr.poly.solver import OutOfQuota, context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Bounds = tuple[int | None, int | None]
+
+
+MOST_ATOMS = 96
+"""Terms of data in the questions about one statement: each is compared with all others, and isl is slow with as many columns."""
 
 
 class Parameters:
@@ -288,8 +292,10 @@ class Frame:
         return False
 
     def _atom(self, node: Expr) -> Var:
+        if len(self.atoms) >= MOST_ATOMS:
+            raise OutOfQuota(f"more than {MOST_ATOMS} terms of data in one statement")
         like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
-        if like is not None:
+        if like is not None and not isinstance(node, Add | Sub | Mul | Neg):  # Of these the operands are columns: alike if those are.
             known = next((v for t, v in list(self.atoms) if same_node(t, node) and like(t, node)), None)
             if known is not None:
                 self.like = like

@@ -141,7 +141,7 @@ class Tracer:
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
-        uses = [access(buffer, s, read.indices, when=happens(s, when)) for when in whens]
+        uses = [access(buffer, s, read.indices, when=happens(s, when, read.indices)) for when in whens]
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
             with self.proof.asking("initialised"):
@@ -300,9 +300,10 @@ def _existing(e: Expr) -> Expr:
     return e
 
 
-def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:
-    """Where a part of a statement is evaluated; None if it always is."""
-    if not conditions and not s.frame.atoms:
+def happens(s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()) -> isl.Set | None:
+    """Where a part of a statement is evaluated, with what is known of the data in it and in indices; None if it always is."""
+    shared = variables(*map(s.frame.plain, indices)) & {v for _, v in s.frame.parameters.terms}
+    if not conditions and not s.frame.atoms and not shared:
         return None
     plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
     return s.frame.holds(conjunction(*plain, s.frame.bounds()))
@@ -311,7 +312,7 @@ def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None
 def evaluated(s: Statement, read: Read) -> list[isl.Set | None]:
     """Where a statement evaluates a read, for every way in which it comes to that; None where it always does."""
     contexts = [c for e in expressions(s) for c in contexts_of(e).get(id(read), ())]
-    return [happens(s, [part for pair in context for part in integral_part(*pair)]) for context in contexts]
+    return [happens(s, [part for pair in context for part in integral_part(*pair)], read.indices) for context in contexts]
 
 
 def called(proof: Proof, call: ExternCall) -> Invoke:

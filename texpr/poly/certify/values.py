@@ -90,7 +90,8 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
         return None
     if a.dtype == I64 and (_termwise(meaning, a, b, here) or _linear(a, b) and here.equal(a, b)):
         return []
-    if a.dtype == I64 and (meaning.reads_plain(a) or meaning.reads_plain(b)) and here.equal(meaning.spelled_out(a), meaning.spelled_out(b)):
+    if a.dtype == I64 and (meaning.reads_plain(a) or meaning.reads_plain(b)) and (
+            _of_the_same(meaning, a, b, here) or here.equal(meaning.spelled_out(a), meaning.spelled_out(b))):
         return []
     if a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
         return []
@@ -101,6 +102,12 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
     return _written_out(meaning, a, b, here) or (_by_cases(a, b, here, question(a, b)) if a.dtype.is_int else None)
+
+
+def _of_the_same(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
+    """Whether both do the same with equal parts: definitions need not stand for what is read then. Depth is that of the expressions."""
+    parts = bool(children(a)) and same_node(a, b) and not isinstance(a, Read)
+    return parts and all(_difference(meaning, x, y, here) is None for x, y, here in _below(a, b, here))
 
 
 def _termwise(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
@@ -156,10 +163,9 @@ def _is_one(a: Node, b: Node, here: Context) -> bool:
         x, y = stack.pop()
         if x is y:
             continue
-        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and not any(isinstance(n, Read) for n in walk(x, y)):
-            if not here.equal(x, y):
-                return False
-        elif not same_node(x, y) or not children(x) and not alike(x, y):  # type: ignore[arg-type]
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and _linear(x, y) and here.equal(x, y):
+            continue
+        if not same_node(x, y) or not children(x) and not alike(x, y):  # type: ignore[arg-type]
             return False
         else:
             stack += zip(children(x), children(y), strict=True)

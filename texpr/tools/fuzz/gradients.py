@@ -217,7 +217,7 @@ def _run(derived: Program, random: np.random.Generator, counts: Counter[str], na
     except CertificateError:  # Nothing ran: what is not proven, though it may be right.
         counts["certificate refused"] += 1
         return
-    except CompileError as error:
+    except (CompileError, CheckError) as error:
         if error.code == "target":
             return
         raise
