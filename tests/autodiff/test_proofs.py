@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.autodiff.test_pictures import PROGRAMS
 from tests.autodiff.test_text import CONSTANTS, OPS, WITHOUT
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import F32, I32
+from texpr.ir.interpret import interpret
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 
@@ -36,3 +38,11 @@ def test_places_of_extremes_in_long_expressions_are_in_bounds():
   Y[i] = if i > 0 and i - 1 < N and q[i - 1, i % 2 | 0] >= 1 then max(p in 0..3, r in 0..N: {body}) else 0.0
 }}"""
     check_program(grad(elaborate(parse(text).ops["f"], {}, {})))
+
+
+def test_ranges_that_may_be_empty_ask_for_no_larger_sizes():
+    """The second derivative stores a product for each of M - 1 instances, and no array has -1 rows."""
+    text = "op f(X: f64[M]) -> Y: f64[M] { Y[i] = prod(r in 0..M: X[i - r | clamp]) }"
+    derived = grad(grad(elaborate(parse(text).ops["f"], {}, {})))
+    assert not derived.requires and not check_program(derived)
+    assert [y.shape for y in interpret(derived, [np.zeros(0)] * 3)] == [(0,), (0,)]

@@ -23,6 +23,18 @@ def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
     return form.constant >= 0 and all(isinstance(t, Var) and t not in bound and c > 0 for t, c in form.terms)
 
 
+def surely_natural(e: Expr) -> bool:
+    """Whether e >= 0 follows from sizes being at least 0, whichever operand an extreme is."""
+    form = linear(e)
+    extreme = next(((t, c) for t, c in form.terms if isinstance(t, Max | Min)), None)
+    if extreme is None:
+        return never_negative(e, ())
+    term, factor = extreme
+    rest = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant).expr()
+    either = any if isinstance(term, Max) == (factor > 0) else all
+    return either(surely_natural(Add(rest, Mul(o, index(factor)))) for o in (term.lhs, term.rhs))  # type: ignore[union-attr]
+
+
 def _least(form: Linear) -> Linear:
     """At least as small: remainders and multiples of quotients by a literal, and elements of a declared range, at their extremes."""
     for term, factor in form.terms:

@@ -7,7 +7,7 @@ from math import inf
 
 from texpr import poly
 from texpr.autodiff.activity import active_nodes
-from texpr.autodiff.bounds import always_defined, rectangle
+from texpr.autodiff.bounds import always_defined, rectangle, surely_natural
 from texpr.autodiff.names import Names, renamed
 from texpr.autodiff.scope import Scope, equation_scope, inside
 from texpr.ir import build
@@ -242,10 +242,20 @@ def _needed(node: Expr, scope: Scope) -> tuple[tuple[Axis, ...], tuple[Expr, ...
 def store(node: Expr, scope: Scope, names: Names, wish: str) -> tuple[Read, Equation]:
     """A temporary that holds `node` at every instance of the axes it depends on: its read and its equation."""
     axes, conditions = _needed(node, scope)
+    axes = tuple(axis if names.is_extent(_extent(axis)) else _from_zero_on(axis) for axis in axes)
     value: Expr = node
     for condition in reversed(conditions):
         value = Select(condition, value, build.literal(0, node.dtype))
-    dims = tuple(Dim((build.sub(axis.hi, axis.lo),), pack=axis.var.pack) for axis in axes)
+    dims = tuple(Dim((_extent(axis),), pack=axis.var.pack) for axis in axes)
     tensor = Tensor(names.fresh(wish), node.dtype, dims, span=node.span)
     indices = tuple(build.sub(axis.var, axis.lo) for axis in axes)
     return Read(tensor, indices, span=node.span), Equation(tensor, indices, axes, value, span=node.span)
+
+
+def _extent(axis: Axis) -> Expr:
+    return build.sub(axis.hi, axis.lo)
+
+
+def _from_zero_on(axis: Axis) -> Axis:
+    """The same range, which does not end before it begins: no tensor has a negative extent, and the primal may have an empty range."""
+    return axis if surely_natural(_extent(axis)) else replace(axis, hi=build.maximum(axis.hi, axis.lo))

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.expr import Axis, Node, Reduce, Tensor, Var
+from texpr.ir.affine import same_value
+from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, variables, walk
 
 
 class Names:
-    """The names taken in one program; `reserved` are those of its tensors, sizes and constants, which no index may have."""
+    """The names taken in one program, and its extents; `reserved` are those of tensors, sizes and constants, which no index may have."""
 
     def __init__(self, program: Program) -> None:
         tensors: dict[Tensor, None] = dict.fromkeys((*program.inputs, *program.outputs, *program.temporaries))
         self.reserved = {t.name for t in tensors} | {v.name for v in program.sizes} | {name for name, _ in program.constants}
         indices = variables(*(e for e in program.equations if isinstance(e, Equation)))
         self._taken = self.reserved | {v.name for v in indices}
+        self._extents = list(dict.fromkeys(n for t in tensors for n in t.shape))
+
+    def is_extent(self, e: Expr) -> bool:
+        """Whether some tensor of the program has this extent: then none is negative."""
+        return any(same_value(e, n) for n in self._extents)
 
     def fresh(self, wish: str) -> str:
         """A name for a new tensor: `wish`, or `wish_`, `wish_2`, `wish_3` and so on."""
