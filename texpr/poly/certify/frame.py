@@ -295,7 +295,7 @@ class Frame:
         if len(self.atoms) >= MOST_ATOMS:
             raise OutOfQuota(f"more than {MOST_ATOMS} terms of data in one statement")
         like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
-        if like is not None and not isinstance(node, Add | Sub | Mul | Neg):  # Of these the operands are columns: alike if those are.
+        if like is not None:
             known = next((v for t, v in list(self.atoms) if same_node(t, node) and like(t, node)), None)
             if known is not None:
                 self.like = like
