@@ -226,8 +226,7 @@ class System:
         """The values of the first columns in solutions. Columns that are expressed by others, and beyond those, say nothing."""
         if self._remainder.is_contradiction:
             return isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
-        width, rows = self._shown(count)
-        return _basic_set(width, rows).project_out(_SET, count, width - count).to_set()
+        return _projected(*self._shown(count), count)
 
     def _shown(self, count: int) -> tuple[int, list[Row]]:
         """The constraints over the first columns and what is left of the others, and how many columns that are."""
@@ -237,11 +236,17 @@ class System:
         """Values of the first `count` columns, the lexicographically smallest ones if they are shown to people and few other columns say
         what they are; there must be a solution.
         """
-        found = self.projected(count)
-        if not is_unread() and self._shown(count)[0] - count <= MOST_HIDDEN:
+        width, rows = self._shown(count)
+        found = _projected(width, rows, count)
+        if not is_unread() and width - count <= MOST_HIDDEN:
             found = found.lexmin()
         point = found.sample_point()
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(count))
+
+
+def _projected(width: int, rows: Sequence[Row], count: int) -> isl.Set:
+    """The values of the first columns where the rows hold."""
+    return _basic_set(width, rows).project_out(_SET, count, width - count).to_set()
 
 
 def _numbered(rows: Sequence[Row], first: int = 0) -> tuple[int, list[Row]]:

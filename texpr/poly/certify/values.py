@@ -167,8 +167,7 @@ def _is_one(a: Node, b: Node, here: Context) -> bool:
             continue
         if not same_node(x, y) or not children(x) and not alike(x, y):  # type: ignore[arg-type]
             return False
-        else:
-            stack += zip(children(x), children(y), strict=True)
+        stack += zip(children(x), children(y), strict=True)
     return True
 
 
