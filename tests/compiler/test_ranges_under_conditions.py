@@ -30,11 +30,13 @@ def test_nothing_outside_is_read(name: str, plain: bool):
 
 
 def test_a_range_that_constants_leave_out_is_not_looked_up():
-    """Written out, the only iteration fails its condition: `p[1, 3]` does not exist, and nothing asks for it."""
-    f = tx.op("""op f(p: i32[3, 3] in 0..3, keep: bool[M], t: f32[3]) -> Y: i64[M] {
-  Y[i] = if i * 2 + 3 < 3 and keep[i] then argmin(r in 0..i64(p[i + 1, i * 2 + 3]) + 1: t[r]) else 7
+    """Written out, the only iteration fails its condition: `p[2, 3]` does not exist, and nothing asks for it."""
+    f = tx.op("""op f(t: f32[N], p: i32[N, N] in 0..N, keep: bool[N], X: f32[M]) -> Y: i64[M - min(1, M)] {
+  Y[i - min(1, M)] = if 0 <= i*2 + 1 and i*2 + 1 < N and keep[i*2 + 1] then
+    if 0 <= 3 - i and 3 - i < N and i*2 + 1 < N then argmin(r in 0..i64(p[3 - i, i*2 + 1]) + 1: t[r | 0]) else 0
+  else 7  for i in min(1, M)..M
 }""")
-    p, keep, t = np.ones((3, 3), np.int32), np.ones(1, bool), np.ones(3, np.float32)
+    given = np.ones(3, np.float32), np.ones((3, 3), np.int32), np.ones(3, bool), np.ones(2, np.float32)
     with tx.options(guard="end", cache_dir=None):
-        for s in (tx.schedule(f, M=1), tx.schedule(f, M=1).auto()):
-            np.testing.assert_array_equal(s.compile()(p, keep, t), [7])
+        for s in (tx.schedule(f, N=3, M=2), tx.schedule(f, N=3, M=2).auto()):
+            np.testing.assert_array_equal(s.compile()(*given), [7])
