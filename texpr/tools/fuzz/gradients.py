@@ -214,9 +214,8 @@ def _run(derived: Program, random: np.random.Generator, counts: Counter[str], na
         with options(guard="end"):
             kernel = default_kernel(derived, bind_sizes(derived.inputs, [a.shape for a in given])[0] if random.random() < 0.5 else {})
             found = kernel(*given)
-    except CertificateError:  # Nothing ran: what is not proven, though it may be right.
-        counts["certificate refused"] += 1
-        return
+    except CertificateError as error:
+        raise _Wrong("no certified schedule", f"{error}\n\n{show_program(derived, with_callees=True)}") from None
     except (CompileError, CheckError) as error:
         if error.code == "target":
             return
