@@ -1,7 +1,7 @@
 """Choose the cases that `make test` leaves to `make test-all`, from the durations of a run of all: writes `tests/sweeps.txt`.
 
     make test-all > LOG
-    python scripts/sweeps.py LOG [--unit 0.4] [--single 6]
+    python scripts/sweeps.py LOG [--unit 0.24] [--single 6]
 
 Of a test with parameters each n-th case stays, one at least; n is the root of the units of seconds that all of them take, so what takes
 long is thinned out most. A test without parameters stays unless it takes longer than `--single`.
@@ -26,7 +26,7 @@ def main() -> int:
     """Read the log, write the table, say what is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("log", type=Path)
-    parser.add_argument("--unit", type=float, default=0.4, help="seconds that are no reason to thin out")
+    parser.add_argument("--unit", type=float, default=0.24, help="seconds that are no reason to thin out")
     parser.add_argument("--single", type=float, default=6, help="seconds that one case may take")
     arguments = parser.parse_args()
     seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
+from texpr.compiler.fallback import fallbacks
 from texpr.onnx import table
 from texpr.onnx.backend import cases, left_out, outcome
 from texpr.tools.targets import part_of_all
@@ -30,5 +31,6 @@ def bench_onnx(arguments: argparse.Namespace) -> int:
           f"{counts['passed'] / max(numeric, 1):.1%} of those that are not left out")
     for reason in sorted(r for r in counts if r.startswith("left out")):
         print(f"{reason}: {counts[reason]}")
+    print("\n".join((f"default schedules left for plainer ones: {len(fallbacks())}", *(str(each) for each in fallbacks()))))
     print(f"operators with a converter: {len(table.CONVERTERS)}")
     return 0
