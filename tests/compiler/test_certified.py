@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -125,7 +126,26 @@ def test_a_schedule_by_hand_is_refused():
 def test_warnings_in_place_of_refusals():
     with tx.options(cache_dir=None, certify="warn"), pytest.warns(tx.CertificateWarning) as warned:
         np.testing.assert_array_equal(call(), np.ones(3, "f4"))
-    assert str(warned[0].message) == HELP
+    assert str(warned[0].message) == HELP.partition("; tx.options")[0] and warned[0].filename == __file__
+
+
+@pytest.mark.usefixtures("nothing_is_proven")
+@pytest.mark.parametrize("certify", ["warn", False])
+def test_options_hold_for_what_is_compiled_in_their_block_and_made_later(certify: str | bool):
+    with tx.options(cache_dir=None, certify=certify):
+        kernel = tx.schedule(tx.op(TEXT)).split("i", 4).compile()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        np.testing.assert_array_equal(kernel(np.zeros(3, "f4")), np.ones(3, "f4"))
+        assert kernel.explain() == "no certificate of f: not proven"
+    assert [w.category for w in warned] == [tx.CertificateWarning] * (certify == "warn")
+
+
+def test_a_guard_holds_for_what_is_compiled_in_its_block_and_made_later():
+    with tx.options(guard=True):
+        kernel = tx.schedule(tx.op(TEXT)).compile()
+    with tx.options(cache_dir=None):
+        assert "guard" in kernel.text and "guard" not in tx.schedule(tx.op(TEXT)).compile().text
 
 
 @pytest.mark.usefixtures("nothing_is_proven")

@@ -120,7 +120,7 @@ error[certificate]: the loops of matmul are not proven to compute it: a contribu
   7 |         C_acc[0] += A[i, k] * B[k, j]
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ sums
     at M=1, K=1, N=1: iteration (i=0, j=0, k=0)
-  help: a step or a pass is wrong, or the proof is not found; tx.options(certify=False) compiles it unproven"""
+  help: a step or a pass is wrong, or the proof is not found; tx.options(certify="warn") compiles it all the same"""
 
 
 def test_what_nobody_reads_holds_anything():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar
 
 from texpr.compiler import pipeline
 from texpr.compiler.fallback import DefaultSchedule, Fallback, plainer, record
@@ -15,12 +16,25 @@ from texpr.poly.certify import Certificate
 from texpr.schedule.script import parse_script
 from texpr.support.errors import CertificateError, CertificateWarning
 from texpr.support.once import once
-from texpr.support.options import current
+from texpr.support.options import current, of_blocks, remembered
+from texpr.support.warn import warn
 from texpr.targets import Target
 
-UNCERTIFIED = ('every step was proven, the finished loops are not: compare with tx.interpret, or report them; '
-               'tx.options(certify="warn") compiles them all the same')
+UNPROVEN = "every step was proven, the finished loops are not: compare with tx.interpret, or report them"
+UNCERTIFIED = f'{UNPROVEN}; tx.options(certify="warn") compiles them all the same'
 """The way out of a kernel that is not certified."""
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def as_asked(method: Method) -> Method:
+    """A method that compiles: with the options of the with-blocks in which the kernel was asked for."""
+
+    @wraps(method)
+    def compiled(kernel: Certified, *arguments: Any, **named: Any) -> Any:
+        with remembered(kernel.asked_with):
+            return method(kernel, *arguments, **named)
+
+    return compiled  # type: ignore[return-value]
 
 
 class Certified:
@@ -41,7 +55,7 @@ class Certified:
             default: the default schedule, if `make` gives its loops: a plainer one serves where it is not certified.
         """
         self._make, self.target, self.program, self.sizes, self._default = make, target, program, dict(sizes), default
-        self.name = program.name
+        self.name, self.asked_with = program.name, of_blocks()
         self.fallback: Fallback | None = None
 
     @property
@@ -99,16 +113,23 @@ class Certified:
             error.help = UNCERTIFIED
             if current().certify != "warn":
                 raise
-            warnings.warn(CertificateWarning(str(error)), stacklevel=2)
+            error.help = UNPROVEN
+            warn(str(error), CertificateWarning)
             return ""
 
+    @as_asked
     def explain(self) -> str:
         """The schedule of this kernel and its certificate in words: why a default schedule was left for a plainer one, if it was.
 
         Raises:
             CertificateError: something is not proven.
         """
-        proof = self._prove() or f"no certificate of {self.name}"
+        try:
+            proof = str(self.certificate)
+        except CertificateError as error:
+            if current().certify is True:
+                raise
+            proof = f"no certificate of {self.name}: {error.message}"
         return proof if self.fallback is None else f"{proof}\n{self.fallback}"
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from texpr import ahead
 from texpr.compiler import on_device, pipeline, stored
-from texpr.compiler.certified import Certified
+from texpr.compiler.certified import Certified, as_asked
 from texpr.compiler.extern import extern_functions, externs_of, knowing
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.overwriting import overwritten
@@ -80,6 +80,7 @@ class CompiledKernel(Certified, callable.Callable):
         return f"<kernel {self.name} for {self.target.name}>"
 
     @once
+    @as_asked
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
         self._prove()
@@ -131,6 +132,7 @@ class CompiledKernel(Certified, callable.Callable):
         return loader.load(self._built.code, symbol_of(self.name), {name: f.address for name, f in self._externs.items()})
 
     @once
+    @as_asked
     def _built(self) -> Built:
         """Object code and what calls have to know, from the disk cache or made now."""
         if not self.target.native:
@@ -165,6 +167,7 @@ class CompiledKernel(Certified, callable.Callable):
         """Bytes of buffers that callers give behind the outputs: of a kernel that was made for those who place its arrays."""
         return self._built.scratch
 
+    @as_asked
     def ready(self) -> CompiledKernel:
         """This kernel, made now and not when it is called first.
 
@@ -177,6 +180,7 @@ class CompiledKernel(Certified, callable.Callable):
         return self
 
     @once
+    @as_asked
     def _called(self) -> CompiledKernel:
         """The same for calls, which give no memory."""
         return CompiledKernel(self._make, self.target, self.program, self.sizes, self._schedule, self._default)
@@ -274,6 +278,7 @@ class CompiledKernel(Certified, callable.Callable):
         return spec, sizes, tuple(caller_shape(t, sizes, packs) for t in self.program.outputs)
 
     @once
+    @as_asked
     def _device_code(self) -> on_device.DeviceCode:
         """Code for devices, from the disk cache or made now."""
         kept = bool(self._schedule) and not self.symbolic and stored.usable()
@@ -383,6 +388,7 @@ class CompiledKernel(Certified, callable.Callable):
     def _alone(self) -> Artifact:
         return self.alone(self.name)
 
+    @as_asked
     def alone(self, name: str) -> Artifact:
         """The kernel under another name, as code that needs no texpr: serial loops, the C library's memory."""
         self._prove()
@@ -440,6 +446,7 @@ class CompiledKernel(Certified, callable.Callable):
         ahead.check_symbol(name)
         ahead.save(path, self._alone if name == self.name else self.alone(name), self._for_c(name), header)
 
+    @as_asked
     def _for_c(self, name: str) -> ahead.Function:
         _, _, proof = self._prove().partition(": ")
         facts = [f"Proven: {proof.splitlines()[0]}."] if proof else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os.path import normpath
@@ -37,6 +36,7 @@ from texpr.runtime.spec import Argument, Form, Numbers
 from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.suggest import did_you_mean, known_arguments, suggests
+from texpr.support.warn import warn
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
@@ -268,7 +268,7 @@ def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel
         try:
             return scripted(program, sizes, script).ready()
         except (ScheduleError, CompileError) as error:
-            warnings.warn(f"{program.name}: the schedule that tuning chose is not used: {error}", stacklevel=2)
+            warn(f"{program.name}: the schedule that tuning chose is not used: {error}")
     return Schedule(program, sizes).auto().compile()
 
 

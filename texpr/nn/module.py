@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -27,6 +26,7 @@ from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.options import current
 from texpr.support.suggest import KnowsArguments, suggests
+from texpr.support.warn import warn
 
 
 @suggests(LAYER)
@@ -456,5 +456,5 @@ def _warn_of_lists(name: str, module: Module) -> None:
         own = (*_KINDS, "_hooks", "_pre_hooks", "_plans", "_structure")
         if attribute not in own and any(isinstance(v, Module | Parameter) for v in held):
             where = f"{name}.{attribute}" if name else attribute
-            warnings.warn(f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or parameters: they are not "
-                          "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential", UserWarning, stacklevel=3)
+            warn(f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or parameters: they are not "
+                          "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -27,6 +26,7 @@ from texpr.nn.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.nn.recent import Recent
 from texpr.runtime.held import held
 from texpr.support.errors import CallError, CompileError
+from texpr.support.warn import warn
 
 LossFunction = Callable[[Any, Any], Any]
 """Of the model's output and the target; one float."""
@@ -197,14 +197,13 @@ class TrainingStep:
     def _gradients(self, capture: Capture, loss: Symbolic) -> dict[Parameter, Symbolic]:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
         if not trained:
-            warnings.warn("all parameters of the optimizer are frozen: nothing is trained", UserWarning, stacklevel=7)
+            warn("all parameters of the optimizer are frozen: nothing is trained")
         scaled = loss if self.loss_scale is None else self.loss_scale.scaled(capture, loss)
         gradients = capture.gradients(scaled, [capture.variable(p) for p in trained])
         lost = [p for p, g in zip(trained, gradients) if g is None]
         if lost:
             listing = ", ".join(f"{p.name} {list(p.shape)}" for p in lost)
-            warnings.warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}",
-                          UserWarning, stacklevel=7)
+            warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}")
         return {p: g for p, g in zip(trained, gradients) if g is not None}
 
     def _append_updates(self, capture: Capture, gradients: dict[Parameter, Symbolic]) -> list[Symbolic]:

@@ -7,12 +7,12 @@ dtype that the caller chose, so they become the argument's if their kind allows 
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 
 from texpr.runtime.spec import Argument
 from texpr.support.errors import CallError, ResourceError
+from texpr.support.warn import warn
 
 _KINDS = "biuf"
 
@@ -87,7 +87,7 @@ def _array_of(value: object, argument: Argument) -> np.ndarray:
     """`value` as a base-class array, of whatever dtype."""
     refuse_masked(value, argument)
     if isinstance(value, np.matrix):
-        warnings.warn(f"`{argument.name}` is a np.matrix; it is used as a plain 2-D array", UserWarning, stacklevel=4)
+        warn(f"`{argument.name}` is a np.matrix; it is used as a plain 2-D array")
     if value is None or isinstance(value, (str, bytes, dict, set)):
         raise CallError(f"`{argument.name}` is {_described(value)}, expected {_wanted(argument)}", code="type")
     try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -202,6 +203,25 @@ def current() -> Options:
     """The options that hold here."""
     local = _local.get()
     return replace(_of_process(), **local) if local else _of_process()  # type: ignore[arg-type]
+
+
+COMPILED_WITH = ("cache_dir", "verify", "certify", "print", "guard")
+"""What compilation depends on."""
+
+
+def of_blocks() -> Mapping[str, object]:
+    """Those options of with-blocks around that compilation depends on: for what is asked for here and compiled when it is needed."""
+    return {name: value for name, value in (_local.get() or {}).items() if name in COMPILED_WITH}
+
+
+@contextmanager
+def remembered(chosen: Mapping[str, object]) -> Iterator[None]:
+    """A with-block of options that held elsewhere (`of_blocks`)."""
+    token = _local.set({**(_local.get() or {}), **chosen})
+    try:
+        yield
+    finally:
+        _local.reset(token)
 
 
 _watchers: list[Callable[[Options], None]] = []

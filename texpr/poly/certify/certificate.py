@@ -230,7 +230,7 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
             raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate",
                                    help="give the sizes as constants: tx.schedule(op, N=...)") from None
         raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
-                               help="report the operator; tx.options(certify=False) compiles it unproven") from None
+                               help="report the operator; tx.options(certify=\"warn\") compiles it all the same") from None
 
 
 def _of_the_program(kernel: Kernel, program: Program) -> None:
@@ -269,7 +269,7 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Certifi
     span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
     return CertificateError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
                          label=e.obligation, notes=notes, witness={**sizes, **instance},
-                         help="a step or a pass is wrong, or the proof is not found; tx.options(certify=False) compiles it unproven")
+                         help="a step or a pass is wrong, or the proof is not found; tx.options(certify=\"warn\") compiles it all the same")
 
 
 def _values(values: Mapping[str, int]) -> str:

@@ -267,7 +267,7 @@ class Frame:
         if not self.atoms and not self.parameters.terms:
             return False
         is_wild = self._wild_among(variables(node))
-        if not any(map(is_wild, variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
+        if not any(map(is_wild, _value_variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
             return False
         return not fits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
 
@@ -279,16 +279,20 @@ class Frame:
     def _is_wild(self, term: Expr) -> bool:
         """Whether the value of an atom, or of what it is made of, is any of 64 bits."""
         terms = {var: t for t, var in (*self.atoms, *self.parameters.terms)}
-        stack = [term]
+        stack: list[Node] = [term]
         while stack:
-            for n in walk(stack.pop()):
-                if isinstance(n, Total) and n.dtype == I64 or (
-                        isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None):
+            match n := stack.pop():
+                case Read():
+                    if n.dtype in (I64, U64) and n.tensor.value_range is None:
+                        return True
+                case Total(dtype=t) if t == I64:
                     return True
-                if isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float:
+                case Cast(operand) if n.dtype == I64 and operand.dtype.is_float:
                     return True
-                if isinstance(n, Var) and n in terms:
+                case Var() if n in terms:
                     stack.append(terms[n])
+                case _:
+                    stack += _of_values(n)
         return False
 
     def _atom(self, node: Expr) -> Var:
@@ -437,6 +441,21 @@ def _affine(node: Expr) -> bool:
         case Compare(_, a):
             return a.dtype.is_int
     return False
+
+
+def _of_values(n: Node) -> list[Node]:
+    """The operands that the size of a value depends on: not the conditions, which only choose."""
+    return [c for c in children(n) if not (isinstance(c, Expr) and c.dtype == BOOL)]
+
+
+def _value_variables(e: Expr) -> set[Var]:
+    found, stack = set[Var](), [*_of_values(e)]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Var):
+            found.add(n)
+        stack += _of_values(n)
+    return found
 
 
 def widens(node: Cast) -> bool:

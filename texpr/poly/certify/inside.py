@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from texpr.ir.build import negation
+from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import And, Compare, Expr, Or, Read, Select, Var
 from texpr.ir.traverse import children, variables, walk
 from texpr.poly.certify.cells import integral
@@ -45,7 +45,7 @@ def _equation(proof: Proof, s: Statement) -> tuple[Definition, tuple[Var, ...]] 
     """The equation that a statement computes instances of, and its indices; None if it has others too, or loops inside say which."""
     d = proof.meaning.definitions.get(s.store.equation)
     known = {*s.frame.variables, *proof.nest.parameters.variables}
-    if d is None or not variables(*s.at[: len(d.axes)]) <= known or beyond(proof, s, d) is not None:
+    if d is None or len(s.at) < len(d.axes) or not variables(*s.at[: len(d.axes)]) <= known or beyond(proof, s, d) is not None:
         return None
     return d, (*d.axes, *d.binders)[: len(s.at)]
 
@@ -61,6 +61,17 @@ def _as_in_program(proof: Proof, s: Statement, read: Read) -> bool:
     theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
     mine, spelled = Read(named, read.indices), proof.meaning.spelled_out
     return any(alike(mine, n) or alike(spelled(mine), spelled(n)) for n in (at_instance(n, names, s.at) for n in theirs))
+
+
+def written_by_program(proof: Proof, s: Statement) -> Expr | None:
+    """What holds of data since the program writes to an element that exists; None for instances that it may not have."""
+    if (found := _equation(proof, s)) is None:
+        return None
+    d, names = found
+    spelled = proof.meaning.spelled_out
+    theirs = [at_instance(i, names, s.at) for i in d.element]
+    same = [compare("==", i, n) for i, n in zip(s.indices, theirs) if alike(spelled(i), spelled(n))]
+    return conjunction(within(theirs, d.equation.target.shape), *same)
 
 
 def _known(proof: Proof, s: Statement, conditions: Sequence[Expr]) -> Iterator[Expr]:

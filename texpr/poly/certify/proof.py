@@ -10,13 +10,13 @@ from time import perf_counter
 import islpy as isl
 
 from texpr.ir.affine import same_value
-from texpr.ir.build import TRUE, compare, negation
+from texpr.ir.build import TRUE, compare, conjunction, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import Stmt
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import rewrite, variables
-from texpr.poly.certify.cells import answered, index_question
+from texpr.poly.certify.cells import answered, index_question, question
 from texpr.poly.certify.frame import Frame, alike, interval
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
 from texpr.poly.certify.statements import Nest, Statement
@@ -186,12 +186,36 @@ class Context:
             if any(alike(c, k) for k in self.given()) or decided(self.frame.plain(c), self.frame) is True:
                 continue
             for here, (e,) in self.cells(c):
-                holds = here._where(e)
-                if not here.set.is_subset(holds):
-                    return here.set - holds
+                outside = here._outside(e)
+                if outside is not None and all(more._outside(e) is not None for more in here._with_decided_data()):
+                    return outside
             if isinstance(self._base, Statement):
                 self._base.proven.append(c)
         return None
+
+    def _outside(self, condition: Expr) -> isl.Set | None:
+        holds = self._where(condition)
+        return None if self.set.is_subset(holds) else self.set - holds
+
+    def _with_decided_data(self) -> Iterator[Context]:
+        """The same instances with more known: data at a place that a choice says, `p[if c then i else 0]`, is data at what is chosen.
+
+        Nothing where that says no more.
+        """
+        terms = [(self.frame.whole.get(var, term), var) for term, var in (*self.frame.atoms, *self.frame.parameters.terms)]
+        decided = [(var, self._decided(term)) for term, var in terms if question(term) is not None]
+        same = [compare("==", var, self.frame.number(chosen)) for var, chosen in decided if chosen is not None]
+        if same:
+            yield self.also(conjunction(*same))
+
+    def _decided(self, term: Expr) -> Expr | None:
+        """A term without its choices; None if one of them is open here."""
+        while (condition := question(term)) is not None:
+            holds, fails = self.halves(condition)
+            if holds is not None and fails is not None:
+                return None
+            term = answered(term, condition, holds is not None)
+        return term
 
     def cells(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
         """The instances in parts in which no choice between integers is left open, and the expressions there."""
@@ -256,7 +280,8 @@ class Context:
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Whether two integers are surely equal."""
-        return alike(a, b) or all(here._equal(x, y) for here, (x, y) in self.cells(a, b))
+        return alike(a, b) or all(here._equal(x, y) or any(more._equal(x, y) for more in here._with_decided_data())
+                                  for here, (x, y) in self.cells(a, b))
 
     def _equal(self, a: Expr, b: Expr) -> bool:
         if self._surely_equal(a, b):

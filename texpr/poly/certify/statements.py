@@ -28,6 +28,7 @@ class Statement:
         indices, at: of the store, once its reads are traced to what the program says.
         call: the call of outside code that writes here, if it is one.
         proven: conditions that were proven of all instances.
+        facts: what the program is known to keep of data: the element that it writes exists.
         beyond: the instances that its equation does not have, once that was asked.
         instances: all of them as a `Context`, whose parts are asked about again and again, once one was made.
     """
@@ -43,6 +44,7 @@ class Statement:
     extents: tuple[Expr, ...] = ()
     held: list[Expr] = field(default_factory=list)
     proven: list[Expr] = field(default_factory=list)
+    facts: list[Expr] = field(default_factory=list)
     call: ExternCall | None = None
     beyond: tuple[isl.Set | None] | None = None
     instances: Any = field(default=None, init=False)
@@ -61,7 +63,7 @@ class Statement:
         """The instances, over all columns of the frame; of data, only what decides whether and where it stores is bounded."""
         if self._domain is None:
             bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
-            inside = self.frame.plain(conjunction(*bounds, *self.held))
+            inside = self.frame.plain(conjunction(*bounds, *self.held, *self.facts))
             used = variables(inside, *map(self.frame.plain, self.indices))
             shared = {v for _, v in self.frame.parameters.terms if v in used}
             self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data() | shared))).intersect_params(facts)

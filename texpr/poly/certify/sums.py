@@ -11,7 +11,7 @@ from texpr.ir.build import compare, conjunction, integer, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
 from texpr.poly.certify.frame import Bounds, Frame, same_node
-from texpr.poly.certify.meaning import Definition, Total, at_instance
+from texpr.poly.certify.meaning import Definition, Total, at_instance, within
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met, of_itself
 from texpr.poly.certify.proof import Proof, Refuted, Reused, beyond, instances
 from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
@@ -323,9 +323,8 @@ class _Needed:
         self.proof, self.d, self.start = proof, d, start
         own = Frame(proof.nest.parameters, (), _ranges(d))
         condition = own.plain(inside)
-        if at is None:
-            for i in d.element:
-                own.plain(i)
+        if at is None:  # All terms of a tensor: the program is proven to write inside.
+            condition = conjunction(condition, own.plain(within(d.element, d.equation.target.shape)))
         condition = conjunction(condition, own.bounds())
         self.terms = [(own.whole[var], var) for _, var in own.atoms]
         self.names = (*(d.axes if at is not None else ()), *binders)

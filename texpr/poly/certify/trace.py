@@ -16,7 +16,7 @@ from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import alike
-from texpr.poly.certify.inside import check_inside, contexts_of, integral_part
+from texpr.poly.certify.inside import check_inside, contexts_of, integral_part, written_by_program
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, meeting
 from texpr.poly.certify.proof import Hollow, Proof, Refuted, Reused, conjuncts, instances
@@ -92,6 +92,15 @@ class Tracer:
         for e in (*s.extents, *s.held):
             s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
         s.renew()
+        if any(map(reads, s.store.indices)):
+            self._inside(s)
+
+    def _inside(self, s: Statement) -> None:
+        """The element that is written at an index of data exists, if the program writes it: that is proven of the program."""
+        exists = self.proof.exists(s.indices, s.store.tensor)
+        if instances(self.proof, s).failing(exists) is not None and (fact := written_by_program(self.proof, s)) is not None:
+            s.facts.append(fact)
+            s.renew()
 
     def _outside(self, s: Statement, depth: int, e: Expr) -> Expr:
         """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that

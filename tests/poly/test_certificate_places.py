@@ -1,0 +1,48 @@
+"""Stores at places of extremes: they exist as the program says, and loops that write at others are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.poly.tables import refused
+from texpr.ir.show_loop import full_listing
+
+HEAD = "op f(Z: f64[N], X: f64[K]) -> Y: f64[N]\n  require N >= 1, K >= 1 {\n"
+PLACES = {
+    "an argmin": "  a[i] = argmin(r: Z[r] * X[i])\n",
+    "an argmax under a condition": "  a[i] = if X[i] > 2 then argmax(r: Z[r] * X[i]) else 0\n",
+    "under two conditions": "  b[i] = if i < 2 then argmin(r: Z[r] * X[i]) else 0\n  a[i] = if X[i] > 2 then b[i] else 0\n",
+    "the further of two": "  b[i] = argmin(r: Z[r] * X[i])\n  c[i] = argmax(r: Z[r] + X[i])\n  a[i] = max(b[i], c[i])\n",
+}
+STEPS = {"none": lambda s: s, "split": lambda s: s.split("Y.1.i", 4), "default": lambda s: s.auto()}
+
+
+def scattered(places: str, at: str = "a[i]", more: str = "") -> str:
+    return f"{HEAD}{places}  Y[r] = 0\n  Y[{at}] += X[i]{more}\n}}"
+
+
+def loops(op: str, steps: str) -> str:
+    return full_listing(STEPS[steps](tx.schedule(tx.op(op))).kernel)
+
+
+@pytest.mark.parametrize("more", ["", "  where i < 2", "  where X[i] < 5"])
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("name", PLACES)
+def test_loops_are_proven(name: str, steps: str, more: str):
+    STEPS[steps](tx.schedule(tx.op(scattered(PLACES[name], more=more)))).certificate()
+
+
+@pytest.mark.parametrize("steps", ["none", "split"])
+@pytest.mark.parametrize("other", ["N - 1 - a[i]", "a[K - 1 - i]", "max(a[i] - 1, 0)", "min(i, 0)"])
+@pytest.mark.parametrize("name", PLACES)
+def test_other_places_are_refused(name: str, other: str, steps: str):
+    said = scattered(PLACES[name])
+    assert not refused(said, loops(said, steps))
+    assert refused(said, loops(scattered(PLACES[name], other), steps))
+
+
+@pytest.mark.parametrize(("old", "new"), [("+= X[i]", "+= X[K - 1 - i]"), ("argmin(r: Z[r] *", "argmin(r: Z[r] +"), ("argmin", "argmax")])
+def test_other_data_at_places_is_refused(old: str, new: str):
+    said = scattered(PLACES["an argmin"])
+    assert refused(said, loops(said.replace(old, new), "none"))
