@@ -180,3 +180,11 @@ def test_universal_functions_that_tensors_lack():
     for f, asked in ((lambda: np.add.reduce(x), "add.reduce"), (lambda: np.exp(x, dtype="f4"), "exp with dtype")):
         with pytest.raises(tx.CallError, match=f"numpy.{asked} of a tensor"):
             f()
+
+
+@pytest.mark.parametrize("a", [np.float32(2.5), np.int64(3), 2.5, 3, np.array([5.0, 6, 7]), np.array(2.5)])
+def test_quotients_with_remainders_on_either_side(a: object):
+    values = np.array([1.0, 2.0, -3.0])
+    for found, expected in ((divmod(a, tx.tensor(values)), divmod(a, values)), (divmod(tx.tensor(values), a), divmod(values, a))):
+        for x, y in zip(found, expected):
+            np.testing.assert_array_equal(np.asarray(x), y)

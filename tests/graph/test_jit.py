@@ -386,3 +386,32 @@ def test_what_depends_on_arrays_alone_has_values_while_a_function_is_traced():
     table = tx.jit(lambda n: n * n)
     f = tx.jit(lambda x: x * float(table(np.arange(3.0))[2]))
     assert f(np.ones(2)).tolist() == f(np.ones(2)).tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(("function", "wanted"), [
+    (lambda x, n: [x] * n, "`x` stands for f64[2, 3] while a program is captured, without values, and an array was asked of it\n"
+                           "  help: use operators of texpr.ops, or write one with tx.op"),
+    (lambda x, n: x.reshape(n, -1), "`n` stands for i64[] while a program is captured, without values, and a number was asked of it\n"
+                                    "  help: use operators of texpr.ops, or write one with tx.op; an argument that decides what is "
+                                    'computed is static: tx.jit(static=["name"])'),
+])
+def test_arguments_that_are_meant_to_be_static(function: Callable, wanted: str):
+    with pytest.raises(tx.CallError) as e:
+        tx.jit(function)(np.ones((2, 3)), 3)
+    assert str(e.value) == f"error[symbolic]: {wanted}"
+
+
+def test_an_optimizer_does_not_step_while_a_program_is_captured():
+    layer = nn.Linear(3, 2)
+    optimizer = nn.optim.SGD(layer.parameters(), 0.1)
+
+    @tx.jit
+    def step(x):
+        layer(x).sum().backward()
+        optimizer.step()
+
+    with pytest.raises(tx.CallError) as e:
+        step(np.ones((2, 3), "f4"))
+    assert str(e.value) == """\
+error[symbolic]: SGD.step() while a program is captured
+  help: nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program"""

@@ -33,3 +33,9 @@ def test_what_is_not_certified_is_shown_and_fails(outcome: str, capsys, monkeypa
     assert main(["bench", "coverage", "--random", "1", "--seed", "3"]) == 1
     out = capsys.readouterr().out
     assert out.startswith(f"{outcome}: f (") and "): a reason\nop f(" in out and out.endswith(f"1 default schedules: 1 {outcome}\n")
+
+
+@pytest.mark.parametrize("part", ["a", "5", "1/0", "3/2", "0/3"])
+def test_a_part_that_is_none(part: str, capsys):
+    assert main(["bench", "coverage", "--random", "3", "--part", part]) != 0
+    assert f"--part {part}: expected a part of all, such as 1/3" in capsys.readouterr().err

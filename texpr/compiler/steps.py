@@ -278,9 +278,9 @@ class Steps:
         """Let a * b + c be rounded once, everywhere or in sums; see `texpr.schedule.allow_fma`."""
         return self._step("allow_fma", *(() if of == "all" else (of,)))
 
-    def contract(self) -> Self:
-        """The same as `allow_fma()`."""
-        return self.allow_fma()
+    def contract(self, of: str = "all") -> Self:
+        """The same as `allow_fma`."""
+        return self.allow_fma(of)
 
     def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
                    along: str | Var | None = None) -> Self:

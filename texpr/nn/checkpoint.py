@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype, readable
 from texpr.nn.module import Module, compare_states
-from texpr.support.errors import CheckpointError
+from texpr.support.errors import CallError, CheckpointError
 from texpr.support.files import read_file, write_file
 
 _LARGEST_HEADER = 100_000_000
@@ -26,8 +26,11 @@ def save(model: Module, path: str | Path) -> None:
     """Write all parameters of `model` under their dotted names.
 
     Raises:
+        CallError: `model` is no module.
         OSError: the file cannot be written; what was there before stays.
     """
+    if not isinstance(model, Module):
+        raise CallError(f"nn.save takes a module, not a {type(model).__name__}", code="arguments", help="nn.save(model, path)")
     entries = {name: (v.held(), ML_DTYPES.get(v.dtype) or v.data.dtype.name) for name, v in model._named_state().items()}
     write_file(path, _serialized(entries, {"format": "np"}))
 
@@ -41,10 +44,13 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
     Returns:
         names that the file lacks, and names that the model does not have; both empty when strict.
     Raises:
+        CallError: `model` is no module.
         CheckpointError: the file is damaged, or is of another model; every difference is listed.
         ImportError: safetensors is not installed.
         OSError: the file cannot be read.
     """
+    if not isinstance(model, Module):
+        raise CallError(f"nn.load takes a module, not a {type(model).__name__}", code="arguments", help="nn.load(model, path)")
     data = read_file(path)
     missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path)[0])
     if wrong or (strict and (missing or unexpected)):

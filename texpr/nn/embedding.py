@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from texpr import ops
+from texpr.ir.dtypes import I64
 from texpr.nn import init
 from texpr.nn.arguments import number, one_of, whole
 from texpr.nn.calls import parameter, present
@@ -15,6 +16,11 @@ from texpr.nn.inputs import as_input
 from texpr.nn.module import Module
 from texpr.nn.parameter import Parameter
 from texpr.support.errors import CallError
+
+
+def _indices(input: Any) -> Any:
+    """Integers of any width as those that operators look up with."""
+    return input.astype(I64) if input.dtype.is_int and input.dtype != I64 else input
 
 
 class _Table(Module):
@@ -87,6 +93,7 @@ class Embedding(_Table):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight, dtype)
 
     def forward(self, input: Any) -> Any:
+        input = _indices(input)
         rows = self._rows(input)
         return ops.embedding(rows, input) if self.padding_idx is None else ops.embedding_padded(rows, input, padding=self.padding_idx)
 
@@ -111,7 +118,8 @@ class EmbeddingBag(_Table):
             raise CallError("EmbeddingBag: expected rows of indices, or a line of indices and offsets", code="rank")
         if per_sample_weights is not None and self.mode != "sum":
             raise CallError(f"EmbeddingBag: per_sample_weights with mode {self.mode!r}, expected sum", code="arguments")
-        where, rows = () if offsets is None else (offsets,), self._rows(input)
+        input = _indices(input)
+        where, rows = () if offsets is None else (_indices(offsets),), self._rows(input)
         name = "embedding_bag" if offsets is None else "embedding_offsets"
         constants = {"padding": -1 if self.padding_idx is None else self.padding_idx}
         if self.mode == "max":

@@ -19,8 +19,8 @@ METRICS: dict[str, Callable[[object], Metric]] = {"accuracy": Accuracy}
 """Metrics by name, made for a loss."""
 
 
-def named_metrics(wanted: Sequence[str | Metric], loss: object) -> dict[str, Metric]:
-    """Metrics by name; functions are called by their own names.
+def named_metrics(wanted: Sequence[str | Metric] | Mapping[str, str | Metric], loss: object) -> dict[str, Metric]:
+    """Metrics by name; in a list, functions are called by their own names.
 
     Raises:
         CallError: no such metric, or two of one name.
@@ -28,10 +28,10 @@ def named_metrics(wanted: Sequence[str | Metric], loss: object) -> dict[str, Met
     if isinstance(wanted, str):
         raise CallError(f"metrics is {wanted!r}, expected a list", code="arguments", help=f"write metrics=[{wanted!r}]")
     found: dict[str, Metric] = {}
-    for each in wanted:
+    for given, each in wanted.items() if isinstance(wanted, Mapping) else ((None, each) for each in wanted):
         if isinstance(each, str) and each not in METRICS:
             raise CallError(f"there is no metric {each!r}", code="arguments", help=did_you_mean(each, METRICS))
-        name = each if isinstance(each, str) else getattr(each, "__name__", type(each).__name__)
+        name = given if given is not None else each if isinstance(each, str) else getattr(each, "__name__", type(each).__name__)
         if name in (*found, "loss", "skipped"):
             raise CallError(f"two measurements are called {name!r}", code="arguments", help="give one another __name__")
         found[name] = METRICS[each](loss) if isinstance(each, str) else each

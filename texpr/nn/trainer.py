@@ -38,8 +38,8 @@ class Trainer:
         model: called on batches; examples lie along axis 0.
         loss: of output and target, such as `CrossEntropyLoss()`.
         optimizer: over the parameters to train.
-        metrics: "accuracy", or functions of outputs and targets that give a mean over targets, or a pair of a mean and its weight
-            beside other batches; ignored labels do not count otherwise.
+        metrics: "accuracy", or functions of outputs and targets, arrays of NumPy's, that give a mean over targets, or a pair of a mean
+            and its weight beside other batches; ignored labels do not count otherwise. A list, or by names.
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep their values and the message names the
             step and the layer. "skip": the parameters keep their values and the training goes on. "ignore": the step is made.
@@ -54,7 +54,8 @@ class Trainer:
         epoch, position: how many epochs of that fit are done, and how many batches of the one that runs.
     """
 
-    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, metrics: Sequence[str | Metric] = (), seed: int = 0,
+    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer,
+                 metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = (), seed: int = 0,
                  on_nan: str = "raise", *, accumulate: int = 1, precision: str = "f32", loss_scale: LossScale | None = None,
                  device: str | None = None) -> None:
         if not isinstance(model, Module):
@@ -246,8 +247,11 @@ class Trainer:
                 for listener in run.listeners:
                     listener.on_step_end(self, run.steps, {"loss": loss})
         if not made and self.step.loss_scale is None and self.on_nan == "raise":
-            raise Error(f"no target of the batches of step {self.optimizer.steps + 1} (epoch {run.epoch + 1}) counts", code="nan",
-                        notes=("the loss divides by 0",), help="leave such batches out, or pass on_nan='skip'")
+            raise self._nothing_counts(run.epoch)
+
+    def _nothing_counts(self, epoch: int) -> Error:
+        return Error(f"no target of the batches of step {self.optimizer.steps + 1} (epoch {epoch + 1}) counts", code="nan",
+                     notes=("the loss divides by 0",), help="leave such batches out, or pass on_nan='skip'")
 
     def _train_on(self, batch: Batch, run: Run) -> float:
         plan = self.step.plan(batch.x.spec, batch.y.spec)
@@ -257,7 +261,8 @@ class Trainer:
         counts = isfinite(loss) or self.on_nan == "ignore" or (self.step.accumulate > 1 and not plan.weight())
         assigns = counts or self.step.loss_scale is not None
         if not assigns and self.on_nan == "raise":
-            raise self._not_finite(loss, batch.x, run.epoch)
+            counted = counted_targets(readable(*batch.y), self.loss)
+            raise self._not_finite(loss, batch.x, run.epoch) if counted else self._nothing_counts(run.epoch)
         metrics = self._metrics(plan, batch) if counts else {}
 
         def commit() -> bool:

@@ -22,6 +22,7 @@ from texpr.support.errors import CertificateError, Error
 from texpr.support.progress import bar
 from texpr.tools.certificates import MOST_TRIES, sizes_like, usual
 from texpr.tools.fuzz.operators import operator_text
+from texpr.tools.targets import part_of_all
 
 SIZES = (1, 2, 7, 33, 520)
 """Extents: one, two, below a vector, above a vector, above a tile of the second cache."""
@@ -106,7 +107,7 @@ def _drawn(random: Random) -> tuple[Program, dict[Var, int]] | None:
 
 
 def _part(arguments: argparse.Namespace) -> slice:
-    part, parts = map(int, arguments.part.split("/"))
+    part, parts = part_of_all(arguments.part)
     return slice(part - 1, None, parts)
 
 

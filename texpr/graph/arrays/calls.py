@@ -36,6 +36,8 @@ def operand(value: object) -> Any:
         raise CallError(f"{value!r:.40} is no operand of tensors", code="arguments", help="operands are tensors, arrays and numbers")
     try:
         array = np.asarray(value)
+    except CallError:  # of a tensor inside of a list
+        raise
     except (ValueError, TypeError, RuntimeError) as error:
         raise CallError(f"an operand is no array: {error}", code="arguments") from None
     if from_numpy(array.dtype) is None:

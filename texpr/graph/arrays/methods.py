@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import binary, calls, ufuncs
+from texpr.graph.arrays import binary, calls, dispatched, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType
@@ -30,6 +30,9 @@ class ArrayOperators:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
         return ufuncs.applied(ufunc.__name__, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return dispatched.called(function, arguments, options)
 
     def __add__(self, other: object) -> Self:
         return binary.applied("add", self, other)

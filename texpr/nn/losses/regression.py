@@ -90,7 +90,9 @@ class KLDivLoss(Loss):
         return ops.kl_div_log(input, as_float(target, input)) if self.log_target else ops.kl_div(input, as_float(target, input))
 
     def reduced(self, each: Any) -> Any:
-        return ops.sum_all(each) / each.shape[0] if self.reduction == "batchmean" else super().reduced(each)
+        if self.reduction != "batchmean":
+            return super().reduced(each)
+        return ops.sum_all(each) / each.shape[0] if each.shape else each
 
 
 class MarginRankingLoss(Loss):

@@ -9,6 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.graph.variable import active_capture
 from texpr.ir.dtypes import stored
 from texpr.nn.arguments import whole
 from texpr.nn.inputs import as_input
@@ -178,8 +179,11 @@ class Optimizer(KnowsArguments):
         A loop in Python on lazy tensors uses this. `Trainer` and `TrainingStep` compile the model, its gradients and this step as one.
 
         Raises:
-            CallError: no parameter has a gradient.
+            CallError: no parameter has a gradient; inside `tx.jit`.
         """
+        if active_capture.get() is not None:
+            raise CallError(f"{self._name}.step() while a program is captured", code="symbolic",
+                            help="nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program")
         gradients = {p: p.grad for p in self.parameters if p.requires_grad and p.grad is not None}
         if not gradients:
             raise CallError(f"{self._name}: no parameter has a gradient", code="gradient", help="call backward() on the loss first")

@@ -1,0 +1,112 @@
+"""NumPy's functions called on tensors: operators that pass gradients on, or NumPy's own where no gradient is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.graph.arrays.dispatched import FUNCTIONS
+
+A, B, V, C = (np.random.default_rng(3).standard_normal(s) for s in ((3, 4), (4, 3), (4,), (2, 3, 4)))
+CALLS = {
+    "where": lambda a, b, v, c: np.where(a > 0, a, 2.0),
+    "where of numbers": lambda a, b, v, c: np.where(v > 0, v, 0) * v,
+    "concatenate": lambda a, b, v, c: np.concatenate([a, b.T, a], axis=1),
+    "concatenate, the last axis": lambda a, b, v, c: np.concatenate((c, c * 2), axis=-1),
+    "concatenate in a line": lambda a, b, v, c: np.concatenate([a, v, c], axis=None),
+    "concatenate one": lambda a, b, v, c: np.concatenate([a]),
+    "concatenate with an array": lambda a, b, v, c: np.concatenate([A, a, np.ones((1, 4), np.float32)]),
+    "stack": lambda a, b, v, c: np.stack([a, b.T], axis=1),
+    "stack, the last axis": lambda a, b, v, c: np.stack([v, v], -1),
+    "stack one": lambda a, b, v, c: np.stack([v]),
+    "vstack": lambda a, b, v, c: np.vstack([a, v]),
+    "hstack": lambda a, b, v, c: np.hstack([a, b.T]),
+    "hstack of rows": lambda a, b, v, c: np.hstack([v, v * 3]),
+    "dot of rows": lambda a, b, v, c: np.dot(v, v) * v,
+    "dot of matrices": lambda a, b, v, c: np.dot(a, b),
+    "dot with a row": lambda a, b, v, c: np.dot(c, v),
+    "dot with more axes": lambda a, b, v, c: np.dot(a, c.transpose(0, 2, 1)),
+    "dot with a number": lambda a, b, v, c: np.dot(a, 3.0),
+    "inner": lambda a, b, v, c: np.inner(c, a),
+    "outer": lambda a, b, v, c: np.outer(a, v),
+    "tensordot": lambda a, b, v, c: np.tensordot(c, b, axes=([2, 1], [0, 1])),
+    "tensordot of one axis": lambda a, b, v, c: np.tensordot(c, b, axes=1),
+    "tensordot of nothing": lambda a, b, v, c: np.tensordot(v, v, axes=0),
+    "einsum": lambda a, b, v, c: np.einsum("nij,jk,j->nik", c, b, v),
+    "norm": lambda a, b, v, c: np.linalg.norm(a) * a,
+    "norm of rows": lambda a, b, v, c: np.linalg.norm(a, axis=1, keepdims=True),
+    "moveaxis": lambda a, b, v, c: np.moveaxis(c, 0, -1),
+    "moveaxis of two": lambda a, b, v, c: np.moveaxis(c, [0, 1], [2, 0]),
+    "flip": lambda a, b, v, c: np.flip(c, (0, 2)),
+    "flip of all": lambda a, b, v, c: np.flip(a),
+    "take": lambda a, b, v, c: np.take(c, [2, 0, 2], axis=1),
+    "take in a line": lambda a, b, v, c: np.take(a, [5, 0]),
+    "diff": lambda a, b, v, c: np.diff(a, axis=0),
+    "diff twice": lambda a, b, v, c: np.diff(c, 2),
+    "sum": lambda a, b, v, c: np.sum(c, axis=(0, 2), keepdims=True),
+    "mean": lambda a, b, v, c: np.mean(a, 0),
+    "amax": lambda a, b, v, c: np.amax(a, axis=1),
+    "clip": lambda a, b, v, c: np.clip(a, -0.5, 0.5),
+    "ravel": lambda a, b, v, c: np.ravel(a),
+    "reshape": lambda a, b, v, c: np.reshape(a, (2, -1)),
+    "transpose": lambda a, b, v, c: np.transpose(c, (2, 0, 1)),
+    "cumsum": lambda a, b, v, c: np.cumsum(a, axis=1),
+    "var": lambda a, b, v, c: np.var(a, axis=0, ddof=1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients(name: str):
+    """The values are NumPy's; the gradient along a direction is that of differences; captured, it has the same values."""
+    f, given = CALLS[name], (A, B, V, C)
+    tensors = [tx.tensor(x, requires_grad=True) for x in given]
+    found = f(*tensors)
+    assert isinstance(found, tx.Tensor) and found.requires_grad
+    np.testing.assert_allclose(np.asarray(found), f(*given), rtol=1e-12)
+    captured = tx.jit(f)(*(x.detach() for x in tensors))
+    np.testing.assert_allclose(np.asarray(captured), np.asarray(found), rtol=1e-12)
+    (found * found).sum().backward()
+    steps = [np.sin(np.arange(x.size)).reshape(x.shape) for x in given]
+    up, down = (np.sum(np.square(f(*(x + e * s for x, s in zip(given, steps))))) for e in (1e-6, -1e-6))
+    derived = sum(float(np.sum(t.grad.numpy() * s)) for t, s in zip(tensors, steps) if t.grad is not None)
+    np.testing.assert_allclose(derived, (up - down) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+def test_every_function_is_tried():
+    tried = {name.split(" ")[0].rstrip(",") for name in CALLS}
+    assert {f.__name__ for f in FUNCTIONS} - {"shape", "ndim", "size"} <= tried
+
+
+@pytest.mark.parametrize("function", [np.linalg.inv, np.sort, np.cov, np.triu, np.median, lambda x: np.pad(x, 1)])
+def test_gradients_are_not_lost(function):
+    x = tx.tensor(A[:3, :3], requires_grad=True)
+    with pytest.raises(tx.CallError, match="of a tensor that requires a gradient: NumPy computes on the values, and none would flow"):
+        function(x)
+    np.testing.assert_array_equal(function(x.detach()), function(A[:3, :3]))
+    with tx.no_grad():
+        function(x)
+
+
+def test_the_whole_complaint():
+    with pytest.raises(tx.CallError) as e:
+        np.linalg.inv(tx.tensor([[1.0]], requires_grad=True))
+    assert str(e.value) == """\
+error[gradient]: numpy.linalg.inv of a tensor that requires a gradient: NumPy computes on the values, and none would flow
+  help: numpy.linalg.inv(x.detach()) for the values, or an operator of texpr.ops"""
+
+
+def test_parameters():
+    layer = tx.nn.Linear(3, 2)
+    (np.concatenate([layer.weight, layer.weight * 2]) ** 2).sum().backward()
+    np.testing.assert_allclose(np.asarray(layer.weight.grad), 10 * np.asarray(layer.weight), rtol=1e-5)
+    assert type(np.copy(layer.weight)) is np.ndarray
+    with pytest.raises(tx.CallError, match="requires a gradient"):
+        np.linalg.svd(layer.weight)
+
+
+def test_values_that_need_no_gradient():
+    x = tx.tensor(A, requires_grad=True)
+    assert np.allclose(x, A) and np.array_equal(x, A) and np.shape(x) == (3, 4) and np.ndim(x) == 2 and np.size(x) == 12
+    assert type(np.zeros_like(x)) is np.ndarray and np.argsort(x).shape == (3, 4) and np.count_nonzero(x) == 12
+    np.testing.assert_allclose(x, A)

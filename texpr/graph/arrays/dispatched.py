@@ -1,0 +1,197 @@
+"""NumPy's functions called on tensors: `np.sum(x)` is `x.sum()`, `np.concatenate([x, y])` an operator that passes gradients on.
+
+Other functions compute on the values of tensors, as `np.asarray(x)` gives them; where a gradient would be lost so, they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import signature
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.graph.arrays import calls
+from texpr.graph.arrays.calls import cast_any, common_dtype, is_number, operand
+from texpr.support.errors import CallError
+
+_METHODS = {"amax": "max", "amin": "min", "around": "round", "ravel": "flatten"} | {name: name for name in (
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "clip", "round", "reshape",
+    "transpose", "swapaxes", "squeeze", "expand_dims", "broadcast_to", "astype")}
+"""NumPy's functions that tensors have as methods."""
+_CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
+"""Functions whose results need no gradient: they are constants, or values by their name."""
+
+
+def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a function of NumPy's gives for arguments among which are tensors: tensors, if there is an operator for it.
+
+    Raises:
+        CallError: it gives floats without a gradient, of a tensor that requires one; an operator refuses the arguments.
+    """
+    from texpr.graph.variable import is_recording  # it imports this module
+
+    own = _own(function, arguments, options)
+    if own is not None:
+        return own(*arguments, **options)
+    found = function._implementation(*arguments, **options)  # type: ignore[attr-defined]
+    if function not in _CONSTANTS and is_recording() and _has_floats(found) and any(map(_requires_gradient, _leaves([arguments, options]))):
+        name = f"{function.__module__}.{function.__name__}"
+        raise CallError(f"{name} of a tensor that requires a gradient: NumPy computes on the values, and none would flow", code="gradient",
+                        help=f"{name}(x.detach()) for the values, or an operator of texpr.ops")
+    return found
+
+
+def _own(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """What tensors have for a function of NumPy's and such arguments."""
+    own = FUNCTIONS.get(function)
+    if own is not None:
+        try:
+            signature(own).bind(*arguments, **options)
+        except TypeError:
+            return None
+        return own
+    method = _METHODS.get(function.__name__) if getattr(np, function.__name__, None) is function else None
+    if method is None or not arguments or not hasattr(type(arguments[0]), "as_tensor") and not hasattr(type(arguments[0]), method):
+        return None
+    return lambda x, *more, **others: getattr(x, method)(*more, **others)
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    stack = [values]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, list | tuple):
+            stack += value
+        elif isinstance(value, Mapping):
+            stack += value.values()
+        else:
+            yield value
+
+
+def _requires_gradient(value: Any) -> bool:
+    return bool(getattr(value, "requires_grad", False)) and not getattr(value, "stops", False)
+
+
+def _has_floats(found: Any) -> bool:
+    return any(isinstance(v, np.ndarray | np.generic) and v.dtype.kind in "fcV" for v in _leaves(found))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return calls.where(condition, x, y)
+
+
+def _alike(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays as operands of one dtype."""
+    given = [operand(a) for a in arrays]
+    given = [np.asarray(a) if is_number(a) else a for a in given]
+    t = common_dtype(*given)
+    return [cast_any(a, t) for a in given]
+
+
+def _concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    given = _alike(arrays)
+    if axis is None:
+        given, axis = [a.reshape(-1) for a in given], 0
+    return _joined(ops.concat, given, axis, len(given[0].shape))
+
+
+def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    given = _alike(arrays)
+    return _joined(ops.stack, given, axis, len(given[0].shape) + 1)
+
+
+def _joined(operator: Callable[..., Any], given: list[Any], axis: int, rank: int) -> Any:
+    (place,) = calls.axes_of(axis, rank)
+    return operator(given, axis=place) if len(given) > 1 or operator is ops.stack else calls.itself(given[0])
+
+
+def _vstack(tup: Sequence[Any]) -> Any:
+    return _concatenate([a.reshape(1, -1) if len(a.shape) < 2 else a for a in _alike(tup)])
+
+
+def _hstack(tup: Sequence[Any]) -> Any:
+    given = [a.reshape(-1) if not a.shape else a for a in _alike(tup)]
+    return _concatenate(given, 0 if len(given[0].shape) == 1 else 1)
+
+
+def _einsum(subscripts: str, *operands: Any) -> Any:
+    return ops.einsum(subscripts, *_alike(operands))
+
+
+def _dot(a: Any, b: Any) -> Any:
+    x, y = operand(a), operand(b)
+    if is_number(x) or is_number(y) or not x.shape or not y.shape:
+        return x * y
+    return calls.matmul(x, y) if len(y.shape) <= 2 else _tensordot(x, y, (-1, -2))
+
+
+def _inner(a: Any, b: Any) -> Any:
+    x, y = operand(a), operand(b)
+    return x * y if is_number(x) or is_number(y) or not x.shape or not y.shape else _tensordot(x, y, (-1, -1))
+
+
+def _outer(a: Any, b: Any) -> Any:
+    x, y = _alike([a, b])
+    return x.reshape(-1, 1) * y.reshape(1, -1)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    x, y = _alike([a, b])
+    if isinstance(axes, int):
+        axes = range(len(x.shape) - axes, len(x.shape)), range(axes)
+    over = [[n % len(v.shape) for n in ([each] if isinstance(each, int) else each)] for each, v in zip(axes, (x, y), strict=True)]
+    names = iter(ascii_letters)
+    left = [next(names) for _ in x.shape]
+    right = [left[over[0][over[1].index(k)]] if k in over[1] else next(names) for k in range(len(y.shape))]
+    kept = [n for k, n in enumerate(left) if k not in over[0]] + [n for k, n in enumerate(right) if k not in over[1]]
+    return ops.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", x, y)
+
+
+def _norm(x: Any, ord: None = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    v = operand(x)
+    v = v if v.dtype.is_float else v.astype("f64")
+    return (v * v).sum(axis, keepdims=keepdims).sqrt()
+
+
+def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    x, rank = operand(a), len(a.shape)
+    pairs = [[n % rank for n in ([each] if isinstance(each, int) else each)] for each in (source, destination)]
+    order = [k for k in range(rank) if k not in pairs[0]]
+    for to, k in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(to, k)
+    return x.transpose(order)
+
+
+def _flip(m: Any, axis: Any = None) -> Any:
+    x = operand(m)
+    turned = calls.axes_of(axis, len(x.shape))
+    return x[tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(x.shape)))]
+
+
+def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    x = operand(a)
+    if axis is None:
+        return x.reshape(-1)[indices]
+    (place,) = calls.axes_of(axis, len(x.shape))
+    return x[(*[slice(None)] * place, indices)]
+
+
+def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    x = operand(a)
+    (place,) = calls.axes_of(axis, len(x.shape))
+    before = [slice(None)] * place
+    for _ in range(n):
+        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+    return x
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.where: _where, np.concatenate: _concatenate, np.stack: _stack, np.vstack: _vstack, np.hstack: _hstack, np.einsum: _einsum,
+    np.dot: _dot, np.inner: _inner, np.outer: _outer, np.tensordot: _tensordot, np.linalg.norm: _norm, np.moveaxis: _moveaxis,
+    np.flip: _flip, np.take: _take, np.diff: _diff, np.shape: lambda a: tuple(a.shape), np.ndim: lambda a: len(a.shape),
+    np.size: lambda a: a.size,
+}
+"""What stands for NumPy's functions. Arguments that these do not have are left to NumPy's own."""
