@@ -46,3 +46,14 @@ def test_other_places_are_refused(name: str, other: str, steps: str):
 def test_other_data_at_places_is_refused(old: str, new: str):
     said = scattered(PLACES["an argmin"])
     assert refused(said, loops(said.replace(old, new), "none"))
+
+
+def test_places_in_loops_of_one_iteration():
+    """`max(i - 1, 0)` is 0 there, whichever way it is written."""
+    f = tx.op("""op f(X: f64[M], p: i64[M + 1] in 0..K + 1) -> Y: f64[K] {
+  Y[k] = 0
+  Y[p[r + i - 1 | clamp] | drop] += X[i]  for i in 0..M, r in 0..M
+}""")
+    for sizes in ({}, {"M": 1, "K": 1}, {"M": 1, "K": 3}, {"M": 2, "K": 2}):
+        tx.schedule(f, **sizes).certificate()
+        tx.schedule(f, **sizes).auto().certificate()

@@ -9,14 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from texpr.ir.loop import Kernel
 from texpr.poly.certify import Certificate
 from texpr.schedule.script import Step
 from texpr.support.errors import CertificateError, CompileError, ScheduleError
 
-MOST_DROPPED = 8
-"""Steps that are dropped, each for two to ten certificates, before the steps behind them are given up."""
+MOST_DROPPED, MOST_TRIED = 8, 24
+"""Steps that are dropped, and schedules that are certified, before the steps behind them are given up."""
 Prove = Callable[[Kernel], Certificate]
 """Certify a kernel and check that its target can express it; raises ScheduleError or CompileError."""
 
@@ -101,6 +102,7 @@ def plainer(name: str, default: DefaultSchedule, error: CertificateError, prove:
     if certificate is None:
         return None
     left, kept = list(steps), 0
+    prove = _limited(prove)
     for _ in range(MOST_DROPPED):
         kept, certificate = _prefix(default, left, kept, certificate, prove)
         left = _without(default, left, kept)
@@ -110,6 +112,18 @@ def plainer(name: str, default: DefaultSchedule, error: CertificateError, prove:
             kept, certificate = len(left), whole
             break
     return Fallback(name, "".join(f"{step}\n" for step in left[:kept]), len(steps), error.message), certificate
+
+
+def _limited(prove: Prove) -> Prove:
+    """The same for so many kernels; further ones are not proven."""
+    tried = count()
+
+    def limited(kernel: Kernel) -> Certificate:
+        if next(tried) >= MOST_TRIED:
+            raise CertificateError("too many schedules were tried", code="certificate")
+        return prove(kernel)
+
+    return limited
 
 
 def _prefix(default: DefaultSchedule, steps: Sequence[Step], low: int, certificate: Certificate, prove: Prove) -> tuple[int, Certificate]:

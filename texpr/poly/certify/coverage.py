@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import compare
+from texpr.ir.traverse import variables
 from texpr.poly.certify.digits import unwritten
+from texpr.poly.certify.frame import alike
 from texpr.poly.certify.pairs import Access, Joint, apart, later, met
+from texpr.poly.certify.proof import conjuncts
+from texpr.poly.certify.statements import Statement
 
 
 def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
@@ -34,6 +39,27 @@ def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
         if left.is_empty():
             break
     return left
+
+
+def uncovered_in_iteration(left: isl.Set, a: Access, source: Access, facts: isl.Set) -> isl.Set:
+    """Those of some instances of `a` before which the source has not used their element in the same iteration of the loops they share."""
+    if source.statement.order > a.statement.order:
+        return left
+    joint = Joint(a, source, source.statement.common(a.statement), facts)
+    return a.statement.frame.up(left) - joint.of_first(joint.also(met(joint, a, source)))
+
+
+def under_conditions_of(source: Statement, s: Statement) -> Statement | None:
+    """A statement without the conditions on data that hold of another one in the same iteration of the loops they share; None if data
+    still says whether, or where, it stores.
+    """
+    shared = {n.var for n in source.loops[: source.common(s)]} | set(source.frame.parameters.variables)
+    known = [c for held in s.held for c in conjuncts(held)]
+    left = [c for held in source.held for c in conjuncts(held)
+            if not (variables(c) <= shared and any(alike(c, k) for k in known))]
+    alone = replace(source, held=left, facts=[], proven=[])
+    alone.renew()
+    return None if alone.data() else alone
 
 
 def _plainly_before(source: Access, a: Access) -> bool:

@@ -218,6 +218,8 @@ class Frame:
     def _plainer(self, node: Expr, whole: Expr) -> Expr | None:
         if isinstance(node, FloorDiv) and (number := self._quotient(node)) is not None:
             return index(number)
+        if isinstance(node, Max | Min) and node.dtype == I64 and (chosen := self._chosen(node)) is not None:
+            return chosen
         if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
         if isinstance(node, Cast) and widens(node):
@@ -237,6 +239,15 @@ class Frame:
         if not isinstance(by, int) or by <= 0 or low is None or high is None or low // by != high // by:
             return None
         return low // by
+
+    def _chosen(self, node: Max | Min) -> Expr | None:
+        """The operand that is the result wherever the loops are: `max(i - 1, 0)` in one iteration is a number."""
+        (low, high), (least, most) = interval(node.lhs, self.ranges), interval(node.rhs, self.ranges)
+        if low is not None and most is not None and low >= most:
+            return node.lhs if isinstance(node, Max) else node.rhs
+        if least is not None and high is not None and least >= high:
+            return node.rhs if isinstance(node, Max) else node.lhs
+        return None
 
     def _with_wrapped(self, node: Expr) -> Expr:
         """Arithmetic that may wrap, with what it is made of: sums modulo 2^64 are equal however they are associated."""

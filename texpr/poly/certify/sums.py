@@ -10,6 +10,7 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction, integer, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
+from texpr.poly.certify.coverage import under_conditions_of
 from texpr.poly.certify.frame import Bounds, Frame, same_node
 from texpr.poly.certify.meaning import Definition, Total, at_instance, within
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met, of_itself
@@ -149,11 +150,19 @@ class Sums:
                 raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
 
     def _through(self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]) -> Contribution:
-        """What comes into a sum through a partial one."""
-        _no_other_data(u, set())
+        """What comes into a sum through a partial one, under no further condition on data."""
+        alone = under_conditions_of(u, c.statement) if _other_data(u, set()) else None
+        if alone is None:
+            _no_other_data(u, set())
+            alone = u
+        use = replace(use, statement=alone)
         joint = Joint(use, c.access, 0, self.proof.facts)
         pairs = joint.also(met(joint, use, c.access))
-        statement = replace(u, frame=joint.frame, held=[], _domain=pairs)
+        if alone is not u:
+            loops = u.loops[: u.common(c.statement)]
+            if not pairs.is_subset(joint.also(*(compare("==", n.var, joint.there(n.var)) for n in loops))):
+                _no_other_data(u, set())
+        statement = replace(alone, frame=joint.frame, held=[], _domain=pairs)
         return Contribution(statement, c.definition, tuple(joint.there(b) for b in c.binders), place, c)
 
     def _reassociated(self, u: Statement, d: Definition) -> None:
@@ -377,9 +386,12 @@ def _ranges(d: Definition) -> dict[Var, Bounds]:
     return {v: (lo, hi - 1) for v, lo, hi in ends if lo is not None and hi is not None}
 
 
+def _other_data(u: Statement, known: set[Var]) -> bool:
+    plain = [u.frame.plain(e) for e in (*u.held, *u.extents)]
+    return bool(plain and (variables(*plain) & {v for _, v in u.frame.atoms}) - known)
+
+
 def _no_other_data(u: Statement, known: set[Var]) -> None:
     """Whether an update happens depends on no data that the program does not ask."""
-    plain = [u.frame.plain(e) for e in (*u.held, *u.extents)]
-    atoms = {v for _, v in u.frame.atoms}
-    if (variables(*plain) & atoms) - known if plain else False:
+    if _other_data(u, known):
         raise Refuted("sums", "whether the update happens depends on data that the equation does not ask", u)

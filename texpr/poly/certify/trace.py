@@ -14,7 +14,7 @@ from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, T
 from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
-from texpr.poly.certify.coverage import covered
+from texpr.poly.certify.coverage import covered, uncovered_in_iteration, under_conditions_of
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.inside import check_inside, contexts_of, integral_part, written_by_program
 from texpr.poly.certify.meaning import Total, at_instance
@@ -166,7 +166,10 @@ class Tracer:
             part: an expression of the statement, and the read in it.
         """
         if any(d.data() for d in buffer.definitions):
-            self.whole(buffer, use)
+            if self._written_beside(buffer, use):
+                self.unspoiled(buffer, use)
+            else:
+                self.whole(buffer, use)
             return
         s = use.statement
         left = covered(use, self.valued(buffer), self.proof.facts)
@@ -178,6 +181,16 @@ class Tracer:
             kind = Hollow if is_value and is_copy(s) else Refuted
             raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, left)
         self.unspoiled(buffer, use)
+
+    def _written_beside(self, buffer: Buffer, use: Access) -> bool:
+        """True if definitions in the same iteration of the loops that are shared, under conditions on data that the use is under as well,
+        write every element that is used: data says nothing then.
+        """
+        left = use.domain(self.proof.facts)
+        for source in self.valued(buffer):
+            if not left.is_empty() and (alone := under_conditions_of(source.statement, use.statement)) is not None:
+                left = uncovered_in_iteration(left, use, replace(source, statement=alone), self.proof.facts)
+        return left.is_empty()
 
     def unspoiled(self, buffer: Buffer, use: Access) -> None:
         """Nothing that was never written was copied to an element before its use."""
