@@ -50,9 +50,9 @@ def test_other_data_at_places_is_refused(old: str, new: str):
 
 def test_places_in_loops_of_one_iteration():
     """`max(i - 1, 0)` is 0 there, whichever way it is written."""
-    f = tx.op("""op f(X: f64[M], p: i64[M + 1] in 0..K + 1) -> Y: f64[K] {
+    f = tx.op("""op f(X: f64[M], Z: f64[K], p: i64[M + 1] in 0..K + 1) -> Y: f64[K] {
   Y[k] = 0
-  Y[p[r + i - 1 | clamp] | drop] += X[i]  for i in 0..M, r in 0..M
+  Y[p[r + i - 1 | clamp] | drop] += X[i] * Z[0 | 1]  for i in 0..M, r in 0..M
 }""")
     for sizes in ({}, {"M": 1, "K": 1}, {"M": 1, "K": 3}, {"M": 2, "K": 2}):
         tx.schedule(f, **sizes).certificate()

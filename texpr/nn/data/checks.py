@@ -58,6 +58,6 @@ def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> Non
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), y.shape)
         where = f"[{', '.join(map(str, at))}]" if at else ""
-        aside = f"nn.CrossEntropyLoss(ignore_index={y[at]}), if labels of {y[at]} do not count" if y[at] < 0 else None
+        aside = f"nn.CrossEntropyLoss(ignore_index={y[at]}), if labels of {y[at]} do not count" if y[at] < 0 else ""
         raise CallError(f"the label y{where} is {y[at]}, expected 0 to {classes - 1}", code="data", help=aside,
                         notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",))

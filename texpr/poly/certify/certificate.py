@@ -227,7 +227,7 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
         raise _error(kernel, e, stores) from None
     except OutOfQuota as e:
         if "operations" in str(e):
-            raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate", label=QUOTA_ENDED,
+            raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate",
                                    help="give the sizes as constants: tx.schedule(op, N=...)") from None
         raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
                                help="report the operator; tx.options(certify=\"warn\") compiles it all the same") from None
