@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import texpr as tx
 from tests.autodiff.test_pictures import PROGRAMS
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import BF16, F32, F64, I32
@@ -94,3 +96,23 @@ def test_conditions_stay_around_maxima():
   dX[k] = sum(i where k < i and i > 0: if k == Y_argmax[i] then dY[i] else 0.0)
 }
 """
+
+
+def test_derivatives_with_constants_that_have_no_default():
+    """Their equations are there once the constants are chosen."""
+    f = tx.op("op f(X: f64[N]; c, d = 1) -> Y: f64[N] { Y[i] = X[i] * c }")
+    grad = tx.grad(f)
+    assert str(grad) == "op f_grad(X: f64, dY: f64; c, d = 1) -> dX: f64\n# the equations depend on constants: f_grad.text(c=...)\n"
+    assert grad.text(c=2) == "op f_grad(X: f64[N], dY: f64[N]; c = 2, d = 1) -> dX: f64[N] {\n  dX[i] = dY[i] * 2.0\n}\n"
+    again = tx.op(grad.text(c=3))
+    assert list(again([1.0, 2.0], [1.0, 10.0])) == list(grad([1.0, 2.0], [1.0, 10.0], c=3)) == [3, 30]
+    with pytest.raises(tx.CallError, match="f_grad needs the constant c"):
+        grad.text()
+
+
+@pytest.mark.parametrize("name", tx.ops.names())
+def test_every_derivative_of_the_library_can_be_shown(name: str):
+    f = getattr(tx.ops, name)
+    assert str(f) and repr(f)
+    with contextlib.suppress(tx.CheckError):  # it has no derivative
+        assert str(tx.grad(f)) and repr(tx.grad(f)) and tx.grad(f)._repr_html_()

@@ -331,3 +331,12 @@ def test_empty_tensors(tmp_path, shape, function):
     expected = np.asarray(function(tx.tensor(x)))
     for found in (ran(tmp_path / "m.onnx", x=x), np.asarray(tx.onnx.load(tmp_path / "m.onnx")(x))):
         assert found.shape == expected.shape and np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumsum_exclusive", "cumsum_reverse"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_running_sums_of_all_numbers(tmp_path, name: str, dtype: str):
+    x = RNG.integers(0, 100, (3, 4)).astype(dtype)
+    nodes = check(tmp_path / "m.onnx", lambda v: getattr(tx.ops, name)(v, axis=1), x)
+    assert nodes.count("CumSum") == 1 and len(nodes) == (1 if dtype in ("f4", "f8", "i4", "i8") else 3)
+    np.testing.assert_array_equal(tx.onnx.load(tmp_path / "m.onnx")(x), getattr(tx.ops, name)(x, axis=1))

@@ -169,10 +169,10 @@ LENT = PLACE.replace("copy\n    for j1", "copy\n      t[0] = y[p[0]]  copy\n    
     "t[0] += w[i]  eq 1  at[i]\n      y[p[0]] = t[0]  copy")).replace("    for j0", "    let t: i32[1]\n    for j0")
 LOANS: Rows = {
     "an element that data says": (CHOSEN, PLACE, ""),
-    "an element that is put back elsewhere, as other data says": (CHOSEN, LENT, "covered"),
+    "an element that is put back elsewhere, as other data says": (CHOSEN, LENT, "once"),
     "an element that is put back elsewhere, of a buffer without dimensions": (
-        CHOSEN, LENT.replace("p[0]", "p").replace("t[0]", "t").replace("[1] in", " in").replace("i32[1]", "i32"), "covered"),
-    "an element that is put back elsewhere, by a remainder": (CHOSEN, LENT.replace("y[p[0]]", "y[p[0] % 4]"), "covered"),
+        CHOSEN, LENT.replace("p[0]", "p").replace("t[0]", "t").replace("[1] in", " in").replace("i32[1]", "i32"), "once"),
+    "an element that is put back elsewhere, by a remainder": (CHOSEN, LENT.replace("y[p[0]]", "y[p[0] % 4]"), "once"),
 }
 
 ROWS = "op rows(V: i32[R, N, K]) -> H: i32[R, 4] { H[r, v] = 1 for v in 0..4\n H[r, (i + j) % 4] += V[r, i, j] }"

@@ -228,7 +228,19 @@ class Op(callable.Callable):
         return self.signature.python()
 
     def __str__(self) -> str:
-        return self._text if self._text is not None else show_program(self.program())
+        if self._text is not None:
+            return self._text
+        asked = ", ".join(f"{c.name}=..." for c in self.signature.constants if c.required)
+        return f"op {self.signature}\n# the equations depend on constants: {self.__name__}.text({asked})\n" if asked else self.text()
+
+    def text(self, **constants: object) -> str:
+        """The equations, for values of its constants: a derivative has them after its constants are chosen.
+
+        Raises:
+            CheckError: they mean nothing, or a proof fails.
+            CallError: a constant is missing or unknown.
+        """
+        return show_program(self.program(constants=constants))
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"

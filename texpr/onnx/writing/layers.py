@@ -72,7 +72,7 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
         Inexpressible: ONNX has no operators for it.
     """
     name = program.name
-    if name not in RULES or operator is not getattr(ops, name) or not program.outputs[0].dtype.is_float:
+    if name not in RULES or operator is not getattr(ops, name) or not (program.outputs[0].dtype.is_float or name in _RUNNING):
         return written(graph, program, args)
     sizes, packs = bound(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
@@ -206,10 +206,16 @@ def _embedding(c: Invoked) -> list[Value]:
     return c.add("Gather", "weight", "idx", axis=0)
 
 
-@rule("cumsum")
+_RUNNING = {"cumsum": {}, "cumsum_exclusive": {"exclusive": 1}, "cumsum_reverse": {"reverse": 1}}
+
+
+@rule(*_RUNNING)
 def _running_sum(c: Invoked) -> list[Value]:
-    x = c.inputs["X"]
-    return [c.graph.add("CumSum", [x, known(np.array(c.constants["axis"]), I64)], c.shapes[0], x.dtype)]
+    """Integers that CumSum, or ONNX Runtime, does not take are summed in 64 bits, of which the lower ones are the same."""
+    x, g = c.inputs["X"], c.graph
+    wide = x if x.dtype.is_float or x.dtype in (I32, I64) else g.cast(x, I64)
+    found = g.add("CumSum", [wide, known(np.array(c.constants["axis"]), I64)], c.shapes[0], wide.dtype, **_RUNNING[c.name])
+    return [found if wide is x else g.cast(found, x.dtype)]
 
 
 _RECURRENT = {"lstm": ("LSTM", (0, 3, 1, 2)), "gru": ("GRU", (1, 0, 2)), "rnn": ("RNN", (0,)), "rnn_relu": ("RNN", (0,))}
