@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from texpr.ir.expr import Var
+from texpr.ir.expr import Const, Mod, Var, index
 from texpr.ir.loop import Kernel
+from texpr.ir.show_expr import show
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.schedule.marks import vectorized
@@ -43,8 +44,10 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
         raise ScheduleError(f"there is no tail policy {tail!r}", span_of(kernel, at), code="split", help=f"one of {', '.join(TAILS)}")
     even = {n.var for n in found if divides(kernel, n, factor)}
     if tail == "exact" and at.var not in even:
-        raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`", span_of(kernel, at), code="split",
-                            help='pass tail="guard" to keep the remainder')
+        fixed = isinstance(at.extent, Const)
+        raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`{'' if fixed else ' at all sizes'}",
+                            span_of(kernel, at), code="split", help='pass tail="guard" to keep the remainder' + (
+                                "" if fixed else f", or have the operator require {show(Mod(at.extent, index(factor)))} == 0"))
     if names is not None and (not isinstance(names, tuple) or len(names) != 2):
         raise ScheduleError(f"split makes two loops; names={names!r} is not a pair", span_of(kernel, at), code="split",
                             help='names=("outer", "inner")')
