@@ -78,6 +78,30 @@ def test_every_function_is_tried():
     assert {f.__name__ for f in FUNCTIONS} - {"shape", "ndim", "size"} <= tried
 
 
+LEFT = {
+    "another norm": lambda x: np.linalg.norm(x, 1),
+    "a norm of a matrix": lambda x: np.linalg.norm(x, "nuc"),
+    "a norm of rows": lambda x: np.linalg.norm(x, np.inf, axis=1),
+    "no differences": lambda x: np.diff(x, 0),
+    "a dtype": lambda x: np.concatenate([x, x], dtype="f4"),
+    "places that wrap": lambda x: np.take(x, [5, 1], mode="wrap"),
+    "no axes": lambda x: np.flip(x, ()),
+}
+
+
+@pytest.mark.parametrize("function", LEFT.values(), ids=LEFT)
+def test_arguments_without_an_operator_are_left_to_numpy(function):
+    np.testing.assert_array_equal(np.asarray(function(tx.tensor(A))), function(A))
+
+
+@pytest.mark.parametrize("function", [lambda x: np.linalg.norm(x, "bad"), lambda x: np.linalg.norm(x, axis=()), lambda x: np.diff(x, -1)])
+def test_what_numpy_refuses(function):
+    with pytest.raises(ValueError, match=r".") as e:
+        function(A)
+    with pytest.raises(type(e.value), match=r"."):
+        function(tx.tensor(A))
+
+
 @pytest.mark.parametrize("function", [np.linalg.inv, np.sort, np.cov, np.triu, np.median, lambda x: np.pad(x, 1)])
 def test_gradients_are_not_lost(function):
     x = tx.tensor(A[:3, :3], requires_grad=True)

@@ -94,12 +94,21 @@ def _is_empty(region: Callable[[], Region]) -> bool:
         return False
 
 
-def check_accesses(proof: Proof, place: Place) -> None:
-    """What an equation reads and writes is inside, or guarded."""
-    for site in place.sites:
-        if isinstance(site.node, Read):
-            _check_read(proof, place, site, site.node)
-    _check_write(proof, place)
+READS_AT_ONCE = 16
+"""Reads that share a quota: derivatives have equations with dozens of them."""
+
+
+def access_checks(proof: Proof, place: Place) -> Iterator[Callable[[], None]]:
+    """What an equation reads and writes is inside, or guarded: questions that have a quota each."""
+    reads = [(site, site.node) for site in place.sites if isinstance(site.node, Read)]
+    for k in range(0, len(reads), READS_AT_ONCE):
+        yield partial(_check_reads, proof, place, reads[k : k + READS_AT_ONCE])
+    yield partial(_check_write, proof, place)
+
+
+def _check_reads(proof: Proof, place: Place, reads: Sequence[tuple[Site, Read]]) -> None:
+    for site, read in reads:
+        _check_read(proof, place, site, read)
 
 
 def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations_with_replacement
 
 from texpr.ir.affine import same_value
@@ -24,8 +25,8 @@ Element = tuple[Piece, tuple[Form, ...]]
 """A condition and the indices of the element it touches."""
 
 
-def check_definitions(proof: Proof) -> None:
-    """Outputs are defined everywhere, intermediates where they are read, nothing twice."""
+def definition_checks(proof: Proof) -> Iterator[Callable[[], None]]:
+    """Outputs are defined everywhere, intermediates where they are read, nothing twice: questions that have a quota each."""
     invoked = {t for e in proof.program.equations if isinstance(e, Invoke) for t in e.targets}
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         places = [p for p in proof.places if p.equation.target is tensor]
@@ -37,10 +38,9 @@ def check_definitions(proof: Proof) -> None:
             span = places[0].equation.span if places else tensor.span
             what = "is only updated, never given a value" if places else "is never defined"
             raise CheckError(f"{tensor.name} {what}", span, code="coverage", help=f"define it first: {tensor.name}[...] = 0")
-        if len(definitions) == 1 and _is_whole(definitions[0].equation):
-            continue
-        _check_once(proof, definitions)
-        _check_covered(proof, tensor, definitions)
+        if len(definitions) > 1 or not _is_whole(definitions[0].equation):
+            yield partial(_check_once, proof, definitions)
+            yield partial(_check_covered, proof, tensor, definitions)
 
 
 def _only_by_call(tensor: Tensor, places: Sequence[Place]) -> None:

@@ -9,9 +9,9 @@ from functools import partial
 from texpr.ir.expr import Expr
 from texpr.ir.extern import is_extern
 from texpr.ir.tensor import Invoke, Program
-from texpr.poly.bounds import check_accesses, check_extents, check_range, check_reductions
+from texpr.poly.bounds import access_checks, check_extents, check_range, check_reductions
 from texpr.poly.calls import check_call
-from texpr.poly.coverage import check_definitions
+from texpr.poly.coverage import definition_checks
 from texpr.poly.distinct import check_distinct
 from texpr.poly.proof import Proof
 from texpr.poly.recurrence import check_order
@@ -43,7 +43,7 @@ def check_program(program: Program) -> tuple[Expr, ...]:
 
 
 def _checked(program: Program) -> tuple[Expr, ...]:
-    """The quota is one for each equation and one for each question about all: an operator may have any number of equations."""
+    """The quota is one for some reads of each equation, and one for each question about all: operators may have any number of equations."""
     try:
         proof = asked(lambda: Proof(program))
         for question in _questions(proof):
@@ -57,10 +57,12 @@ def _checked(program: Program) -> tuple[Expr, ...]:
 def _questions(proof: Proof) -> Iterator[Callable[[], None]]:
     yield partial(check_extents, proof)
     for place in proof.places:
-        for check in (check_accesses, check_reductions, check_range):
+        yield from access_checks(proof, place)
+        for check in (check_reductions, check_range):
             yield partial(check, proof, place)
     for call in proof.program.equations:
         if isinstance(call, Invoke):
             yield partial(check_call, proof, call, check_program)
-    for whole in (check_definitions, check_distinct, check_order):
+    yield from definition_checks(proof)
+    for whole in (check_distinct, check_order):
         yield partial(whole, proof)

@@ -34,8 +34,8 @@ def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapp
     from texpr.graph.variable import is_recording  # it imports this module
 
     own = _own(function, arguments, options)
-    if own is not None:
-        return own(*arguments, **options)
+    if own is not None and (result := own(*arguments, **options)) is not NotImplemented:
+        return result
     found = function._implementation(*arguments, **options)  # type: ignore[attr-defined]
     if function not in _CONSTANTS and is_recording() and _has_floats(found) and any(map(_requires_gradient, _leaves([arguments, options]))):
         name = f"{function.__module__}.{function.__name__}"
@@ -150,7 +150,10 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return ops.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", x, y)
 
 
-def _norm(x: Any, ord: None = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def _norm(x: Any, ord: object = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    """The root of the sum of squares, of all elements or along one or two axes."""
+    if ord is not None or isinstance(axis, tuple) and len(axis) != 2:
+        return NotImplemented
     v = operand(x)
     v = v if v.dtype.is_float else v.astype("f64")
     return (v * v).sum(axis, keepdims=keepdims).sqrt()
@@ -180,6 +183,8 @@ def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
 
 
 def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    if n < 0:
+        return NotImplemented
     x = operand(a)
     (place,) = calls.axes_of(axis, len(x.shape))
     before = [slice(None)] * place
@@ -194,4 +199,4 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.flip: _flip, np.take: _take, np.diff: _diff, np.shape: lambda a: tuple(a.shape), np.ndim: lambda a: len(a.shape),
     np.size: lambda a: a.size,
 }
-"""What stands for NumPy's functions. Arguments that these do not have are left to NumPy's own."""
+"""What stands for NumPy's functions. Arguments without an operator (NotImplemented, or unknown) are left to NumPy's own."""
