@@ -134,3 +134,45 @@ def test_values_that_need_no_gradient():
     assert np.allclose(x, A) and np.array_equal(x, A) and np.shape(x) == (3, 4) and np.ndim(x) == 2 and np.size(x) == 12
     assert type(np.zeros_like(x)) is np.ndarray and np.argsort(x).shape == (3, 4) and np.count_nonzero(x) == 12
     np.testing.assert_allclose(x, A)
+
+
+BOOLS, BYTES = np.array([[True, False], [True, True]]), np.arange(6, dtype="i1").reshape(2, 3)
+CUBE, LINE = np.arange(24.0).reshape(2, 3, 4), np.arange(4.0)
+ODD = {
+    "an extent of 1 is not repeated": lambda f: np.dot(f(np.ones(1)), f(np.ones((2, 3, 4)))),
+    "an axis that is not there": lambda f: np.tensordot(f(CUBE), f(CUBE), axes=([1], [5])),
+    "an axis twice": lambda f: np.tensordot(f(CUBE), f(CUBE), axes=((0, 0), (0, 0))),
+    "more axes than there are": lambda f: np.tensordot(f(LINE), f(LINE), axes=2),
+    "a place behind the last": lambda f: np.moveaxis(f(CUBE), 0, 5),
+    "two axes to one place": lambda f: np.moveaxis(f(CUBE), [0, 1], [1, 1]),
+    "two axes change places": lambda f: np.moveaxis(f(CUBE), [0, -1], [-1, 0]),
+    "truth as places": lambda f: np.take(f(CUBE), [True, False], 0),
+    "a place": lambda f: np.take(f(CUBE), 1, 0),
+    "places in a tensor": lambda f: np.take(f(CUBE), f(np.array([0, 1])), 1),
+    "stack along nothing": lambda f: np.stack([f(np.array(1.0)), f(np.array(2.0))], axis=None),
+    "a number and bytes": lambda f: np.dot(100, f(BYTES)),
+    "a number and f32": lambda f: np.dot(f(CUBE.astype("f4")), 2.5),
+    "two numbers": lambda f: np.where(f(BOOLS), 1.0, 2),
+    "f32 and a number": lambda f: np.where(f(BOOLS), f(np.ones((2, 2), "f4")), 2),
+    "einsum of lists": lambda f: np.einsum(f(CUBE[0]), [0, 1], f(CUBE[0]), [0, 2]),
+    "inner of truth": lambda f: np.inner(f(BOOLS), f(BOOLS)),
+    "einsum of truth": lambda f: np.einsum("ij,jk", f(BOOLS), f(BOOLS)),
+    "differences of truth": lambda f: np.diff(f(BOOLS)),
+    "truth and bytes": lambda f: np.concatenate([f(BOOLS), f(np.ones((1, 2), "i1"))]),
+    "nothing and something": lambda f: np.concatenate([f(np.ones((0, 2))), f(np.ones((1, 2)))]),
+    "a norm of bytes": lambda f: np.linalg.norm(f(BYTES)),
+    "a norm of two axes": lambda f: np.linalg.norm(f(CUBE), axis=(0, 2)),
+}
+
+
+@pytest.mark.parametrize("function", ODD.values(), ids=ODD)
+def test_values_dtypes_and_errors_are_those_of_numpy(function):
+    try:
+        expected = function(lambda x: x)
+    except Exception as error:  # whatever NumPy says
+        with pytest.raises(type(error), match=r"."):
+            function(tx.tensor)
+    else:
+        found = np.asarray(function(tx.tensor))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(found, expected)

@@ -30,6 +30,11 @@ class Recent(Generic[T]):
             del self._made[next(iter(self._made))]
         return found
 
+    def forget(self, key: Hashable) -> None:
+        """Have the value of `key` made anew."""
+        self._made.pop(key, None)
+        self._last = None
+
     def __reduce__(self) -> tuple:
         """Copies and pickles begin empty."""
         return Recent, (self._size,)

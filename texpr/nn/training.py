@@ -74,6 +74,7 @@ class TrainingStep:
         self._sums: dict[Parameter, Variable] = {}
         self._touched: dict[Parameter, None] = {}
         self._share = Variable(np.float64(1), "share")
+        self._latest: tuple[Plan | None, list[Parameter]] = None, []
 
     def __call__(self, x: object, y: object) -> float:
         """Make a step on a batch; the loss before the step.
@@ -155,7 +156,9 @@ class TrainingStep:
         if not self.total:
             self.reset()
             return False
-        plan = self._updates.get_or_make((self.optimizer.structure(), tuple(self._touched), Variable.moves), self._update)
+        touched = tuple(self._touched)
+        key = self.optimizer.structure(), touched, self.optimizer.clocks.those(touched), Variable.moves
+        plan = self._updates.get_or_make(key, self._update)
         self.optimizer.prepare()
         self._share.data[...] = 1 / self.total
         plan.compute()
@@ -170,17 +173,29 @@ class TrainingStep:
         with held:
             if finite:
                 plan.commit()
-                self.optimizer.steps += 1
+                self.optimizer.count(self._updated(plan))
             if self.loss_scale is not None:
                 self.loss_scale.update(finite)
         return finite
+
+    def _updated(self, plan: Plan) -> list[Parameter]:
+        """The parameters that a plan updates; of the latest plan they are known."""
+        if self._latest[0] is not plan:
+            assigned = set(plan.assigned)
+            self._latest = plan, [p for p in self.optimizer.parameters if p.requires_grad and p in assigned]
+        return self._latest[1]
 
     def plan(self, x: Spec, y: Spec) -> LossPlan:
         """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
         return self._planned(x, y, structure(self.model))
 
     def _planned(self, x: Spec, y: Spec, found: tuple) -> LossPlan:
-        return self._plans.get_or_make((x, y, found, self.optimizer.structure()), lambda: self._make(x, y))
+        key = x, y, found, self.optimizer.structure()
+        plan = self._plans.get_or_make(key, lambda: self._make(x, y))
+        if plan.clocks != self.optimizer.clocks.those(self._updated(plan)):  # another program has updated some of its parameters
+            self._plans.forget(key)
+            plan = self._plans.get_or_make(key, lambda: self._make(x, y))
+        return plan
 
     def _captured(self, x: Spec, y: Spec) -> CapturedLoss:
         return CapturedLoss.of(self.model, self.loss, x, y, self.narrow)
@@ -192,7 +207,9 @@ class TrainingStep:
             if self.accumulate > 1:
                 self._add(capture, gradients, captured.weight(capture))
                 return LossPlan(captured)
-            return LossPlan(captured, self._append_updates(capture, gradients))
+            plan = LossPlan(captured, self._append_updates(capture, gradients))
+        plan.clocks = self.optimizer.clocks.those(self._updated(plan))
+        return plan
 
     def _gradients(self, capture: Capture, loss: Symbolic) -> dict[Parameter, Symbolic]:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
@@ -280,12 +297,14 @@ class LossPlan(Plan):
 
     Attributes:
         is_sum: the loss of several batches is the sum of theirs.
+        clocks: by which the updates of its parameters were counted when it was captured.
     """
 
     def __init__(self, captured: CapturedLoss, more: Sequence[Symbolic] = ()) -> None:
         divisor = captured.divisor
         weight = [] if divisor.tensor is None else [captured.weight(captured.capture)]
         super().__init__(captured.capture, [captured.loss, captured.output, *weight, *more])
+        self.clocks: tuple[int, ...] = ()
         self.is_sum, self._weight = divisor.is_sum, divisor.number if divisor.tensor is None else None
 
     def weight(self) -> float:

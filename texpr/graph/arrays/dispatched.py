@@ -15,6 +15,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.calls import cast_any, common_dtype, is_number, operand
+from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
 
 _METHODS = {"amax": "max", "amin": "min", "around": "round", "ravel": "flatten"} | {name: name for name in (
@@ -80,13 +81,18 @@ def _has_floats(found: Any) -> bool:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return calls.where(condition, x, y)
+    return calls.where(condition, *map(_strong, (x, y))) if is_number(x) and is_number(y) else calls.where(condition, x, y)
+
+
+def _strong(x: Any) -> Any:
+    """An operand whose dtype counts in promotion: NumPy's functions take a number as an array."""
+    found = operand(x)
+    return np.asarray(found) if is_number(found) else found
 
 
 def _alike(arrays: Sequence[Any]) -> list[Any]:
     """Arrays as operands of one dtype."""
-    given = [operand(a) for a in arrays]
-    given = [np.asarray(a) if is_number(a) else a for a in given]
+    given = [_strong(a) for a in arrays]
     t = common_dtype(*given)
     return [cast_any(a, t) for a in given]
 
@@ -99,6 +105,8 @@ def _concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 
 
 def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    if axis is None:
+        return NotImplemented
     given = _alike(arrays)
     return _joined(ops.stack, given, axis, len(given[0].shape) + 1)
 
@@ -118,19 +126,20 @@ def _hstack(tup: Sequence[Any]) -> Any:
 
 
 def _einsum(subscripts: str, *operands: Any) -> Any:
-    return ops.einsum(subscripts, *_alike(operands))
+    given = _alike(operands) if isinstance(subscripts, str) else []
+    return ops.einsum(subscripts, *given) if given and given[0].dtype != BOOL else NotImplemented
 
 
 def _dot(a: Any, b: Any) -> Any:
-    x, y = operand(a), operand(b)
-    if is_number(x) or is_number(y) or not x.shape or not y.shape:
+    x, y = _strong(a), _strong(b)
+    if not x.shape or not y.shape:
         return x * y
     return calls.matmul(x, y) if len(y.shape) <= 2 else _tensordot(x, y, (-1, -2))
 
 
 def _inner(a: Any, b: Any) -> Any:
-    x, y = operand(a), operand(b)
-    return x * y if is_number(x) or is_number(y) or not x.shape or not y.shape else _tensordot(x, y, (-1, -1))
+    x, y = _strong(a), _strong(b)
+    return x * y if not x.shape or not y.shape else _tensordot(x, y, (-1, -1))
 
 
 def _outer(a: Any, b: Any) -> Any:
@@ -141,8 +150,10 @@ def _outer(a: Any, b: Any) -> Any:
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     x, y = _alike([a, b])
     if isinstance(axes, int):
-        axes = range(len(x.shape) - axes, len(x.shape)), range(axes)
-    over = [[n % len(v.shape) for n in ([each] if isinstance(each, int) else each)] for each, v in zip(axes, (x, y), strict=True)]
+        axes = range(-axes, 0), range(axes)
+    over = [_places(each, len(v.shape)) for each, v in zip(axes, (x, y), strict=True)]
+    if x.dtype == BOOL or None in over or [x.shape[k] for k in over[0] or ()] != [y.shape[k] for k in over[1] or ()]:
+        return NotImplemented
     names = iter(ascii_letters)
     left = [next(names) for _ in x.shape]
     right = [left[over[0][over[1].index(k)]] if k in over[1] else next(names) for k in range(len(y.shape))]
@@ -161,11 +172,20 @@ def _norm(x: Any, ord: object = None, axis: Any = None, keepdims: bool = False) 
 
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
     x, rank = operand(a), len(a.shape)
-    pairs = [[n % rank for n in ([each] if isinstance(each, int) else each)] for each in (source, destination)]
+    pairs = [_places(each, rank) for each in (source, destination)]
+    if None in pairs or len(pairs[0]) != len(pairs[1]):
+        return NotImplemented
     order = [k for k in range(rank) if k not in pairs[0]]
     for to, k in sorted(zip(pairs[1], pairs[0], strict=True)):
         order.insert(to, k)
     return x.transpose(order)
+
+
+def _places(axes: Any, rank: int) -> Any:
+    """Axes counted from the start, in the order given; None where one is not there, or there twice."""
+    given = [axes] if isinstance(axes, int) else list(axes)
+    found = [n + rank if n < 0 else n for n in given]
+    return found if all(0 <= n < rank for n in found) and len(set(found)) == len(found) else None
 
 
 def _flip(m: Any, axis: Any = None) -> Any:
@@ -176,6 +196,9 @@ def _flip(m: Any, axis: Any = None) -> Any:
 
 def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
     x = operand(a)
+    indices = indices if hasattr(indices, "dtype") else np.asarray(indices)
+    if indices.dtype in (BOOL, np.dtype(bool)):
+        return NotImplemented
     if axis is None:
         return x.reshape(-1)[indices]
     (place,) = calls.axes_of(axis, len(x.shape))
@@ -183,9 +206,9 @@ def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
 
 
 def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    if n < 0:
-        return NotImplemented
     x = operand(a)
+    if n < 0 or x.dtype == BOOL:
+        return NotImplemented
     (place,) = calls.axes_of(axis, len(x.shape))
     before = [slice(None)] * place
     for _ in range(n):

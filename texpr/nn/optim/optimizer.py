@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from texpr.ir.dtypes import stored
 from texpr.nn.arguments import whole
 from texpr.nn.inputs import as_input
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
+from texpr.nn.optim.clocks import Clocks
 from texpr.nn.optim.group import Group, Limits
 from texpr.nn.parameter import Parameter
 from texpr.nn.recent import Recent
@@ -56,9 +57,9 @@ class Optimizer(KnowsArguments):
                             help="write model.parameters()" if hasattr(params, "parameters") else "")
         self.defaults = dict(Group(self._name, self.limits, options))
         self.param_groups: list[Group] = []
-        self.steps = 0
+        self.steps, self.clocks = 0, Clocks()
         self._state: dict[tuple[Parameter, str], Variable] = {}
-        self._numbers: dict[tuple[int, str], Variable] = {}
+        self._numbers: dict[tuple[int, int, str], Variable] = {}
         self._clippings: list[ClipNorm | ClipValue] = []
         self._plans: Recent[Plan] = Recent()
         given = list(params)
@@ -91,6 +92,7 @@ class Optimizer(KnowsArguments):
             raise CallError(f"{self._name}: there is no option {unknown[0]!r}", code="arguments",
                             help=f"a group may have {', '.join(self.defaults)}")
         self.param_groups.append(Group(self._name, self.limits, self.defaults | options, parameters))
+        self.clocks.add(parameters)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -112,7 +114,9 @@ class Optimizer(KnowsArguments):
         raise NotImplementedError(f"{self._name} has no update")
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
-        """The scalars of a step, counted from 1: the options by name, elements of a tuple such as `betas` as `beta1` and `beta2`."""
+        """The scalars of an update of parameters, counted from 1: the options by name, elements of a tuple such as `betas` as `beta1` and
+        `beta2`.
+        """
         return group.numbers()
 
     def apply(self, capture: Capture, operator: ops.Op, parameter: Parameter, gradient: Symbolic, states: Sequence[str] = (),
@@ -126,7 +130,7 @@ class Optimizer(KnowsArguments):
 
     def number(self, capture: Capture, parameter: Parameter, name: str) -> Symbolic:
         """A scalar of `numbers` of the parameter's group in a program, f64."""
-        key = self._position(parameter), name
+        key = self._position(parameter), self.clocks[parameter], name
         if key not in self._numbers:
             self._numbers[key] = Variable(np.float64(0), name)
         return capture.variable(self._numbers[key])
@@ -173,10 +177,11 @@ class Optimizer(KnowsArguments):
         for p in self.parameters:
             p.grad = None
 
-    def step(self) -> None:
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by the gradients that `backward()` has given them; those without a gradient stay.
 
-        A loop in Python on lazy tensors uses this. `Trainer` and `TrainingStep` compile the model, its gradients and this step as one.
+        A closure is called first: it computes the loss, calls `backward()` and returns the loss, which is the result. A loop in Python
+        on lazy tensors uses this. `Trainer` and `TrainingStep` compile the model, its gradients and this step as one.
 
         Raises:
             CallError: no parameter has a gradient; inside `tx.jit`.
@@ -184,17 +189,20 @@ class Optimizer(KnowsArguments):
         if active_capture.get() is not None:
             raise CallError(f"{self._name}.step() while a program is captured", code="symbolic",
                             help="nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program")
+        loss = None if closure is None else closure()
         gradients = {p: p.grad for p in self.parameters if p.requires_grad and p.grad is not None}
         if not gradients:
             raise CallError(f"{self._name}: no parameter has a gradient", code="gradient", help="call backward() on the loss first")
-        plan = self._plans.get_or_make((self.structure(), tuple(gradients), Variable.moves), lambda: self._step_on(tuple(gradients)))
+        key = self.structure(), tuple(gradients), self.clocks.those(gradients), Variable.moves
+        plan = self._plans.get_or_make(key, lambda: self._step_on(tuple(gradients)))
         for k, gradient in enumerate(gradients.values()):
             plan.fill(k, gradient.realize().value)
         self.prepare()
         plan.compute()
         with held:
             plan.commit()
-            self.steps += 1
+            self.count(gradients)
+        return loss
 
     def _step_on(self, parameters: Sequence[Parameter]) -> Plan:
         """A program that takes gradients and assigns to parameters."""
@@ -205,22 +213,31 @@ class Optimizer(KnowsArguments):
         return Plan(capture, [])
 
     def structure(self) -> tuple:
-        """What a captured step depends on: which parameters are trained, and options that are no numbers."""
+        """What a captured step depends on, beside the clocks of parameters that it updates: which are trained, options that are no
+        numbers.
+        """
         groups = tuple((tuple((p, p.requires_grad) for p in g["params"]), g.flags()) for g in self.param_groups)
         return groups, tuple(self._clippings)
 
+    def count(self, parameters: Collection[Parameter]) -> None:
+        """Count a step that updated these parameters."""
+        self.steps += 1
+        self.clocks.advance(parameters)
+
     def prepare(self) -> None:
         """Set the scalars of the next step."""
-        values = [self.numbers(group, self.steps + 1) for group in self.param_groups]
-        for (position, name), variable in self._numbers.items():
-            variable.data[...] = values[position][name]
+        values: dict[tuple[int, int], Mapping[str, float]] = {}
+        for (position, clock, name), variable in self._numbers.items():
+            if (position, clock) not in values:
+                values[position, clock] = self.numbers(self.param_groups[position], self.clocks.counts[clock] + 1)
+            variable.data[...] = values[position, clock][name]
 
     def state_dict(self) -> dict[str, object]:
         """The number of steps, the options of the groups, and copies of the state, named by the parameter's position."""
         position = {p: k for k, p in enumerate(self.parameters)}
         groups = [{**g, "params": [position[p] for p in g["params"]]} for g in self.param_groups]
         state = {f"{position[p]}.{name}": v.numpy().copy() for (p, name), v in self._state.items()}
-        return {"steps": self.steps, "param_groups": groups, **state}
+        return {"steps": self.steps, "updates": self.clocks.of(position), "param_groups": groups, **state}
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
         """Take the values of `state_dict`.
@@ -233,7 +250,11 @@ class Optimizer(KnowsArguments):
         if not isinstance(groups, list) or [_count(g) for g in groups] != shapes:
             raise CheckpointError(f"{self._name}: the state is not of groups of {', '.join(map(str, shapes))} parameters",
                                   code="checkpoint")
-        arrays = {name: np.asarray(value) for name, value in state_dict.items() if name not in ("steps", "param_groups")}
+        updates = state_dict.get("updates", [steps] * len(self.parameters))  # files from before have no such counts
+        if not isinstance(updates, list) or len(updates) != len(self.parameters):
+            raise CheckpointError(f"{self._name}: the updates are not of {len(self.parameters)} parameters", code="checkpoint")
+        counts = [whole(self._name, "updates", count, 0) for count in updates]
+        arrays = {name: np.asarray(value) for name, value in state_dict.items() if name not in ("steps", "updates", "param_groups")}
         for name, array in arrays.items():
             self._check_state(name, array)
         for group in groups:
@@ -246,6 +267,7 @@ class Optimizer(KnowsArguments):
             state = self.state(self.parameters[int(position)], kind)
             state.data[...] = as_input(array, state.dtype).array
         self.steps = steps
+        self.clocks.set(self.parameters, counts)
 
     def _check_options(self, group: Mapping[str, Any]) -> None:
         """Options of a group are numbers, pairs or truth values where those of the optimizer are."""
