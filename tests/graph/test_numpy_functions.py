@@ -176,3 +176,40 @@ def test_values_dtypes_and_errors_are_those_of_numpy(function):
         found = np.asarray(function(tx.tensor))
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("name", ["exp", "negative", "sqrt", "isfinite", "absolute"])
+def test_universal_functions_of_parameters(name: str):
+    p = tx.nn.Parameter(np.array([1.0, 2.0]))
+    found = getattr(np, name)(p)
+    assert isinstance(found, tx.Tensor) and found.requires_grad == found.dtype.is_float
+    np.testing.assert_allclose(found.numpy(), getattr(np, name)(p.numpy()))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "arctan2", "power", "greater", "multiply", "divmod"])
+def test_universal_functions_of_parameters_and_arrays(name: str):
+    p, a = tx.nn.Parameter(np.array([1.0, 2.0])), np.array([2.0, 0.5])
+    for given in ((p, p), (a, p), (p, a)):
+        found = getattr(np, name)(*given)
+        expected = getattr(np, name)(*(np.asarray(g) for g in given))
+        for x, y in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected))):
+            assert isinstance(x, tx.Tensor)
+            np.testing.assert_allclose(x.numpy(), y)
+
+
+def test_a_parameter_in_a_universal_function_is_trained_and_read_by_every_call():
+    p = tx.nn.Parameter(np.ones(3))
+    np.exp(p).sum().backward()
+    np.testing.assert_allclose(p.grad.numpy(), np.e)
+    f = tx.jit(lambda x: x * np.exp(p))
+    np.testing.assert_allclose(f(np.ones(3)), np.e)
+    p.data = np.zeros(3)
+    np.testing.assert_array_equal(f(np.ones(3)), 1)
+
+
+def test_the_norm_of_nothing_has_the_derivative_0():
+    x = tx.tensor([[0.0, 3.0], [0.0, 4.0]], requires_grad=True)
+    np.linalg.norm(x, axis=0).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [[0, 0.6], [0, 0.8]])
+    for values in ([0.0, np.nan], [np.inf, 1.0], [0.0, 0.0]):
+        np.testing.assert_array_equal(np.linalg.norm(tx.tensor(values)), np.linalg.norm(values))

@@ -15,7 +15,7 @@ from texpr.support.suggest import suggests
 if TYPE_CHECKING:
     from texpr.graph.variable import Variable
 
-_OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__", "__array_ufunc__"}
+_OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 """What a variable does as an object: programs are keyed by variables, and all of them are true."""
 
 

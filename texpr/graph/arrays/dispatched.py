@@ -125,7 +125,9 @@ def _hstack(tup: Sequence[Any]) -> Any:
     return _concatenate(given, 0 if len(given[0].shape) == 1 else 1)
 
 
-def _einsum(subscripts: str, *operands: Any) -> Any:
+def _einsum(subscripts: str, *operands: Any, optimize: object = False) -> Any:
+    """A single sum, whatever NumPy would cut it into."""
+    del optimize
     given = _alike(operands) if isinstance(subscripts, str) else []
     return ops.einsum(subscripts, *given) if given and given[0].dtype != BOOL else NotImplemented
 
@@ -167,7 +169,9 @@ def _norm(x: Any, ord: object = None, axis: Any = None, keepdims: bool = False) 
         return NotImplemented
     v = operand(x)
     v = v if v.dtype.is_float else v.astype("f64")
-    return (v * v).sum(axis, keepdims=keepdims).sqrt()
+    squares = (v * v).sum(axis, keepdims=keepdims)
+    positive = squares > 0  # The root of 0 has no derivative; that of a norm of nothing is 0, as torch has it.
+    return calls.where(positive | squares.isnan(), calls.where(squares != 0, squares, 1).sqrt(), 0)
 
 
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
