@@ -186,7 +186,7 @@ def test_an_optimizer_of_ones_own():
     before = model.p.data.copy()
     step(np.ones((2, 3)), TARGET)
     np.testing.assert_allclose(model.p.data, before - 0.25 * np.sign(before - TARGET))
-    assert list(step.optimizer.state_dict()) == ["steps", "param_groups", "0.m"]
+    assert list(step.optimizer.state_dict()) == ["steps", "updates", "param_groups", "0.m"]
 
 
 class Two(nn.Module):

@@ -187,7 +187,8 @@ def labels(change) -> np.ndarray:
 
 @pytest.mark.parametrize(("run", "text"), [
     (lambda t: t.fit(X, labels(-1)), "error[data]: the label y[17] is -1, expected 0 to 2\n"
-     "    1 of 70 labels are out of range; the model has 3 outputs"),
+     "    1 of 70 labels are out of range; the model has 3 outputs\n"
+     "  help: nn.CrossEntropyLoss(ignore_index=-1), if labels of -1 do not count"),
     (lambda t: t.evaluate(X, labels(3)), "error[data]: the label y[17] is 3, expected 0 to 2\n"
      "    1 of 70 labels are out of range; the model has 3 outputs"),
     (lambda t: t.fit(X, Y.astype(float)), "error[data]: the labels are float64, expected integers\n"

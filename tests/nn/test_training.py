@@ -352,7 +352,8 @@ def test_a_step_by_hand_names_bad_labels():
     bad[4] = -1
     assert complaint(lambda: step(X, bad)) == """\
 error[data]: the label y[4] is -1, expected 0 to 2
-    1 of 70 labels are out of range; the model has 3 outputs"""
+    1 of 70 labels are out of range; the model has 3 outputs
+  help: nn.CrossEntropyLoss(ignore_index=-1), if labels of -1 do not count"""
 
 
 # Callbacks

@@ -74,7 +74,7 @@ class TrainingStep:
         self._sums: dict[Parameter, Variable] = {}
         self._touched: dict[Parameter, None] = {}
         self._share = Variable(np.float64(1), "share")
-        self._latest: tuple[Plan | None, list[Parameter]] = None, []
+        self._parameters: Recent[list[Parameter]] = Recent(4)
 
     def __call__(self, x: object, y: object) -> float:
         """Make a step on a batch; the loss before the step.
@@ -179,11 +179,12 @@ class TrainingStep:
         return finite
 
     def _updated(self, plan: Plan) -> list[Parameter]:
-        """The parameters that a plan updates; of the latest plan they are known."""
-        if self._latest[0] is not plan:
+        """The parameters that a plan updates; of the latest plans they are known."""
+        def found() -> list[Parameter]:
             assigned = set(plan.assigned)
-            self._latest = plan, [p for p in self.optimizer.parameters if p.requires_grad and p in assigned]
-        return self._latest[1]
+            return [p for p in self.optimizer.parameters if p.requires_grad and p in assigned]
+
+        return self._parameters.get_or_make(plan, found)
 
     def plan(self, x: Spec, y: Spec) -> LossPlan:
         """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
