@@ -130,7 +130,7 @@ def test_batches_of_nothing():
     """All labels of all batches of an update are ignored: there is no update."""
     y = np.full(24, -100)
     none = "no target of the batches of step 1 (epoch 1) counts"
-    for options, error in (({}, "the loss is nan in step 1 (epoch 1)"), ({"accumulate": 2}, none), ({"accumulate": 5}, none),
+    for options, error in (({}, none), ({"accumulate": 2}, none), ({"accumulate": 5}, none),
                            ({"accumulate": 2, "on_nan": "skip"}, "")):
         nn.manual_seed(0)
         model = nn.Linear(5, 4, dtype="f64")

@@ -153,7 +153,8 @@ def test_labels_are_checked():
     for loss in (nn.CrossEntropyLoss(), nn.NLLLoss()):
         assert complaint(lambda loss=loss: loss(logits, np.array([0, -1, 4]))) == """\
 error[data]: the label y[1] is -1, expected 0 to 3
-    2 of 3 labels are out of range; the model has 4 outputs"""
+    2 of 3 labels are out of range; the model has 4 outputs
+  help: nn.CrossEntropyLoss(ignore_index=-1), if labels of -1 do not count"""
         assert np.isnan(loss(logits, np.array([-100, -100, -100])))
     assert nn.CrossEntropyLoss(ignore_index=-1)(logits, np.array([0, -1, -1])) == pytest.approx(np.log(4))
 

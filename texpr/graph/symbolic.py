@@ -135,7 +135,8 @@ class Symbolic(ArrayMethods):
     item = tolist = realize = numpy
 
     def _no_values(self, wanted: str) -> CallError:
-        static = "" if self.shape else "; an argument that decides what is computed is static: tx.jit(static=[\"name\"])"
+        decides = not self.shape and any(self.tensor is t for t in self.capture.inputs)
+        static = "" if not decides else "; an argument that decides what is computed is static: tx.jit(static=[\"name\"])"
         help = f"use operators of texpr.ops, or write one with tx.op{static}"  # noqa: A001
         return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured, without values, "
                          f"and {wanted} was asked of it", code="symbolic", help=help)

@@ -216,7 +216,6 @@ OPERATOR = {
     **meant("tx.vjp(f)", "vjp"),
     **meant("tx.jvp(f)", "jvp"),
     **meant("tx.interpret(f)", "interpret"),
-    **meant("str(f)", "text"),
     **meant("f.__name__", "name"),
     **said("operators compile by themselves, when they are called", "jit"),
 }
