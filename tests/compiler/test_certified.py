@@ -195,3 +195,22 @@ def test_the_gradient_of_a_row():
     w = tx.tensor(np.zeros((5, 4), "f4"), requires_grad=True)
     ops.embedding(w, tx.tensor(np.array(2))).sum().backward()
     np.testing.assert_array_equal(w.grad.numpy(), np.eye(5, dtype="f4")[2][:, None] * np.ones(4, "f4"))
+
+
+def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
+    """The loops as they are written are proven, none that has a step: so many schedules are tried, and no more."""
+    tried, proven = [], pipeline.certificate
+
+    def fail(kernel, program, sizes):
+        tried.append(kernel)
+        if len(tried) != 2:
+            raise tx.CertificateError("not proven", code="certificate")
+        return proven(kernel, program, sizes)
+
+    monkeypatch.setattr(pipeline, "certificate", fail)
+    monkeypatch.setattr(fallback, "MOST_TRIED", 3)
+    kernel = tx.schedule(tx.op("op mm(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"),
+                         M=64, N=64, K=64).auto().compile()
+    with tx.options(cache_dir=None):
+        kernel.explain()
+    assert len(tried) == 2 + 3 and kernel.fallback is not None and not kernel.fallback.script

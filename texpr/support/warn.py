@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from os import sep
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parents[1])
+PACKAGE = f"{Path(__file__).parents[1]}{sep}"
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:

@@ -1,6 +1,7 @@
-"""NumPy's functions called on tensors: `np.sum(x)` is `x.sum()`, `np.concatenate([x, y])` an operator that passes gradients on.
+"""NumPy's functions called on tensors: `np.concatenate([x, y])` is an operator that passes gradients on.
 
-Other functions compute on the values of tensors, as `np.asarray(x)` gives them; where a gradient would be lost so, they are refused.
+NumPy itself calls methods where tensors have them, `x.sum()` for `np.sum(x)`. Other functions compute on the values of tensors, as
+`np.asarray(x)` gives them; where a gradient would be lost so, they are refused.
 """
 
 from __future__ import annotations
@@ -18,10 +19,6 @@ from texpr.graph.arrays.calls import cast_any, common_dtype, is_number, operand
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
 
-_METHODS = {"amax": "max", "amin": "min", "around": "round", "ravel": "flatten"} | {name: name for name in (
-    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "clip", "round", "reshape",
-    "transpose", "swapaxes", "squeeze", "expand_dims", "broadcast_to", "astype")}
-"""NumPy's functions that tensors have as methods."""
 _CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
 """Functions whose results need no gradient: they are constants, or values by their name."""
 
@@ -53,11 +50,7 @@ def _own(function: Callable[..., Any], arguments: Sequence[Any], options: Mappin
             signature(own).bind(*arguments, **options)
         except TypeError:
             return None
-        return own
-    method = _METHODS.get(function.__name__) if getattr(np, function.__name__, None) is function else None
-    if method is None or not arguments or not hasattr(type(arguments[0]), "as_tensor") and not hasattr(type(arguments[0]), method):
-        return None
-    return lambda x, *more, **others: getattr(x, method)(*more, **others)
+    return own
 
 
 def _leaves(values: Any) -> Iterator[Any]:
@@ -224,6 +217,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.where: _where, np.concatenate: _concatenate, np.stack: _stack, np.vstack: _vstack, np.hstack: _hstack, np.einsum: _einsum,
     np.dot: _dot, np.inner: _inner, np.outer: _outer, np.tensordot: _tensordot, np.linalg.norm: _norm, np.moveaxis: _moveaxis,
     np.flip: _flip, np.take: _take, np.diff: _diff, np.shape: lambda a: tuple(a.shape), np.ndim: lambda a: len(a.shape),
-    np.size: lambda a: a.size,
+    np.size: lambda a: a.size, np.ravel: lambda a: operand(a).flatten(), np.expand_dims: lambda a, axis: operand(a).expand_dims(axis),
+    np.broadcast_to: lambda array, shape: operand(array).broadcast_to(shape),
 }
 """What stands for NumPy's functions. Arguments without an operator (NotImplemented, or unknown) are left to NumPy's own."""

@@ -206,7 +206,8 @@ def _embedding(c: Invoked) -> list[Value]:
     return c.add("Gather", "weight", "idx", axis=0)
 
 
-_RUNNING = {"cumsum": {}, "cumsum_exclusive": {"exclusive": 1}, "cumsum_reverse": {"reverse": 1}}
+_RUNNING: dict[str, dict[str, int]] = {"cumsum": {}, "cumsum_exclusive": {"exclusive": 1}, "cumsum_reverse": {"reverse": 1}}
+"""Running sums, of integers too, and the attributes of ONNX's CumSum."""
 
 
 @rule(*_RUNNING)
