@@ -12,6 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import_module("texpr.support.forks")  # from here on, forks wait for imports
+
 if TYPE_CHECKING:
     from texpr.compiler import (
         CompiledKernel,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 from texpr.support.forks import held_over_forks
 
@@ -39,3 +42,40 @@ def test_locks_are_open_in_the_child_in_whatever_order_threads_take_them():
             t.join()
     assert min(turns) > 0
     assert all(lock.acquire(blocking=False) for lock in locks)
+
+
+IMPORTS = """
+import os, sys, threading, time
+package = {package!r}
+with open(os.path.join(package, "slow.py"), "w") as f:
+    f.write("import time; print('begun', flush=True); time.sleep(0.5); whole = True")
+import texpr
+texpr.__path__.append(package)
+def work():
+    import texpr.slow
+threading.Thread(target=work).start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    import texpr.slow
+    os._exit(0 if texpr.slow.whole else 1)
+for _ in range(100):
+    found, status = os.waitpid(child, os.WNOHANG)
+    if found:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.1)
+os.kill(child, 9)
+sys.exit("the child waits for ever")
+"""
+
+
+def test_a_module_that_another_thread_imports_is_whole_in_the_child(tmp_path: Path):
+    done = subprocess.run([sys.executable, "-c", IMPORTS.format(package=str(tmp_path))], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "begun\n", "")
+
+
+def test_a_fork_while_a_module_is_imported_by_the_same_thread(tmp_path: Path):
+    (tmp_path / "forking.py").write_text("import os, sys\nchild = os.fork()\nif child == 0:\n    os._exit(3)\n"
+                                         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n")
+    script = f"import texpr; texpr.__path__.append({str(tmp_path)!r}); import texpr.forking"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Protocol
@@ -55,6 +56,7 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
     axis = next((a.i for a in proto.attribute if a.name == "axis"), 0)
     if not -MOST_AXIS <= axis <= MOST_AXIS:  # before the library's inference, which takes 32 bits of it
         raise CallError(f"{proto.op_type}: axis is {axis}", code="onnx")
+    _check_equation(proto)
     given = [(name, v) for name, v in zip(proto.input, values) if name and v is not None]
     data = {name: onnx.numpy_helper.from_array(v.numbers()) for name, v in given if isinstance(v, Known) and v.array.size <= SAID}
     imports = [onnx.helper.make_opsetid(domain, n) for domain, n in opsets.items()]
@@ -68,6 +70,14 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
     for kind in found.values():
         if kind.HasField("tensor_type"):
             _check_size(proto, kind.tensor_type, known)
+
+
+def _check_equation(proto: Any) -> None:
+    """Refuse other signs than those of an equation, before the library's inference, which never ends at some of them."""
+    text = next((a.s.decode(errors="replace") for a in proto.attribute if a.name == "equation"), "")
+    if proto.op_type == "Einsum" and not re.fullmatch(r"[A-Za-z ,]*(->[A-Za-z ]*)?", text.replace("...", "")):
+        raise CallError(f"Einsum: the equation is `{text}`", code="onnx",
+                        help="it has letters, `...`, a comma between inputs and `->` before the output")
 
 
 def _check_size(proto: Any, kind: Any, known: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ def read_model(source: Any) -> Any:
         OSError: the file cannot be read.
     """
     model = _parsed(source)
+    _check_texts(model)
     nodes = list(all_nodes(model))
     tensors = list(_all_tensors(model, nodes))
     if any(t.data_location == EXTERNAL for t in tensors):
@@ -97,6 +98,24 @@ def _check(model: Any) -> None:
     finally:
         for kind in bare:
             kind.ClearField("shape")
+
+
+def _check_texts(model: Any) -> None:
+    """Refuse names that are no text: protobuf gives damaged ones as bytes."""
+    stack = [model]
+    while stack:
+        message = stack.pop()
+        for field, value in message.ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                stack += [value] if hasattr(value, "ListFields") else value
+            elif field.type == field.TYPE_STRING:
+                _check_text(field, [value] if isinstance(value, str | bytes) else value)
+
+
+def _check_text(field: Any, values: Iterable[str | bytes]) -> None:
+    for v in values:
+        if isinstance(v, bytes):
+            raise CheckpointError(f"the model is damaged: {field.full_name} is no text: {v[:40]!r}", code="onnx")
 
 
 def all_nodes(model: Any) -> Iterator[Any]:

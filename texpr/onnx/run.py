@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic
+from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.interpret import interpret
 from texpr.onnx.check import check_node, type_of
 from texpr.onnx.library import library
 from texpr.onnx.read import array_of, definition, dense, opsets
 from texpr.onnx.table import find
+from texpr.onnx.types import FROM_ONNX, name_of
 from texpr.onnx.values import Known, NeedsValue, Value
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
@@ -83,6 +85,28 @@ class Node:
         if found not in (default, *others):
             raise self.refuse(f"{name} is `{found}`; {', '.join((default, *others))} are read")
         return found
+
+    def dtype(self, name: str, default: int = 1) -> DType:
+        """The element type that an attribute says, or `default`, by ONNX's number.
+
+        Raises:
+            CallError: one that texpr does not have.
+        """
+        number = self.attr(name, 0) or default
+        if number not in FROM_ONNX:
+            raise self.refuse(f"{name} is {name_of(number)}, which texpr does not have")
+        return FROM_ONNX[number]
+
+    def order(self) -> float:
+        """The `p` of a p-norm.
+
+        Raises:
+            CallError: it is not above 0.
+        """
+        p = float(self.attr("p", 2))
+        if not p > 0:
+            raise self.refuse(f"p is {p:g}; a norm has one above 0")
+        return p
 
     def known(self, k: int) -> Any:
         """The numbers of an input, which the program depends on; None where it is absent.

@@ -1,13 +1,17 @@
 """Locks over a fork: in the child only the thread that forked goes on, and a lock that another one holds stays shut for ever.
 
 So a fork waits until nobody else holds a lock that is registered here, and then what the locks guard is whole in the child. It never waits
-for one lock while it holds another: threads take several in any order, and inside of what they run.
+for one lock while it holds another: threads take several in any order, and inside of what they run. It waits for modules of this package
+that another thread imports, too, whose locks are Python's.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from contextlib import suppress
+from importlib import import_module
 from typing import Protocol, TypeVar
 from weakref import WeakSet
 
@@ -36,6 +40,15 @@ def held_over_forks(lock: L) -> L:
 
 
 def _acquire_all() -> None:
+    own = _wait_for_imports()
+    _acquire_locks()
+    while _imported_by_parts() - own:  # since then another thread began to
+        _release(_held)
+        own = _wait_for_imports()
+        _acquire_locks()
+
+
+def _acquire_locks() -> None:
     with _adding:
         locks = [*_locks, _adding]
     busy = _first_busy(locks)
@@ -44,6 +57,23 @@ def _acquire_all() -> None:
         waited_for.acquire()
         busy = _first_busy(locks)
         waited_for.release()
+
+
+def _wait_for_imports() -> set[str]:
+    """Modules of this package that are imported while this is called, by this thread: for those of others it waits."""
+    waited_for: set[str] = set()
+    while (found := _imported_by_parts()) - waited_for:
+        for name in found:
+            with suppress(Exception):  # what it raises is told to who imports it
+                import_module(name)
+        waited_for = found
+    return waited_for
+
+
+def _imported_by_parts() -> set[str]:
+    """Modules whose text still runs."""
+    loaded = [(name, module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == "texpr"]
+    return {name for name, module in loaded if getattr(getattr(module, "__spec__", None), "_initializing", False)}
 
 
 def _first_busy(locks: list[Lockable]) -> Lockable | None:

@@ -67,8 +67,10 @@ def _truth(node: Node, value: Value) -> bool:
 def _stacked(node: Node, declared: Any, values: list[Any], axis: int) -> Any:
     if not values:
         kind = declared.type.tensor_type
-        shape = [0, *(d.dim_value for d in kind.shape.dim)]
-        return Known(np.zeros(shape, numpy_dtype(FROM_ONNX[kind.elem_type])), FROM_ONNX[kind.elem_type])
+        if kind.elem_type not in FROM_ONNX:
+            raise node.refuse(f"`{declared.name}` is of {name_of(kind.elem_type)}, which texpr does not have")
+        t, shape = FROM_ONNX[kind.elem_type], [0, *(max(0, d.dim_value) for d in kind.shape.dim)]
+        return Known(np.zeros(shape, numpy_dtype(t)), t)
     if all(isinstance(v, Known) for v in values):
         refuse_large(node.op, [len(values), *values[0].shape], values[0].dtype, True)
         return Known(np.stack([v.array for v in values], axis), values[0].dtype)
@@ -154,10 +156,7 @@ def _construct(node: Node, *given: Value) -> Any:
 
 @converter("SequenceEmpty", control=True)
 def _empty(node: Node) -> Any:
-    t = node.attr("dtype", 1)
-    if t not in FROM_ONNX:
-        raise node.refuse(f"of {name_of(t)}, which texpr does not have")
-    return NoTensors(FROM_ONNX[t])
+    return NoTensors(node.dtype("dtype"))
 
 
 @converter("SequenceAt", control=True)

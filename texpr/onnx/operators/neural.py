@@ -11,7 +11,6 @@ from texpr.ir.dtypes import F32, F64, I32, DType
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide
-from texpr.onnx.types import FROM_ONNX
 from texpr.onnx.values import Known
 
 
@@ -90,7 +89,7 @@ def _instance_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
 @converter("LayerNormalization")
 def _layer_norm(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
     axes, t = tuple(range(node.axis(node.attr("axis", -1), x.ndim), x.ndim)), x.dtype
-    stash = FROM_ONNX[node.attr("stash_type", 1)]
+    stash = node.dtype("stash_type")
     given = x.astype((stash if t.bits < 32 else t).name)
     mean = given.mean(axes, keepdims=True)
     spread = given - mean
@@ -102,7 +101,7 @@ def _layer_norm(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
 @converter("GroupNormalization")
 def _group_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
     groups, t = node.attr("num_groups"), x.dtype
-    given = x.astype(FROM_ONNX[node.attr("stash_type", 1)].name) if t.bits < 32 else x
+    given = x.astype(node.dtype("stash_type").name) if t.bits < 32 else x
     found = ops.group_norm(given, G=groups, eps=node.attr("epsilon", 1e-5)).astype(t.name)
     channel = (1, -1, *[1] * (x.ndim - 2))
     return each("affine", "{0} * {1} + {2}", found, scale.reshape(channel), bias.reshape(channel))
@@ -111,6 +110,8 @@ def _group_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
 @converter("LpNormalization")
 def _lp_norm(node: Node, x: Any) -> Any:
     axis, p, given = node.axis(node.attr("axis", -1), x.ndim), node.attr("p", 2), x.astype(wide(x.dtype).name)
+    if p not in (1, 2):
+        raise node.refuse(f"p is {p}; 1 and 2 are read")
     norm = abs(given).sum(axis, keepdims=True) if p == 1 else (given * given).sum(axis, keepdims=True).sqrt()
     return each("lp_norm", "if {1} == 0 then 0 else {0} / {1}", given, norm).astype(x.dtype.name)
 
@@ -135,7 +136,7 @@ def _local(node: Node, x: Any) -> Any:
 def _global(node: Node, x: Any) -> Any:
     axes = tuple(range(2, x.ndim))
     if node.op == "GlobalLpPool":
-        p, given = float(node.attr("p", 2)), x.astype(wide(x.dtype).name)
+        p, given = node.order(), x.astype(wide(x.dtype).name)
         powers = each("power", f"abs({{0}}) ** {number(p)}", given).sum(axes, keepdims=True)
         return each("root", f"{{0}} ** {number(1 / p)}", powers).astype(x.dtype.name)
     return x.mean(axes, keepdims=True) if node.op == "GlobalAveragePool" else x.max(axes, keepdims=True)

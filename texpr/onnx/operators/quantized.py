@@ -14,7 +14,7 @@ from texpr.onnx.operators.windows import integer_convolution
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each
-from texpr.onnx.types import FROM_ONNX, TO_ONNX
+from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 
 
@@ -49,14 +49,12 @@ def _precision(node: Node, scale: Any) -> Any:
     """What QuantizeLinear divides in: what it says, else the type of the scale; f32 before version 23, which says nothing."""
     if node.version < 23:
         return F32
-    return FROM_ONNX[node.attr("precision", 0) or TO_ONNX[scale.dtype]]
+    return node.dtype("precision", TO_ONNX[scale.dtype])
 
 
 @converter("QuantizeLinear", kept=(1,))
 def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
-    t = zero.dtype if zero is not None else FROM_ONNX.get(node.attr("output_dtype", 0) or 2)
-    if t is None:
-        raise node.refuse("to a type that texpr does not have")
+    t = zero.dtype if zero is not None else node.dtype("output_dtype", TO_ONNX[U8])
     return rounded(node, x, _along(node, x, scale), None if zero is None else _along(node, x, zero), t, _precision(node, scale))
 
 
@@ -66,7 +64,7 @@ def _dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     if zero is not None and not x.dtype.is_float:
         away = each("less", "{0} - {1}", away, _along(node, x, zero).astype("i32"))
     found = each("times", "{0} * {1}", away.astype(F32.name), _along(node, x, scale).astype(F32.name))
-    return found.astype(FROM_ONNX[node.attr("output_dtype", 0) or TO_ONNX[scale.dtype]].name)
+    return found.astype(node.dtype("output_dtype", TO_ONNX[scale.dtype]).name)
 
 
 @converter("DynamicQuantizeLinear")

@@ -9,7 +9,7 @@ import numpy as np
 from texpr.onnx.check import refuse_large
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.types import FROM_ONNX, TO_ONNX
 from texpr.onnx.values import Known
 
 
@@ -43,14 +43,14 @@ def _range(node: Node, *_: Any) -> Any:
 
 @converter("EyeLike")
 def _eye(node: Node, x: Any) -> Any:
-    t = FROM_ONNX[node.attr("dtype")] if node.has("dtype") else x.dtype
+    t = node.dtype("dtype", TO_ONNX[x.dtype])
     return Known.rounded(np.eye(*x.shape, k=node.attr("k", 0)), t)
 
 
 @converter("BlackmanWindow", "HannWindow", "HammingWindow", known=(0,), inferred=False)
 def _window(node: Node, size: Any) -> Any:
     n = int(node.one(0))
-    t = FROM_ONNX[node.attr("output_datatype", 1)]
+    t = node.dtype("output_datatype")
     a = {"BlackmanWindow": (0.42, 0.5, 0.08), "HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0)}[node.op]
     if n < 0:
         raise node.refuse(f"a window of {n} elements")

@@ -192,7 +192,7 @@ def _average_pool(node: Node, x: Any) -> Any:
     within = ", ".join(f"{r} in 0..{k}" for r, k in zip(inside, w.size))
     read = f"X[n, c, {', '.join(places(w, out, inside))} | 0]"
     if node.op == "LpPool":
-        p = float(node.attr("p", 2))
+        p = node.order()
         value = f"{t}(sum({within}: abs({wide(t)}({read})) ** {number(p)}) ** {number(1 / p)})"
     else:
         # Elements of a window that count: those inside of the image, or of the image and its padding.

@@ -444,23 +444,50 @@ def _same_shapes(proof: Proof) -> None:
 
 
 def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> None:
-    """Every element of an output is computed, once, and holds what the program says of it."""
-    there = tuple(Var(f"x{k}") for k in range(output.rank))
-    frame = Frame(proof.nest.parameters, there)
-    end = Statement(Poll(), (), (), (), 1 << 40, frame, held=[within(there, output.shape)])
-    use = Access(end, there, False)
+    """Every element of an output that the program defines is computed, once, and holds what the program says of it.
+
+    Operators define all elements of their outputs. Of what one kernel of a plan hands to another, some may have no definition; nobody reads
+    those.
+    """
     with proof.asking("covered"):
-        if any(d.data() for d in buffer.definitions):
-            sums.whole(buffer, use)
-        elif not (left := covered(use, sums.tracer.valued(buffer), proof.facts)).is_empty():
-            at = buffer.definitions[-1] if buffer.definitions else None
-            raise Refuted("covered", f"an element of {output.name} is not computed", at, frame, left)
-        sums.tracer.unspoiled(buffer, use)
+        uses = _uses_of_output(proof, sums, buffer, output)
+        for use in uses:
+            sums.tracer.unspoiled(buffer, use)
     with proof.asking("values"):
         for d in buffer.definitions:
             _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))
     if any(d.is_fold for d in proof.meaning.of.get(output, ())):
-        sums.complete(proof, buffer, use)
+        for use in uses:
+            sums.complete(proof, buffer, use)
+
+
+def _uses_of_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> list[Access]:
+    """Who finds every element that the program defines after the end.
+
+    Raises:
+        Refuted: one of them is not computed.
+    """
+    there = tuple(Var(f"x{k}") for k in range(output.rank))
+    whole = _at_end(proof, there, there, within(there, output.shape))
+    if any(d.data() for d in buffer.definitions):
+        sums.whole(buffer, whole)
+        return [whole]
+    valued = sums.tracer.valued(buffer)
+    if covered(whole, valued, proof.facts).is_empty():
+        return [whole]
+    defined = [d for d in proof.meaning.of.get(output, ()) if not d.is_fold]
+    uses = [_at_end(proof, d.axes, d.element, conjunction(d.domain, d.stored)) for d in defined] or [whole]
+    for use in uses:
+        if not (left := covered(use, valued, proof.facts)).is_empty():
+            at = buffer.definitions[-1] if buffer.definitions else None
+            raise Refuted("covered", f"an element of {output.name} is not computed", at, use.statement.frame, left)
+    return uses
+
+
+def _at_end(proof: Proof, variables: tuple[Var, ...], element: tuple[Expr, ...], held: Expr) -> Access:
+    """A read of elements after all that the kernel does."""
+    frame = Frame(proof.nest.parameters, variables)
+    return Access(Statement(Poll(), (), (), (), 1 << 40, frame, held=[held]), element, False)
 
 
 def _holds(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
