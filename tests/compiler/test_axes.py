@@ -101,6 +101,14 @@ def test_no_such_axis(axis):
   help: axis is -3 to 2 here"""
 
 
+def test_no_axis_at_all():
+    for name in ("softmax", "flip"):
+        with pytest.raises(tx.CallError) as e:
+            getattr(tx.ops, name)(np.float32(1), axis=0)
+        assert str(e.value) == f"""error[rank]: {name}: axis = 0 is no axis of `X`, which has 0 dimensions
+  help: `X` needs at least 1 dimension here"""
+
+
 def test_no_such_axis_in_a_text():
     with pytest.raises(tx.CheckError) as e:
         tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y = softmax(X, axis=-3) }\n" + TEXT)

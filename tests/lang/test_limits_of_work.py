@@ -57,3 +57,12 @@ def test_long_chains_are_no_single_expression(body):
 def test_sums_of_many_terms():
     f = tx.op("op f(X: f64[N]) -> Y: f64[N] { Y[i] = " + " + ".join(f"X[i] * {k}" for k in range(500)) + " }")
     assert f(np.ones(1)).tolist() == [499 * 250]
+
+
+def test_splits_of_a_split():
+    f = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 2 }")
+    s, name = tx.schedule(f), "i"
+    for _ in range(60):
+        s.split(name, 2)
+        name += "o"
+    assert str(s).count("  for ") == 61

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -175,6 +177,16 @@ def test_data_outside_of_the_models_folder_is_refused(tmp_path, location):
         tx.onnx.load(folder / "m.onnx")
     with pytest.raises(tx.CheckpointError, match="load the model by its path"):
         tx.onnx.load(made)
+
+
+def test_data_of_which_another_folder_has_a_hard_link_are_refused(tmp_path):
+    """The library refuses them: who made the model may not be allowed to read what its data is linked with."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    onnx.save(mlp(), folder / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    os.link(folder / "m.data", tmp_path / "secret")
+    with pytest.raises(tx.CheckpointError, match="cannot be read.*hard link"):
+        tx.onnx.load(folder / "m.onnx")
 
 
 def test_data_beside_the_model_are_read(tmp_path):

@@ -58,6 +58,7 @@ def test_the_environment_gives_the_defaults(tmp_path: Path):
     ({"threads": 2.0}, "error[option]: threads is 2.0, expected an integer above 0"),
     ({"verify": 1}, "error[option]: verify is 1, expected True or False"),
     ({"print": "lower"}, "error[option]: print is 'lower', expected a text such as `after:lower` or `after:*`"),
+    ({"cache_dir": "/" + "x" * 10_000}, f"error[option]: cache_dir is '/{'x' * 10_000}', expected a directory (File name too long)"),
     ({"cache_dir": __file__}, f"error[option]: cache_dir is {__file__!r}, expected a directory"),
 ])
 def test_complaints(changes: dict[str, object], complaint: str):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
 from texpr.lang import AxisSpec
 from texpr.support.errors import CallError
+from texpr.support.spelling import counted
 
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
@@ -117,9 +118,9 @@ class Signature:
             rank = ranks[spec.input]
             first = spec.from_start(value, rank)
             if first is None:
-                dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
-                raise CallError(f"{self.name}: {spec.constant} = {value} is no axis of `{spec.input}`, which has {dimensions}", code="rank",
-                                help=f"{spec.constant} is {spec.allowed(rank)} here")
+                raise CallError(f"{self.name}: {spec.constant} = {value} is no axis of `{spec.input}`, which has "
+                                f"{counted(rank, 'dimension')}", code="rank",
+                                help=spec.allowed(rank))
             if first != value:
                 found[spec.constant] = first
         return {c.name: found[c.name] for c in self.constants if c.name in found}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from texpr.lang import tree
+from texpr.support.spelling import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ class AxisSpec:
         return max(0, value + self.others + self.added) if isinstance(value, int) and value < 0 else value
 
     def allowed(self, rank: int) -> str:
-        """The values that an input of this rank takes."""
-        return f"{-rank - self.added} to {rank - self.others}" if rank + self.added else "0"
+        """Advice: the values that an input of this rank takes."""
+        if rank < self.others:
+            return f"`{self.input}` needs at least {counted(self.others, 'dimension')} here"
+        return f"{self.constant} is " + (f"{-rank - self.added} to {rank - self.others}" if rank + self.added else "0") + " here"
 
 
 def axes_of(op: tree.Operator) -> tuple[AxisSpec, ...]:

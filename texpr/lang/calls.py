@@ -126,7 +126,7 @@ def _count_axes(callee: OpDeclaration, found: Arguments, call: tree.Call) -> Non
         first = spec.from_start(value, rank)
         if first is None:
             raise CheckError(f"{spec.constant} = {value} is no axis of `{argument.name}`, which has {counted(rank, 'dimension')}",
-                             places.get(spec.constant, span), code="shape", help=f"{spec.constant} is {spec.allowed(rank)} here")
+                             places.get(spec.constant, span), code="shape", help=spec.allowed(rank))
         if spec.constant in found.constants or first != spec.default:
             found.constants[spec.constant] = first
 
