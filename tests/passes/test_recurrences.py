@@ -49,6 +49,10 @@ OPERATORS = {
       z[t, d] = h[t, d] + X[t, d]  for t in 0..L
       h[t+1, d] = z[t, d] / (1 + sum(k: z[t, k] * z[t, k]))  for t in 0..L
     }""": [(4, 3)],
+    """op scaled(X: f32[N, D]) -> (S: f32[D, D], V: f32[N, D]) {
+      S[i, j] = f32(i - 2 * j) + (if i < j then sum(k: X[k, i] * V[k, j]) else 0)
+      V[k, j] = X[k, j] / (1 + abs(S[j, j]))
+    }""": [(4, 3)],
 }
 
 

@@ -21,7 +21,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
-from texpr.passes.lower import in_groups
+from texpr.passes.circles import in_groups
 from texpr.schedule.cheap import WORTH, operations
 
 FLOPS_PER_BYTE = 4

@@ -12,7 +12,7 @@ from texpr.graph.passes.flatten import viewed
 from texpr.ir.expr import Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
-from texpr.passes.lower import in_groups
+from texpr.passes.circles import in_groups
 from texpr.passes.renew import over_tensors
 
 Equations = tuple[Equation | Invoke, ...]

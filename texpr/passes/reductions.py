@@ -29,6 +29,7 @@ from texpr.ir.expr import (
 from texpr.ir.guarded import guarded_reads
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, tensors, variables, walk, with_children
+from texpr.passes.circles import circles
 from texpr.passes.places import first_place, index_of
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
@@ -111,12 +112,12 @@ def hoist(program: Program) -> Program:
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
-    for equation in program.equations:
-        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names, program.requires)
+    for equation, circle in zip(program.equations, circles(program.equations)):
+        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names, program.requires, circle)
     return replace(program, equations=tuple(equations))
 
 
-def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> list[Equation]:
+def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: frozenset[Tensor]) -> list[Equation]:
     before: list[Equation] = []
     alone = _outermost_reductions(equation.value) <= 1
     extracted = partial(_extracted, equation, names, before)
@@ -130,7 +131,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
         match e:
             case Reduce():
                 inner = (*axes, *e.axes)
-                condition = _kept(condition, e, axes, requires)
+                condition = _kept(condition, e, axes, requires, circle)
                 known = [] if e.where is None else conjuncts(e.where)
                 condition = tuple(c for c in condition if not any(equal(c, k) for k in known))
                 where = None if e.where is None else (yield visit(e.where, inner, condition, False))
@@ -217,13 +218,17 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
     return rewrite(equation, rule)  # type: ignore[return-value]
 
 
-def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> tuple[Expr, ...]:
+def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr],
+          circle: frozenset[Tensor]) -> tuple[Expr, ...]:
     """The conditions that a reduction under them takes over: not those on data, nor those on axes that it is the same for, nor the only one
     if it is a triangle of two axes that the reduction runs over for each, where all that it reads exists anyway.
 
     They would be asked for every term, and whole vectors of terms would be computed all the same: a tile of sums that ask has no registers.
-    For an axis that only a condition names, the reduction would be computed again and again.
+    For an axis that only a condition names, the reduction would be computed again and again. In a recurrence elements may exist and not be
+    computed yet where a condition does not hold.
     """
+    if not circle.isdisjoint(tensors(reduced)):
+        return conditions
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
     others = {a.var for a in axes}.difference(over)
