@@ -57,3 +57,25 @@ def test_places_in_loops_of_one_iteration():
     for sizes in ({}, {"M": 1, "K": 1}, {"M": 1, "K": 3}, {"M": 2, "K": 2}):
         tx.schedule(f, **sizes).certificate()
         tx.schedule(f, **sizes).auto().certificate()
+
+
+READ = """op f(X: f64[L, S], change: f64[S, S]) -> (Y: f64[L, S]) {
+  p[t, s] = argmax(r: X[t, r] + change[r, s])
+  Y[t, s] = X[t, s] + (if t > 0 then Y[t - 1, p[t - 1, s]] else 0)
+}"""
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("", ""),
+    ("Y[t, s] = X[t, s]", "Y[t, s] = X[t, s] * 1"),
+    ("for Y.s in 0..S", "for Y.s in 0..S - 1"),
+    ("Y[t - 1, p[t - 1, s]]", "Y[t, p[t - 1, s]]"),
+    ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[t - 1, s] + 1]"),
+    ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[0, s]]"),
+])
+def test_elements_of_a_recurrence_at_places(old: str, new: str):
+    """Where the program reads them they exist, and what exists was computed the row before."""
+    for steps in ("none",) if old else ("none", "default"):
+        said = loops(READ, steps)
+        assert old in said
+        assert bool(refused(READ, said.replace(old, new))) == bool(old)

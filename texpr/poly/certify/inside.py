@@ -33,8 +33,10 @@ def check_inside(proof: Proof, s: Statement, read: Read, when: When) -> list[Exp
         return next((left for each in inside if (left := each.failing(exists)) is not None), None)
 
     outside = failing()
-    if outside is None or _as_in_program(proof, s, read):
+    if outside is None:
         return []
+    if _as_in_program(proof, s, read):
+        return [exists]
     known = list(_known(proof, s, conditions))
     if not known or failing(*known) is not None:
         raise Refuted("bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, outside)  # type: ignore[arg-type]
