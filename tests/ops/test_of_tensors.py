@@ -17,8 +17,8 @@ FIRST = {case.name: case for case in reversed([*smooth_cases()])}
 
 def slopes(case: Smooth, inputs: Sequence[tx.Tensor]) -> list[Array]:
     """The gradients of the outputs, weighted by the case's cotangents, in the float inputs."""
-    outputs = as_tuple(getattr(ops, case.name)(*inputs, **case.constants))
-    floats = [y for y in outputs if y.dtype.is_float]
+    outputs = getattr(ops, case.name)(*inputs, **case.constants)
+    floats = [y for y in (outputs if isinstance(outputs, tuple) else (outputs,)) if y.dtype.is_float]
     sum((y * c).sum() for y, c in zip(floats, case.cotangents.values(), strict=True)).backward()
     return [np.zeros(x.shape) if x.grad is None else x.grad.numpy() for x in inputs if x.dtype.is_float]
 
