@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
-from texpr import lang, ops
+from texpr import lang
+from texpr.compiler.uses import library_files
 
 HEAD = """# The operator library
 
-`from texpr import ops`: operators written in the language of texpr, in `texpr/ops/*.tx`, called on NumPy arrays, on lazy tensors and from
-networks. Written by `python scripts/operators.py`; edit the comments there.
+`from texpr import ops`: operators written in the language of texpr, in `texpr/ops/library/*.tx`, called on NumPy arrays, on lazy tensors and
+from networks. Written by `python scripts/operators.py`; edit the comments there.
 """
 
 
 def page() -> str:
     """The page as it should be."""
     return "\n".join([HEAD, *(_theme(f.name.removesuffix(".tx"), f.read_text(encoding="utf-8"))
-                              for f in sorted(files(ops).iterdir(), key=lambda f: f.name) if f.name.endswith(".tx"))])
+                              for f in library_files())])
 
 
 def _theme(name: str, text: str) -> str:

@@ -134,7 +134,7 @@ def _litmus() -> Iterator[Case]:
 
 def _library() -> Iterator[Case]:
     """Operators of the library as they are scheduled by default."""
-    for path in sorted((ROOT / "texpr" / "ops").glob("*.tx")):
+    for path in sorted((ROOT / "texpr" / "ops" / "library").glob("*.tx")):
         for operator in vars(load(path)).values():
             made = scheduled(operator)
             case = made and Case(str(operator), tuple((v.name, n) for v, n in made.sizes.items()), tuple(made.steps))

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "error" in about:
         print(f"nothing was run: {about['error']}", file=sys.stderr)
         return 1
-    files = arguments.files.split(",") if arguments.files else sorted(map(str, (ROOT / "texpr" / "ops").glob("*.tx")))
+    files = arguments.files.split(",") if arguments.files else sorted(map(str, (ROOT / "texpr" / "ops" / "library").glob("*.tx")))
     timed = run.times([int(k) for k in arguments.rows.split(",")] if arguments.rows else None)
     checked = run.library(files)
     text = report(about, checked, timed, time.monotonic() - run.began, "make gpu" + (" EMULATE=1" if arguments.emulate else ""))

@@ -135,7 +135,7 @@ def test_names_that_c_has_and_loops_that_steps_marked():
 
 
 def test_the_op_suite_in_part(capsys: pytest.CaptureFixture[str]):
-    operators = Path(tx.__file__).with_name("ops") / "softmax.tx"
+    operators = Path(tx.__file__).with_name("ops") / "library" / "softmax.tx"
     assert main(["bench", "targets", str(operators), "--load", str(ROOT / "examples" / "c_target.py"), "--targets", "c"]) == 0
     assert capsys.readouterr().out == "target               operators   gradients\nc                        5 / 5       5 / 5\n"
 

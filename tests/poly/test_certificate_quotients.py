@@ -11,7 +11,7 @@ from texpr import autodiff
 from texpr.compiler import load
 from texpr.tools.certificates import usual
 
-LIBRARY = Path(tx.__file__).parent / "ops"
+LIBRARY = Path(tx.__file__).parent / "ops" / "library"
 
 TWO = """
 op f(X1: f32[M, M]) -> (Y: f32[M, M, M], t0: f32[M, M]) {

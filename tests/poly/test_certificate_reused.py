@@ -142,7 +142,7 @@ def test_many_buffers_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch):
     module = import_module("texpr.poly.certify.certificate")
     once = module._certified
     monkeypatch.setattr(module, "_certified", lambda *given: proofs.append(given) or once(*given))
-    operators = vars(load(str(Path(tx.__file__).parent / "ops" / "recurrent.tx"), prove=False))
+    operators = vars(load(str(Path(tx.__file__).parent / "ops" / "library" / "recurrent.tx"), prove=False))
     program = autodiff.grad(usual(operators["gru"]))
     assert tx.Schedule(program, dict.fromkeys(program.sizes, 17)).auto().certificate()
     assert len(proofs) <= 4

@@ -133,7 +133,7 @@ REFUSING = {"gru": "recurrent", "attention": "attention", "batch_norm_training":
 @pytest.mark.parametrize("name", REFUSING)
 def test_what_a_default_schedule_is_refused_is_shown_to_nobody(name: str, monkeypatch: pytest.MonkeyPatch):
     """No kernel is printed for the places of errors, and no smallest example is looked for: the steps are the same."""
-    library = Path(tx.__file__).parent / "ops" / f"{REFUSING[name]}.tx"
+    library = Path(tx.__file__).parent / "ops" / "library" / f"{REFUSING[name]}.tx"
     program = autodiff.grad(usual(vars(load(str(library), prove=False))[name]))
     printed: list[object] = []
     loops, legality = map(importlib.import_module, ("texpr.schedule.loops", "texpr.poly.legality"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.test_blocks import CALL, without_barrier
 from tests.targets.test_fibers import SM80, emulated
+from texpr.compiler.uses import LIBRARY
 from texpr.poly.solver import effort
 from texpr.targets import compile_kernel, emit_llvm
 
@@ -57,7 +56,7 @@ def test_a_barrier_matters():
 
 def test_many_loops_are_decided_by_few_constraints():
     """Six loops that meet in three dimensions: as one loop they took isl minutes. A quota of several times what is looked at today."""
-    op = tx.load(str(files("texpr.ops") / "convolution.tx")).conv_transpose3d
+    op = tx.load(LIBRARY / "convolution.tx").conv_transpose3d
     program = op.program()
     plan = tx.Schedule(program, {v: 4 for v in program.sizes})
     before = effort()

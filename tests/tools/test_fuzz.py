@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from importlib.resources import files
-from pathlib import Path
 from random import Random
 
 import pytest
 
 import texpr.tools.fuzz.trial as trying
 from texpr.__main__ import main
+from texpr.compiler.uses import library_files
 from texpr.support.errors import CompileError, Error
 from texpr.tools.fuzz import language, part
 from texpr.tools.fuzz.programs import program_text
@@ -18,7 +17,7 @@ from texpr.tools.fuzz.shrink import shrunk
 from texpr.tools.fuzz.texts import operators, text_of
 from texpr.tools.fuzz.trial import trial
 
-PATHS = tuple(sorted(str(p) for p in Path(str(files("texpr.ops"))).glob("*.tx")))
+PATHS = tuple(map(str, library_files()))
 PLUS = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"
 
 

@@ -13,7 +13,13 @@ from texpr.support.files import read_file
 from texpr.support.options import current
 from texpr.support.source import Source, Span
 
-_LIBRARY = Path(__file__).parents[1] / "ops"
+LIBRARY = Path(__file__).parents[1] / "ops" / "library"
+"""The folder of the operator library."""
+
+
+def library_files() -> list[Path]:
+    """The files of the operator library, by name."""
+    return sorted(LIBRARY.glob("*.tx"))
 
 
 class Uses:
@@ -55,7 +61,7 @@ class Uses:
         if use.origin.text != "ops":
             raise CheckError(f"there is no library `{use.origin.text}`", use.origin.span, code="use",
                              help='the operator library is `ops`; files stand in quotes: use "file.tx": name')
-        for file in sorted(_LIBRARY.glob("*.tx")):
+        for file in library_files():
             text = file.read_text(encoding="utf-8")
             if re.search(rf"^(op|fn) {word.text}\b", text, re.MULTILINE):
                 return Source(f"ops/{file.name}", text)

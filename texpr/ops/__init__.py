@@ -1,4 +1,4 @@
-"""The operator library: `.tx` files beside this one, in the same language and through the same door as users' operators.
+"""The operator library: files of `library/`, in the same language and through the same door as users' operators.
 
 `texpr.ops.linear` is read from the file that defines it, on first use, with what it needs, and proven when it is first
 called. `names()` lists what there is. `einsum` makes more.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from texpr.compiler import Op
 from texpr.compiler.op import load_one
+from texpr.compiler.uses import library_files
 from texpr.ops.lists import of_lists
 from texpr.ops.summation import einsum, einsum_op
 from texpr.support.elsewhere import FUNCTION
@@ -25,11 +25,10 @@ _DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 def _places() -> dict[str, str]:
     """The file that defines each operator."""
     found: dict[str, str] = {}
-    for file in sorted(files(__name__).iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".tx"):
-            for name in _DEFINITION.findall(file.read_text(encoding="utf-8")):
-                assert name not in found, f"{name} is defined in {found[name]} and {file.name}"
-                found[name] = file.name
+    for file in library_files():
+        for name in _DEFINITION.findall(file.read_text(encoding="utf-8")):
+            assert name not in found, f"{name} is defined in {found[name]} and {file}"
+            found[name] = str(file)
     return found
 
 
@@ -44,7 +43,7 @@ def _listed(name: str) -> Op:
 
 @cache
 def _operator(name: str) -> Op:
-    return load_one(str(files(__name__) / _places()[name]), name)
+    return load_one(_places()[name], name)
 
 
 def names() -> tuple[str, ...]:

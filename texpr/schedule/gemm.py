@@ -14,7 +14,7 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
-from texpr.ir.rounded import is_rounded
+from texpr.ir.identities import is_rounded
 from texpr.schedule.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
 from texpr.schedule.held import in_lanes
 from texpr.schedule.loops import qualified

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from texpr.ir.expr import Call
-from texpr.ir.logistic import as_quotient, shifted_tanh
+from texpr.ir.identities import shifted_tanh, tanh_to_sigmoid
 from texpr.ir.loop import Kernel
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import equal, walk
@@ -31,7 +31,7 @@ def logistic(kernel: Kernel, tensor: str) -> Kernel:
     Raises:
         ScheduleError: another step was applied, no such tensor, or there is no such sum.
     """
-    return with_values(kernel, tensor, STEP, as_quotient, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
+    return with_values(kernel, tensor, STEP, tanh_to_sigmoid, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
 
 
 def with_shifted_tanh(kernel: Kernel) -> Iterator[str]:

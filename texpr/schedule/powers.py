@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from texpr.ir.identities import exp_to_exp2
 from texpr.ir.loop import Kernel
-from texpr.ir.powers import as_power
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import walk
 from texpr.schedule.equations import with_values
@@ -31,11 +31,11 @@ def base2(kernel: Kernel, tensor: str) -> Kernel:
     Raises:
         ScheduleError: loops were changed, no such tensor, or it has no exponentials.
     """
-    return with_values(kernel, tensor, STEP, as_power, "exponential of f32", "e[i] = exp(s[i] - m)")
+    return with_values(kernel, tensor, STEP, exp_to_exp2, "exponential of f32", "e[i] = exp(s[i] - m)")
 
 
 def with_exponentials(kernel: Kernel) -> Iterator[str]:
     """The tensors whose equations have exponentials of f32."""
     for e in () if kernel.program is None else kernel.program.equations:
-        if isinstance(e, Equation) and any(as_power(n) is not None for n in walk(e.value)):
+        if isinstance(e, Equation) and any(exp_to_exp2(n) is not None for n in walk(e.value)):
             yield e.target.name

@@ -9,8 +9,8 @@ from math import gcd, prod
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
+from texpr.ir.identities import is_rounded
 from texpr.ir.loop import For
-from texpr.ir.rounded import is_rounded
 from texpr.ir.traverse import variables
 from texpr.schedule.grids import rows_together
 from texpr.schedule.nests import Access, unclamped

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.expr import Var
+from texpr.ir.identities import rounded_factors
 from texpr.ir.loop import Kernel
-from texpr.ir.rounded import rounded_factors
 from texpr.ir.traverse import rewrite
 from texpr.passes.lazy import lazy_logic
 from texpr.passes.lower import loops_of

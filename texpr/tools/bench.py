@@ -11,10 +11,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from statistics import median
 
+from texpr.compiler.uses import library_files
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.tensor import Program
 from texpr.lang import OpDeclaration, parse, parser
@@ -131,7 +131,7 @@ def measured(seconds: dict[str, float], file: str) -> None:
     gc.freeze()
     reading: dict[str, float] = {}
     proving: dict[str, float] = {}
-    for path in [Path(file)] if file else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+    for path in [Path(file)] if file else library_files():
         module, parsing = _timed(lambda path=path: parse(path.read_text(encoding="utf-8"), str(path)))
         for name, op in module.ops.items():
             program, elaborating = _timed(lambda op=op: _program(op))

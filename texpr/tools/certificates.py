@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from importlib.resources import files
 from itertools import count, islice
 from pathlib import Path
 from statistics import mean, median
 
 from texpr.compiler import Op, Schedule, load
+from texpr.compiler.uses import library_files
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
@@ -29,7 +29,7 @@ def bench_certificates(arguments: argparse.Namespace) -> int:
     """
     refused = 0
     times: list[float] = []
-    for path in [Path(arguments.file)] if arguments.file else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+    for path in [Path(arguments.file)] if arguments.file else library_files():
         for name, op in vars(load(path)).items():
             try:
                 schedule = scheduled(op)

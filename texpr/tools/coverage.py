@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -14,6 +13,7 @@ from texpr import autodiff
 from texpr.compiler import Op, Schedule, load, op
 from texpr.compiler.fallback import DefaultSchedule, plainer
 from texpr.compiler.pipeline import certificate
+from texpr.compiler.uses import library_files
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_tensor import show_program
@@ -56,7 +56,7 @@ def bench_coverage(arguments: argparse.Namespace) -> int:
 
 def _written(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var, int]]]:
     """Programs of files with their gradients, up to the order asked for, at each size."""
-    paths = [Path(arguments.file)] if arguments.file else sorted(Path(str(files("texpr.ops"))).glob("*.tx"))
+    paths = [Path(arguments.file)] if arguments.file else library_files()
     operators = [each for path in paths for each in vars(load(path, prove=False)).values()]
     for operator in operators[_part(arguments)]:
         for program in _derivatives(operator, arguments.gradients):

@@ -11,7 +11,6 @@ import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from texpr import autodiff
 from texpr.compiler import Schedule, load
+from texpr.compiler.uses import library_files
 from texpr.graph.lazy.making import of_bits
 from texpr.graph.lazy.tensor import applied
 from texpr.graph.place import on_host
@@ -127,7 +127,7 @@ def cases_of(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Pr
         part: which operators of each file: of `(2, 5)` the second of every five.
     """
     which, of = part
-    for path in [file] if file is not None else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+    for path in [file] if file is not None else library_files():
         for name, op in list(vars(load(path)).items())[which - 1 :: of]:
             program, sizes = small(op, SIZE)
             if sizes is None:

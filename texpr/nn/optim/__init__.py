@@ -1,4 +1,4 @@
-"""Optimizers, with torch.optim's names, formulas and defaults. Their updates are operators (`texpr/ops/optimize.tx`)."""
+"""Optimizers, with torch.optim's names, formulas and defaults. Their updates are operators (`texpr/ops/library/optimize.tx`)."""
 
 from texpr.nn.optim import lr_scheduler
 from texpr.nn.optim.adam import Adam, Adamax, AdamW, Lion, NAdam, RAdam, SparseAdam

@@ -9,7 +9,7 @@ from typing import TypeVar
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
-from texpr.ir.powers import as_exponential
+from texpr.ir.identities import exp2_to_exp
 from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.error_function import erf, erfinv
@@ -127,7 +127,7 @@ def _stays(e: Call, native: frozenset[str]) -> bool:
     made one on purpose (`base2`), it is taken, elsewhere not.
     """
     known = e.function in native and e.args[0].dtype in NATIVE.get(e.function, (F32, F64))
-    return known and (e.function != "exp2" or as_exponential(e) is not None)
+    return known and (e.function != "exp2" or exp2_to_exp(e) is not None)
 
 
 def _sign(x: Expr) -> Expr:

@@ -11,11 +11,10 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.identities import EXP2_LAW, SIGMOID_LAW
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.logistic import LAW as LOGISTIC
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.parted import parted
-from texpr.ir.powers import LAW as POWER
 from texpr.ir.reach import USUAL_SIZE
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
@@ -119,8 +118,8 @@ class Certificate:
         said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
         said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
         said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
-        said += [f"logistic: {LOGISTIC} in {', '.join(self.logistic)}"] if self.logistic else []
-        said += [f"powers: {POWER} in {', '.join(self.powers)}"] if self.powers else []
+        said += [f"logistic: {SIGMOID_LAW} in {', '.join(self.logistic)}"] if self.logistic else []
+        said += [f"powers: {EXP2_LAW} in {', '.join(self.powers)}"] if self.powers else []
         said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
         said += [f"factored: {DISTRIBUTED} in {', '.join(self.factored)}"] if self.factored else []
         return "; ".join([*said, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])

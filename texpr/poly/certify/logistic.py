@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.logistic import as_quotient, is_quotient, shifted_tanh
+from texpr.ir.identities import is_sigmoid, shifted_tanh, tanh_to_sigmoid
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, walk
 
@@ -18,12 +18,12 @@ def with_quotients(said: Program, computed: Program) -> tuple[Program, tuple[str
     having, summing = set[str](), set[str]()
     for e in computed.equations:
         if isinstance(e, Equation):
-            having |= {e.target.name for n in walk(e.value) if is_quotient(n)}
+            having |= {e.target.name for n in walk(e.value) if is_sigmoid(n)}
             summing |= {e.target.name for n in walk(e.value) if shifted_tanh(n) is not None}
     equations: list[Equation | Invoke] = []
     names: list[str] = []
     for old in said.equations:
-        changed = rewrite(old, as_quotient) if isinstance(old, Equation) and old.target.name in having - summing else old
+        changed = rewrite(old, tanh_to_sigmoid) if isinstance(old, Equation) and old.target.name in having - summing else old
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.expr import Mul, Node, Reduce
-from texpr.ir.rounded import is_rounded, rounded_factors
+from texpr.ir.identities import is_rounded, rounded_factors
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, walk
 

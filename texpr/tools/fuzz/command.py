@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib.resources import files
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
+from texpr.compiler.uses import library_files
 from texpr.support.progress import bar
 from texpr.tools.fuzz import defaults, gradients, language, schedules
 from texpr.tools.fuzz.cases import parse_case
@@ -41,7 +41,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
     if arguments.replay is not None:
         return _replay(arguments.replay)
     seed = SystemRandom().randrange(1 << 32) if arguments.seed is None else arguments.seed
-    paths = sorted(str(path) for path in (*Path(str(files("texpr.ops"))).glob("*.tx"), *arguments.corpus))
+    paths = sorted(str(path) for path in (*library_files(), *arguments.corpus))
     print(f"seed {seed}, {len(paths)} files of operators", flush=True)
     parts: dict[str, tuple[Part, int]] = {"language": (Language(seed, arguments.deep, paths), arguments.texts),
                                           "schedules": (Schedules(seed), arguments.schedules),
