@@ -9,8 +9,8 @@ from texpr.compiler.uses import library_files
 
 HEAD = """# The operator library
 
-`from texpr import ops`: operators written in the language of texpr, in `texpr/ops/library/*.tx`, called on NumPy arrays, on lazy tensors and
-from networks. Written by `python scripts/operators.py`; edit the comments there.
+`from texpr import ops`: operators written in the language of texpr, in `texpr/ops/library/*.tx`, called on NumPy arrays, on lazy tensors
+and from networks. Written by `python scripts/operators.py`; edit the comments there.
 """
 
 
