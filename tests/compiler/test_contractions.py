@@ -16,7 +16,7 @@ from texpr.ir.traverse import walk
 from texpr.ir.verify import verify_kernel
 from texpr.passes.offset import offset_signed
 from texpr.passes.place import place
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.targets import find_target
 
 PRODUCT = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"

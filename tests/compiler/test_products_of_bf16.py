@@ -15,7 +15,7 @@ from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import Store
 from texpr.ir.traverse import rewrite
 from texpr.runtime import qemu
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.targets import find_target, symbol_of
 
 TEXT = "op product(A: bf16[M, K], B: bf16[K, N]) -> C: {0}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"

@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from texpr.ir.machine import Machine
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.schedule.loops import all_loops
 
 ROWS = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, streams=True)

@@ -15,7 +15,8 @@ from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal, walk
 from texpr.lang import parse_kernel
 from texpr.passes.place import place
-from texpr.schedule import auto, panels
+from texpr.schedule import panels
+from texpr.schedule.auto import auto
 
 MORE = {
     "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {

@@ -11,7 +11,7 @@ import pytest
 import texpr as tx
 from texpr import autodiff
 from texpr.compiler import load
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.schedule.nests import find_nests
 from texpr.schedule.plan import UNSCHEDULED, Plan
 from texpr.targets import find_target

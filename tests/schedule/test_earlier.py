@@ -10,7 +10,8 @@ from tests.compare import assert_same_bits
 from texpr.ir.interpret import interpret
 from texpr.ir.machine import Machine
 from texpr.lang import parse_kernel
-from texpr.schedule import auto, expand
+from texpr.schedule import expand
+from texpr.schedule.auto import auto
 
 LU = """
 op lu(A: f64[N, N]) -> F: f64[N, N] {

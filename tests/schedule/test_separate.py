@@ -19,7 +19,7 @@ from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import statements
 from texpr.passes.guards import drop_guards
 from texpr.passes.unroll import expand_unrolled
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.schedule.loops import find_loops, loops_around, replace_loops
 
 TRIANGLES = {

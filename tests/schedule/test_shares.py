@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr.ir.machine import Machine
-from texpr.schedule import auto
+from texpr.schedule.auto import auto
 from texpr.schedule.shares import busiest_of
 from texpr.targets.instructions import transposes
 

@@ -22,8 +22,8 @@ from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
 from texpr.poly.certify import Certificate
-from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
+from texpr.schedule.auto import auto as default_schedule
 from texpr.schedule.derive import Derivation, derive
 from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import Step, parse_script

@@ -17,7 +17,6 @@ statements), the copies keep the name and belong together: a step by name takes 
 
 from texpr.schedule.atomic import atomic
 from texpr.schedule.attach import compute_at
-from texpr.schedule.auto import auto
 from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
@@ -59,7 +58,7 @@ from texpr.schedule.trim import trim
 from texpr.schedule.widen import widen
 
 __all__ = [
-    "allow_fma", "annotate", "atomic", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "explain",
+    "allow_fma", "annotate", "atomic", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "explain",
     "factor_out", "find_loops", "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names",
     "multicast", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "premultiply", "qualified", "reciprocal", "reorder",
     "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize",
