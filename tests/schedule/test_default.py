@@ -12,8 +12,9 @@ import texpr as tx
 from texpr import autodiff
 from texpr.compiler import load
 from texpr.schedule.auto import auto
+from texpr.schedule.explain import UNSCHEDULED
 from texpr.schedule.nests import find_nests
-from texpr.schedule.plan import UNSCHEDULED, Plan
+from texpr.schedule.plan import Plan
 from texpr.targets import find_target
 from texpr.tools.certificates import usual
 

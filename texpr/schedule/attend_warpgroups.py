@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.schedule.access import Access
 from texpr.schedule.attend_warps import DEEP, TALL, WIDE, ByWarps
 from texpr.schedule.attending import ROWS, weighted
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.rows import LANES
 from texpr.schedule.staging import ROW, in_rows, neighbours
 

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.loop import For
+from texpr.schedule.access import Access
 from texpr.schedule.attending import ROWS, Work, weighted
 from texpr.schedule.held import whole_lanes
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.rows import LANES
 from texpr.schedule.staging import fragments, shared_units
 

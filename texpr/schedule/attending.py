@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest
+from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
 from texpr.schedule.staging import on_blocks
 from texpr.schedule.tensors import bytes_of

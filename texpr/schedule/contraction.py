@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.ir.loop import For
-from texpr.schedule.nests import Access, Nest, extent
+from texpr.schedule.access import Access
+from texpr.schedule.nests import Nest, extent
 from texpr.schedule.staging import is_product
 
 TALL = 16

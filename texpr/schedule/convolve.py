@@ -18,8 +18,9 @@ from math import prod
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
+from texpr.schedule.access import Access, unclamped
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, extent, unclamped
+from texpr.schedule.nests import Nest, extent
 from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
 from texpr.schedule.staging import is_product, on_blocks, shared

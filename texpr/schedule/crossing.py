@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
+from texpr.schedule.access import Access
 from texpr.schedule.loops import find_loops, qualified, stores
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.packing import pack
 from texpr.schedule.panels import LEAST_ROWS, tile_of
 from texpr.schedule.plan import Plan

@@ -11,8 +11,9 @@ from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.plan import Plan
 
 LEAST_ROWS = 4

@@ -16,8 +16,9 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import variables, walk
+from texpr.schedule.access import Access
 from texpr.schedule.loops import stores
-from texpr.schedule.nests import Access, Nest
+from texpr.schedule.nests import Nest
 from texpr.schedule.packing import turned, with_last
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of

@@ -13,10 +13,11 @@ from texpr.ir.machine import Machine
 from texpr.ir.traverse import tensors, walk
 from texpr.schedule.independent import own_buffers
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, stores
-from texpr.schedule.plan import UNSCHEDULED
 from texpr.schedule.requests import block, requests
 from texpr.support.errors import ScheduleError
 
+UNSCHEDULED = "unscheduled"
+"""The annotation of a nest that a part of the default schedule left as it was, because that part failed."""
 _UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
 
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.panels import even, height_of, in_pairs
 from texpr.schedule.plan import Plan
 

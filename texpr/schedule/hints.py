@@ -13,8 +13,8 @@ from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.renew import folded
+from texpr.schedule.access import Access
 from texpr.schedule.loops import find_loops, loops_around, replace_loops, span_of, stores
-from texpr.schedule.nests import Access
 from texpr.schedule.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 

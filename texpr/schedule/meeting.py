@@ -10,8 +10,9 @@ from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import Store
 from texpr.ir.traverse import walk
+from texpr.schedule.access import unclamped
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, unclamped
+from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import fused
 

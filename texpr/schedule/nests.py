@@ -4,59 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
-from texpr.ir.affine import Linear, linear
+from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Select, Tensor, Var, index
+from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, equal, statements, variables, walk
-from texpr.passes.flatten import flat_index
+from texpr.ir.traverse import children, statements, variables, walk
 from texpr.passes.guards import drop_guards
 from texpr.passes.intervals import interval
-from texpr.passes.joined import joined
+from texpr.schedule.access import Access, unclamped
 from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.
 TYPICAL_EXTENT = 1024
 # What a vector of elements that do not lie side by side costs: one of every second element, any other, and one that is mostly empty.
 PICKED, GATHER, SHORT = 1, 4, 3
-
-
-def unclamped(e: Expr) -> Expr:
-    """An index as it is away from the edges."""
-    match e:
-        case Max(_, Min(inside, _)):
-            return inside
-        case Select(Compare("<" | ">=", i, _), _, inside) if equal(i, inner := unclamped(inside)):  # `wrap` and `reflect`
-            return inner
-    return e
-
-
-@dataclass(frozen=True)
-class Access:
-    """A read or write of `tensor` in the main statement."""
-
-    tensor: Tensor
-    indices: tuple[Expr, ...]
-
-    @cached_property
-    def place(self) -> Linear:
-        """The element in memory, away from the edges."""
-        return flat_index(self.tensor, tuple(unclamped(i) for i in self.indices))
-
-    def stride(self, var: Var) -> int | None:
-        """Elements between neighbouring iterations of `var`; None where it is not constant."""
-        if any(var in variables(t) for t, _ in self.place.terms if t is not var):
-            return None
-        return self.place.coefficient(var)
-
-    def moving(self, var: Var) -> list[int]:
-        """The dimensions of a copy of what is read that move with `var`: those that joined loops run through as one are one."""
-        how = joined(self.tensor, [self.indices])
-        return [d for d, i in enumerate(self.indices if how is None else how.indices(self.indices)) if var in variables(i)]
 
 
 @dataclass(frozen=True, slots=True)

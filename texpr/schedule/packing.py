@@ -11,8 +11,9 @@ from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule import any_length
+from texpr.schedule.access import Access
 from texpr.schedule.loops import find_loops, stores
-from texpr.schedule.nests import Access, Nest
+from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 

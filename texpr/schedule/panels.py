@@ -18,9 +18,10 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule import any_length
+from texpr.schedule.access import Access
 from texpr.schedule.elements import SHARING_TILES, rows_beside, terms_together
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.packing import ALIAS, LINE, WAYS, copied_to, in_registers, pack
 from texpr.schedule.plan import Plan
 from texpr.schedule.shares import busiest_of, is_uneven, used_again

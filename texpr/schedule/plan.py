@@ -10,16 +10,16 @@ from typing import TypeVar
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
+from texpr.schedule.access import Access
+from texpr.schedule.explain import UNSCHEDULED
 from texpr.schedule.loops import all_loops, find_loops, free_name, qualified
-from texpr.schedule.nests import Access, Nest, constant_extent, find_nests
+from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.script import Step
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.options import current
 from texpr.support.unread import unread
 
 LONG = 1 << 40
-UNSCHEDULED = "unscheduled"
-"""The mark of a nest that a part of the default schedule left as it was, because that part failed."""
 T = TypeVar("T")
 
 

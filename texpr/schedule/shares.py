@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from texpr.ir.loop import For
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, constant_extent
+from texpr.schedule.nests import constant_extent
 from texpr.schedule.plan import Plan
 
 UNEVEN = 8

@@ -15,8 +15,9 @@ from math import prod
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of
+from texpr.schedule.nests import Nest, constant_extent, edges, offsets_of
 from texpr.schedule.plan import Plan
 
 ROWS = 2

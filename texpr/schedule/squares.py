@@ -12,8 +12,9 @@ from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import statements, variables
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.plan import Plan
 
 TILES = ((8, 12), (12, 8))

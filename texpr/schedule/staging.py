@@ -12,8 +12,8 @@ from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
 from texpr.ir.identities import is_rounded
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.access import Access, unclamped
 from texpr.schedule.grids import rows_together
-from texpr.schedule.nests import Access, unclamped
 from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES, fused

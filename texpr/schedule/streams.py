@@ -13,9 +13,10 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For
+from texpr.schedule.access import Access
 from texpr.schedule.levels import in_levels
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.packing import pack
 from texpr.schedule.panels import FILLING, even, in_pairs
 from texpr.schedule.plan import Plan

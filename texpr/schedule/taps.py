@@ -9,7 +9,8 @@ from __future__ import annotations
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.schedule.nests import Access, Nest, constant_extent, unclamped
+from texpr.schedule.access import Access, unclamped
+from texpr.schedule.nests import Nest, constant_extent
 
 ENOUGH_SUMS = 12
 """Vectors of sums that keep the units busy: two units whose products take four to five steps, and some to spare."""

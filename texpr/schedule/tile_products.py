@@ -18,8 +18,9 @@ from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.access import Access
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of

@@ -22,10 +22,11 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
+from texpr.schedule.access import Access, unclamped
 from texpr.schedule.contraction import FEW_TILES, Contraction, filling
 from texpr.schedule.grids import Way, at_once, order_of_rounds
 from texpr.schedule.loops import free_name, qualified
-from texpr.schedule.nests import Access, extent, unclamped
+from texpr.schedule.nests import extent
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import VECTOR_BYTES, fused

@@ -19,9 +19,10 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.access import Access, unclamped
 from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
+from texpr.schedule.nests import Nest, constant_extent, edges, offsets_of
 from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned, with_last
 from texpr.schedule.panels import even, in_pairs
 from texpr.schedule.plan import Plan

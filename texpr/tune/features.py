@@ -15,8 +15,9 @@ from texpr.ir.expr import Read
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
+from texpr.schedule.access import Access
 from texpr.schedule.loops import paths
-from texpr.schedule.nests import TYPICAL_EXTENT, Access, extent
+from texpr.schedule.nests import TYPICAL_EXTENT, extent
 
 KINDS = ("vector", "unroll", "parallel")
 

@@ -14,7 +14,7 @@ from texpr.compiler.op import op
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.verify import verify_kernel
 from texpr.schedule.auto import auto
-from texpr.schedule.plan import UNSCHEDULED
+from texpr.schedule.explain import UNSCHEDULED
 from texpr.support.errors import Error
 from texpr.support.options import options
 from texpr.targets import find_target
