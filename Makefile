@@ -97,7 +97,7 @@ fuzz: venv
 fuzz-properties: venv
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --all --timeout 0
 
-# Small changes of the code that decides legality, each of which should make a test fail:  make mutants LIMIT=300 MUTANTS=texpr/poly/flow.py
+# Small changes of the code that decides legality, each of which should make a test fail:  make mutants LIMIT=300 MUTANTS=texpr/poly/dependence/value_flow.py
 mutants: venv
 	nice -n 19 $(BIN)/python scripts/mutate.py $(MUTANTS) $(if $(LIMIT),--limit $(LIMIT))
 

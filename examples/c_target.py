@@ -30,7 +30,7 @@ from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, statements, walk
-from texpr.passes.flatten import flat_index
+from texpr.passes.analysis.row_major import flat_index
 from texpr.targets import Artifact, Code, Target, register_target, symbol_of
 
 COMPILER = ["cc", "-O2", "-fPIC", "-std=gnu11", "-ffp-contract=off", "-fwrapv"]

@@ -30,7 +30,7 @@ import texpr as tx  # noqa: E402
 from tests.ops.kinks import KINKS  # noqa: E402
 from tests.ops.smooth import ONCE, Smooth, as_tuple, smooth_cases  # noqa: E402
 from texpr import ops  # noqa: E402
-from texpr.compiler.check import gradient_errors  # noqa: E402
+from texpr.compiler.check_grad import gradient_errors  # noqa: E402
 
 BARS = {"differences": 1e-6, "second": 1e-6, "modes": 1e-10, "torch values": 1e-7, "torch gradient": 1e-7, "torch second": 1e-7}
 PEER = Path(__file__).parent / "peers" / "gradients_torch.py"

@@ -5,7 +5,7 @@
 `mutants.py` says what is changed and what is not, `mutation_runs.py` how tests are run. A mutant is caught if a test fails, dies, or takes
 three times its processor time. What no test runs, or notices, survives; `tests/mutants.txt` explains survivors that are right to:
 
-    texpr/poly/order.py earlier: `first.order < second.order` with <=
+    texpr/poly/dependence/execution_order.py earlier: `first.order < second.order` with <=
       equivalent: a statement is not asked about itself
 
 Results are appended to `results.jsonl` in the folder of the state, and mutants found there are not run again. The sample has some mutants
@@ -35,9 +35,17 @@ from mutants import KINDS, Mutant, mutants
 from mutation_runs import Outcome, Runner, collected, numbered
 
 ROOT = Path(__file__).parent.parent
-LEGALITY = "legality order instances nest flow feeding elimination congruence footprint sites affine forms storage band recurrence".split()
-STEPS = "independent order attach fission fold pipeline layout cache rfactor skew inline".split()
-FILES = [*(f"texpr/poly/{name}.py" for name in LEGALITY), "texpr/poly/certify", *(f"texpr/schedule/{name}.py" for name in STEPS)]
+PROVERS = {
+    "poly/dependence": "legality execution_order instance_maps kernel_model value_flow last_writer footprint storage permutable_band",
+    "poly/constraints": "elimination congruence access_sites conversion linear_forms",
+    "poly/program": "recurrence"}
+"""Modules that decide whether steps are legal, by their folder."""
+STEPS = {
+    "schedule/legality": "independence", "schedule/steps/loops": "reorder fission skew",
+    "schedule/steps/placement": "compute_at fold_storage pipeline inline", "schedule/steps/buffers": "layout cache",
+    "schedule/steps/reductions": "rfactor"}
+FILES = [*(f"texpr/{folder}/{name}.py" for folder, names in PROVERS.items() for name in names.split()), "texpr/poly/certificate",
+         *(f"texpr/{folder}/{name}.py" for folder, names in STEPS.items() for name in names.split())]
 TESTS = ["tests/verdicts", "tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
          "tests/compiler/test_certified.py", "tests/compiler/test_attack_steps.py", "tests/compiler/test_distinct.py",
          "tests/passes/test_orders.py", "tests/passes/test_recurrences.py", "tests/passes/test_ranges.py"]

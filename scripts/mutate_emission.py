@@ -30,11 +30,11 @@ from tests import guarded  # noqa: E402
 from tests.targets.test_lanes_off import LOOPS, SIZES, text_of  # noqa: E402
 from texpr.compiler.pipeline import prepared  # noqa: E402
 from texpr.ir.expr import Var  # noqa: E402
-from texpr.ir.interpret import interpret  # noqa: E402
-from texpr.ir.interpret_loop import interpret_kernel  # noqa: E402
+from texpr.ir.interpreter.loop import interpret_kernel  # noqa: E402
+from texpr.ir.interpreter.tensor import interpret  # noqa: E402
 from texpr.ir.loop import Kernel  # noqa: E402
 from texpr.lang import parse_kernel  # noqa: E402
-from texpr.runtime.loader import load  # noqa: E402
+from texpr.runtime.native.loader import load  # noqa: E402
 from texpr.targets import emit_llvm, find_target, native_object, symbol_of  # noqa: E402
 
 LISTED = ROOT / "tests" / "emission_mutants.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from texpr import lang
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
 
 HEAD = """# The operator library
 

@@ -35,9 +35,9 @@ from tests.verdicts.verdict import FAULTS, KERNELS, LOOPS, RECORDS, Fault, Recor
 from texpr.compiler.op import load, op
 from texpr.compiler.schedule import schedule
 from texpr.ir.loop import Kernel
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 from texpr.lang import parse_kernel
-from texpr.schedule.script import parse_script
+from texpr.schedule.script.script import parse_script
 from texpr.support.errors import Error
 from texpr.tools.certificates import scheduled
 from texpr.tools.fuzz.cases import Case, drawn_operator, drawn_steps, parse_case

@@ -18,12 +18,12 @@ from texpr.compiler.op import Op, default_kernel, instance
 from texpr.compiler.pipeline import prepared
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Var
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import bind_sizes, evaluate_size, flat_shape
 from texpr.lang import parse_kernel
-from texpr.runtime.child import run_in_child
-from texpr.runtime.loader import Loaded, load
+from texpr.runtime.native.loader import Loaded, load
+from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError
 from texpr.targets import emit_llvm, find_target, native_object, symbol_of
 

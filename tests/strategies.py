@@ -33,7 +33,7 @@ from texpr.ir.expr import (
     index,
     plain,
 )
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 
 dtypes = st.sampled_from(list(DTYPES.values()))

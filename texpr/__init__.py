@@ -1,8 +1,8 @@
 """texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks.
 
 A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds. Beside the names of `__all__` there
-are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.vocabulary`), and `texpr.gpu`, devices at
-run time (`texpr.runtime.gpu`).
+are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.python_form.vocabulary`), and `texpr.gpu`,
+devices at run time (`texpr.runtime.gpu`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from texpr.graph.lazy import Tensor, from_dlpack, jit, no_grad, tensor, where
-    from texpr.graph.profile import profile
+    from texpr.graph.report.profile import profile
     from texpr.runtime import gpu as gpu
     from texpr.support.errors import (
         CallError,
@@ -55,10 +55,11 @@ __all__ = [
     "jit", "jvp", "load", "no_grad", "op", "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp",
     "where",
 ]
-_ELSEWHERE = {"options": "support.options", "profile": "graph.profile", "tune": "tune",
+_ELSEWHERE = {"options": "support.options", "profile": "graph.report.profile", "tune": "tune",
               **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}
-_PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "onnx", "ops", "passes", "poly", "runtime", "schedule",
-                    "support", "targets", "tools", "tune"})
+_PARTS = frozenset({"aot", "autodiff", "autoschedule", "compiler", "graph", "interop", "ir", "lang", "nn",
+                    "onnx", "ops", "passes", "poly", "runtime", "schedule", "support", "targets", "tools",
+                    "tune"})
 
 
 def __getattr__(name: str) -> Any:
@@ -73,7 +74,7 @@ def __getattr__(name: str) -> Any:
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")
     else:
-        found = import_module("texpr.lang.vocabulary").WORDS.get(name)
+        found = import_module("texpr.lang.python_form.vocabulary").WORDS.get(name)
         if found is None:
             raise import_module("texpr.support.suggest").UnknownName("texpr", name, lambda: _meant(name))
     globals()[name] = found
@@ -85,7 +86,7 @@ def _meant(name: str) -> str:
     elsewhere, operators = import_module("texpr.support.elsewhere").MODULE, import_module("texpr.ops").names()
     if name in operators or name == "einsum":
         return f"did you mean `texpr.ops.{name}`?"
-    public = {*__all__, *_PARTS, "gpu", *import_module("texpr.lang.vocabulary").WORDS}
+    public = {*__all__, *_PARTS, "gpu", *import_module("texpr.lang.python_form.vocabulary").WORDS}
     return import_module("texpr.support.suggest").did_you_mean(name, public, elsewhere)
 
 
@@ -101,4 +102,4 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *import_module("texpr.lang.vocabulary").WORDS})
+    return sorted({*globals(), *__all__, *import_module("texpr.lang.python_form.vocabulary").WORDS})

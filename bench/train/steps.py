@@ -20,7 +20,7 @@ def with_texpr(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
     """texpr.nn.TrainingStep; a module applied to lazy tensors in a function of `tx.jit`."""
     import texpr as tx
     from texpr import nn
-    from texpr.nn.training import TrainingStep
+    from texpr.nn.training.step import TrainingStep
 
     tx.options(threads=threads)
 

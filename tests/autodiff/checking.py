@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from texpr.autodiff import grad, jvp, vjp
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 
 STEP, TOLERANCE = 1e-5, 1e-6
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.test_text import assert_round_trip
 from texpr.autodiff import grad, jvp, vjp
-from texpr.ir.interpret import interpret
-from texpr.ir.show_tensor import show_program
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 

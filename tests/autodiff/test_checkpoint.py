@@ -11,7 +11,7 @@ import texpr as tx
 from tests.autodiff import operators
 from tests.autodiff.checking import check_vjp, random_cotangents
 from texpr.autodiff import grad, vjp
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 

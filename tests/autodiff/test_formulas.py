@@ -9,11 +9,11 @@ import pytest
 
 from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad, vjp
-from texpr.autodiff.algebra import constant
-from texpr.autodiff.products import factored, product
+from texpr.autodiff.cleanup.products import factored, product
+from texpr.autodiff.core.algebra import constant
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Add, Div, Expr, Mul, Neg, Read, Sub, Tensor
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.lang import elaborate, parse

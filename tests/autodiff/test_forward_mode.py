@@ -6,7 +6,7 @@ import pytest
 
 from tests.autodiff import operators
 from texpr.autodiff import jvp
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 
 PROGRAMS = {"matmul": operators.matmul(), "relu": operators.relu(), "logsumexp": operators.logsumexp(), "cumsum": operators.cumsum(),
             "product": operators.product(), "attention": operators.attention()}

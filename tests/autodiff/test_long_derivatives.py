@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.autodiff import grad
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 

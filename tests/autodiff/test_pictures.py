@@ -6,7 +6,7 @@ import pytest
 
 from tests.autodiff import operators
 from texpr.autodiff import grad, vjp
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 
 PROGRAMS = {
     "matmul": operators.matmul(),

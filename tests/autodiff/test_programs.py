@@ -8,10 +8,10 @@ import pytest
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.writing import Value, array, axes, call, equation, iff, invoke, maximum, names, or_value, program, reduce, to
 from texpr.autodiff import grad, register_vjp, vjp
-from texpr.autodiff.custom import _GRADIENTS
+from texpr.autodiff.core.custom import _GRADIENTS
 from texpr.ir.dtypes import F16, F32, F64, I64
 from texpr.ir.expr import Guard
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import walk
 from texpr.support.errors import CheckError

@@ -9,7 +9,7 @@ from tests.autodiff.test_pictures import PROGRAMS
 from tests.autodiff.test_text import CONSTANTS, OPS, WITHOUT
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import F32, I32
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 

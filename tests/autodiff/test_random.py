@@ -11,7 +11,7 @@ from tests.autodiff.writing import Array, Value, array, axes, call, equation, if
 from texpr.autodiff import grad
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Guard
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 
 SIZE = 3

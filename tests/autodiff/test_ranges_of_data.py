@@ -7,7 +7,7 @@ import pytest
 
 from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.lang import elaborate, parse
 from texpr.support.errors import CheckError

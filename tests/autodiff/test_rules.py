@@ -9,11 +9,11 @@ import texpr as tx
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.writing import Value, array, axes, call, equation, iff, maximum, minimum, names, program, to
 from texpr.autodiff import derivative, grad
-from texpr.autodiff.rules import RULES
+from texpr.autodiff.core.rules import RULES
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Call
 from texpr.ir.functions import FUNCTIONS
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
 from texpr.support.errors import CheckError
 

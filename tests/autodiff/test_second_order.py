@@ -8,9 +8,9 @@ import pytest
 from tests.autodiff import operators
 from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad, jvp
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 

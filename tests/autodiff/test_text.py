@@ -12,7 +12,7 @@ import texpr as tx
 from tests.autodiff.test_pictures import PROGRAMS
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import BF16, F32, F64, I32
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import equal
 from texpr.lang import elaborate, parse

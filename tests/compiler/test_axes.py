@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from texpr.graph import Capture
 from texpr.ir.dtypes import F32
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 
 TEXT = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis = -1) -> Y: T[*A, D, *B] {
   m[*a, *b] = max(j: X[*a, j, *b])

@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from tests.compiler.operators import operators
-from texpr.compiler.shapes import Kernels
+from texpr.compiler.shape_dispatch import Kernels
 from texpr.support.options import current
 
 OPS = operators()
@@ -297,7 +297,7 @@ def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeyp
         for _ in range(3):
             same(op(x), x * 6)
         assert [numbers for _, numbers in op._kernels.made] == [(3,), ()]
-        monkeypatch.setattr("texpr.compiler.shapes.perf_counter", iter(range(0, 10**9, 1000)).__next__)
+        monkeypatch.setattr("texpr.compiler.shape_dispatch.perf_counter", iter(range(0, 10**9, 1000)).__next__)
         for _ in range(3):
             same(op(x), x * 6)
         assert [numbers for _, numbers in op._kernels.made] == [(3,), (), (5,)]
@@ -306,7 +306,7 @@ def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeyp
 def test_the_price_of_a_kernel_is_what_making_it_takes(monkeypatch):
     """Scheduling, proofs and LLVM: all that happens when it is prepared."""
     now = [0.0]
-    monkeypatch.setattr("texpr.compiler.shapes.perf_counter", lambda: now[0])
+    monkeypatch.setattr("texpr.compiler.shape_dispatch.perf_counter", lambda: now[0])
 
     class Kernel:
         def prepare(self, shapes: object) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 import texpr as tx
 from tests.compare import assert_same_bits
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.autoschedule.driver import auto
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import INSTRUCTION, For, Kernel
 from texpr.ir.traverse import walk
-from texpr.ir.verify import verify_kernel
-from texpr.passes.offset import offset_signed
-from texpr.passes.place import place
-from texpr.schedule.auto import auto
+from texpr.ir.verifier.program import verify_kernel
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.signed_dot_products import offset_signed
 from texpr.targets import find_target
 
 PRODUCT = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from bench.inner.assembly import inner_loops
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
 from texpr.targets import find_target
 
 matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")

@@ -13,7 +13,7 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from texpr import ops
-from texpr.schedule.derive import Derivation
+from texpr.autoschedule.derivatives.derive import Derivation
 from texpr.tools.fuzz.cases import drawn_steps
 
 matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")

@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32, I32
-from texpr.runtime.spec import DistinctCheck
+from texpr.runtime.call.spec import DistinctCheck
 
 UNIQUE = tx.op("op place(X: f32[N], p: i32[N] in 0..N distinct) -> Y: f32[N] { Y[p[i]] = X[i] }")
 ROWS = tx.op("op rows(p: u8[*S, N] distinct) -> y: u8[*S] { y[*s] = p[*s, 0] }")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 

@@ -14,7 +14,7 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.compiler import CompiledKernel
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.traverse import equal
 
 TEXT = """# Slides a window.

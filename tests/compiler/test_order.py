@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr.compiler import shapes
+from texpr.compiler import shape_dispatch as shapes
 from texpr.compiler.order import order_of
 from texpr.compiler.schedule import Schedule
 from texpr.ir.shapes import bind_sizes

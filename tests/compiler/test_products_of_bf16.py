@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.driver import auto
 from texpr.compiler.pipeline import certificate
 from texpr.ir.dtypes import BF16, rounded
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import Store
 from texpr.ir.traverse import rewrite
-from texpr.runtime import qemu
-from texpr.schedule.auto import auto
+from texpr.runtime.process import qemu
 from texpr.targets import find_target, symbol_of
 
 TEXT = "op product(A: bf16[M, K], B: bf16[K, N]) -> C: {0}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"

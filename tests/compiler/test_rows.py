@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
-from texpr.schedule.loops import all_loops
+from texpr.schedule.structure.loops import all_loops
 
 ROWS = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, streams=True)
 SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {

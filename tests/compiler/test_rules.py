@@ -10,8 +10,8 @@ import pytest
 import texpr as tx
 from texpr.ir.dtypes import BF16, numpy_dtype
 from texpr.ir.expr import Tensor, Var
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import Shape, caller_shape, evaluate_size
-from texpr.ir.show_tensor import show_program
 
 OPS = vars(tx.load(Path(__file__).with_name("rules.tx")))
 EXTENTS = (0, 1, 3, 7)

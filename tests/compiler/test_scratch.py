@@ -10,11 +10,11 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.compiler import pipeline
-from texpr.compiler.scratch import is_self_contained, scratch_bytes, with_scratch
+from texpr.compiler.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
 from texpr.ir.loop import For
-from texpr.runtime.steps import Entry, sequence
+from texpr.runtime.call.kernel_sequence import Entry, sequence
 from texpr.targets import emit_llvm, find_target
 
 ROWS = tx.op("op rows(X: f32[10, 8000]) -> Y: f32[10, 8000] { Y[i, k] = X[i, 7999 - k] + X[i, k]  for k in 0..8000 }")

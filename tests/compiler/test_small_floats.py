@@ -9,7 +9,7 @@ import pytest
 import texpr as tx
 from tests.compare import same_numbers
 from texpr.ir.dtypes import DTYPES, F8E4M3, F8E5M2, F32, DType, from_numpy, numbers_of, readable, stored
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.support.errors import CallError, CheckError
 from texpr.targets import find_target
 

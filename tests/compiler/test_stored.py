@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.compiler import pipeline, stored
+from texpr.compiler import kernel_cache as stored
+from texpr.compiler import pipeline
 from texpr.compiler.op import default_kernel
+from texpr.ir.json.sizes import size_from_json, size_to_json
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.sizes import size_from_json, size_to_json
 from texpr.ir.traverse import variables
-from texpr.runtime import cache
+from texpr.runtime import disk_cache as cache
 from texpr.support import version
 from texpr.targets import find_target
 

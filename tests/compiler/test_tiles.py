@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack, products
 from bench.inner.cases import of_bench
-from tests.ahead.programs import needs_gcc, run
+from tests.aot.programs import needs_gcc, run
 from tests.compiler.test_products_of_bf16 import EXACT, SPECIAL, SUMS, as_bits, assert_close, operands
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.runtime import host, qemu
-from texpr.targets import find_target, x86
+from texpr.runtime import host
+from texpr.runtime.process import qemu
+from texpr.targets import find_target
+from texpr.targets.cpu import x86
 
 TARGET = "x86-64-v4+amx"
 PRODUCTS = {"tdpbssd": ("i8", "i8"), "tdpbsud": ("i8", "u8"), "tdpbusd": ("u8", "i8"), "tdpbuud": ("u8", "u8")}

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.compare import assert_same_bits
 from texpr.ir.shapes import bind_sizes
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 
 WAYS = ["naive", "default", "symbolic", "vectors", "tails", "aarch64", "gpu"]
 """Loops as written; what a call compiles; that for symbolic sizes; vectors with masks, or with a rest; other machines."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ahead.programs import needs_gcc
+from tests.aot.programs import needs_gcc
 from tests.docs.page import blocks, run_python
 
 PAGE = Path(__file__).parents[2] / "docs" / "ahead.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.docs.page import run
-from texpr.autodiff.phases import MOST
+from texpr.autodiff.reverse.stride_residues import MOST
 
 PAGE = Path(__file__).parents[2] / "docs" / "gradients.md"
 

@@ -11,7 +11,7 @@ from tests.docs.page import blocks, run_python
 
 pytest.importorskip("onnx")
 
-from texpr.onnx.table import CONVERTERS  # noqa: E402
+from texpr.onnx.converters import CONVERTERS  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
 

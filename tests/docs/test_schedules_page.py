@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.docs.page import run
-from texpr.schedule.script import STEPS
+from texpr.schedule.script.script import STEPS
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedules.md"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from examples import arm
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 
 
 @pytest.mark.qemu

@@ -14,7 +14,7 @@ from examples import c_target
 from tests.compare import same_numbers
 from texpr.__main__ import main
 from texpr.ir.dtypes import DTYPES, int_range, numpy_dtype
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
 from texpr.targets import find_target, register_target
 from texpr.targets.registry import _added

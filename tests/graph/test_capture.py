@@ -12,9 +12,9 @@ import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, F64, I64
-from texpr.ir.interpret import interpret
-from texpr.ir.show_tensor import show_program
-from texpr.ir.verify import verify_program
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
+from texpr.ir.verifier.program import verify_program
 
 
 def dense(capture: Capture, weights: list[Variable], rows: int = 5):

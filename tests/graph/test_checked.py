@@ -7,7 +7,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn, ops
-from texpr.graph.capture import Capture
+from texpr.graph.capture.capture import Capture
 from texpr.ir.dtypes import F32, I64
 
 X = np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]])

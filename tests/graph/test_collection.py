@@ -8,10 +8,10 @@ import pytest
 
 from texpr import ops
 from texpr.graph import Capture, Plan
-from texpr.graph.launches import Launch
-from texpr.graph.place import Host
+from texpr.graph.execution.placement import Host
+from texpr.graph.lowering.launches import Launch
 from texpr.ir.dtypes import F32
-from texpr.support.collection import uncollected
+from texpr.support.gc_pause import uncollected
 
 
 @pytest.fixture

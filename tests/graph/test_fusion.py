@@ -18,7 +18,7 @@ import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, I64
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 
 RANDOM = np.random.default_rng(0)
 

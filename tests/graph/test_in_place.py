@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr import nn, ops
-from texpr.compiler.overwriting import overwritten
+from texpr.compiler.aliasing import overwritten
 from texpr.compiler.pipeline import certified_loops
 from texpr.graph import Capture, Plan, Symbolic
-from texpr.graph.fusion import tensor_bytes
-from texpr.graph.memory import in_place, lifetimes, make_arena
+from texpr.graph.execution.arena import in_place, lifetimes, make_arena
+from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
-from texpr.graph.fusion import tensor_bytes
-from texpr.graph.last import in_order
+from texpr.graph.execution.in_place_updates import in_order
+from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
 

@@ -10,12 +10,12 @@ import pytest
 
 from tests.strategies import special_values
 from texpr.graph.passes import EXACT, LAWS, Law
-from texpr.graph.passes.laws import LITERALS, _built, _root, simplified
-from texpr.ir.arithmetic import quiet
+from texpr.graph.passes.law_matcher import LITERALS, _built, _root, simplified
 from texpr.ir.build import literal
 from texpr.ir.dtypes import BOOL, F16, F32, F64, I8, U8, DType, numpy_dtype
-from texpr.ir.evaluate import Points, evaluate
 from texpr.ir.expr import Add, And, Call, Compare, Const, Expr, Mul, Not, Or, Var
+from texpr.ir.interpreter.arithmetic import quiet
+from texpr.ir.interpreter.evaluate import Points, evaluate
 
 RANDOM = np.random.default_rng(7)
 NUMBERS = (-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)

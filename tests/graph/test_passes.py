@@ -9,10 +9,10 @@ import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.passes import PASSES, chosen, optimized
-from texpr.graph.passes.flatten import shape_of, view, viewed
+from texpr.graph.passes.flatten_calls import shape_of, view, viewed
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.passes import specialize
 
 

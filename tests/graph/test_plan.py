@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable, multiply_adds, operations, timing_table
-from texpr.graph.fusion import tensor_bytes
-from texpr.graph.kernels import kernel_for
-from texpr.graph.memory import lifetimes, make_arena
-from texpr.graph.passes.flatten import shape_of
+from texpr.graph.execution.arena import lifetimes, make_arena
+from texpr.graph.fusion.producer_consumer import tensor_bytes
+from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import F32, F64, I64
 from texpr.ir.expr import Tensor, index, plain
 from texpr.ir.shapes import bind_sizes

@@ -11,7 +11,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.graph import roofline
+from texpr.graph.report import roofline
 from texpr.ir.dtypes import F32, F64
 
 X = np.random.default_rng(0).standard_normal((32, 16)).astype(np.float32)

@@ -7,7 +7,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.graph.cost import operations
+from texpr.graph.fusion.flops import operations
 
 X, STARTS, ENDS = np.arange(5.0), np.array([0, 1, 2], "i4"), np.array([0, 3, 5], "i4")
 OPERATORS = {

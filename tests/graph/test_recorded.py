@@ -11,9 +11,9 @@ import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, I64
-from texpr.ir.show_tensor import show_program
-from texpr.nn.training import TrainingStep
-from texpr.runtime import cache
+from texpr.ir.printing.tensor import show_program
+from texpr.nn.training.step import TrainingStep
+from texpr.runtime import disk_cache as cache
 from texpr.support.trace import collect
 
 

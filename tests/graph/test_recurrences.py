@@ -10,14 +10,14 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Variable
-from texpr.graph.kept import with_kept
+from texpr.graph.fusion.materialize import with_kept
 from texpr.graph.passes import optimized
 from texpr.ir.dtypes import F32
-from texpr.ir.interpret import interpret
-from texpr.ir.show_tensor import show_program
-from texpr.ir.verify import verify_program
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
+from texpr.ir.verifier.program import verify_program
 from texpr.passes import specialize
-from texpr.poly.times import _Search
+from texpr.poly.program.affine_schedule import _Search
 
 STEP = "{0}[0] = A[0]  {0}[t + 1] = {1}[t] * 2 for t in 0..N  {1}[t] = {0}[t] + {2}[t] for t in 0..N"
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr.graph import slabs
-from texpr.graph.slabs import ALIGNMENT, LEAST, MOST, PAGE, SLAB, block, in_lines
+from texpr.runtime import slabs
+from texpr.runtime.slabs import ALIGNMENT, LEAST, MOST, PAGE, SLAB, block, in_lines
 
 
 def start(array: np.ndarray) -> int:

@@ -16,8 +16,8 @@ import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, I64
-from texpr.nn.training import TrainingStep
-from texpr.runtime.steps import SWEPT
+from texpr.nn.training.step import TrainingStep
+from texpr.runtime.call.kernel_sequence import SWEPT
 
 SHAPES = [(3,), (5, 7), (2, 1, 3, 3), (SWEPT + 5,), (3, SWEPT), (1,)]
 

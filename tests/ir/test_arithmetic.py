@@ -9,7 +9,6 @@ import texpr as tx
 from tests.compare import assert_same_bits, same_numbers
 from tests.programs import axis, names
 from tests.strategies import special_values
-from texpr.ir.arithmetic import binary, cast, fold, quiet, store
 from texpr.ir.dtypes import BF16, BOOL, DTYPES, F32, F64, I8, I32, I64, U8, U64, DType
 from texpr.ir.expr import (
     Add,
@@ -33,11 +32,12 @@ from texpr.ir.expr import (
     plain,
 )
 from texpr.ir.functions import FUNCTIONS
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.arithmetic import binary, cast, fold, quiet, store
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.verify import verify_kernel, verify_program
+from texpr.ir.verifier.program import verify_kernel, verify_program
 
 
 def both(result: DType, operands: tuple[DType, ...], make, arrays: list[np.ndarray]) -> list[np.ndarray]:

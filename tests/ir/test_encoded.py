@@ -9,9 +9,9 @@ import pytest
 
 import texpr as tx
 from texpr.ir.dtypes import F32
-from texpr.ir.encoded import Decoder, Encoder
 from texpr.ir.expr import Add, Const, Read, Tensor, Var, index, plain
-from texpr.ir.show_tensor import show_program
+from texpr.ir.json.program import Decoder, Encoder
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, walk
 

@@ -15,9 +15,9 @@ from tests.programs import axis, names, number, reduction
 from tests.strategies import LAYOUTS, laid_out
 from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Compare, Guard, Mul, Read, Select, Sub, Tensor, Var, index, plain
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 from texpr.support.errors import CallError
 
 

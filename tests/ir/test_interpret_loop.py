@@ -9,7 +9,7 @@ from tests.compare import assert_same_bits
 from tests.programs import names, number
 from texpr.ir.dtypes import F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Mul, Read, Select, Sub, Tensor, Var, index, plain
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 
 N, i, j = names("N i j")

@@ -15,13 +15,13 @@ from texpr.ir.affine import is_in_order, linear, same_value
 from texpr.ir.build import fold
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Add, Expr, Read, Reduce, Tensor, Var, index, plain
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.shapes import bind_sizes, evaluate_size
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import children, equal, identical, postorder, rewrite, substitute, walk, with_children
-from texpr.ir.verify import verify_kernel, verify_program
-from texpr.passes.lower import lower
+from texpr.ir.verifier.program import verify_kernel, verify_program
+from texpr.passes.lowering.lower import lower
 
 X, Y = names("x y")
 exprs = scalar_exprs(I64, [X, Y])

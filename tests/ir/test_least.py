@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.least import least_of_tensors
+from texpr.ir.index.float_lower_bounds import least_of_tensors
 
 BOUNDS = {
     "max(d[i], 2)": 2.0, "d[i] * d[i] + 1": 1.0, "abs(d[i]) * 2 + 0.5": 0.5, "exp(d[i])": 0.0, "sqrt(d[i]) + 3": 3.0,

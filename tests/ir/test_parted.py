@@ -12,10 +12,10 @@ from tests.poly.nests import ZERO, at, evaluate, events, kernel, less, loop, plu
 from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Read, Var, index
+from texpr.ir.index.uncollapse import Parted, divides_by_sizes, is_natural, parted
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt
-from texpr.ir.parted import Parted, divides_by_sizes, is_natural, parted
 from texpr.ir.traverse import statements, variables, walk
-from texpr.passes.renew import folded
+from texpr.passes.analysis.substitution import folded
 
 M, N, K, L = (Var(v) for v in "MNKL")
 SIZES = (0, 1, 2, 3, 5)

@@ -6,10 +6,10 @@ from dataclasses import fields
 
 import pytest
 
+from texpr.ir.children import children, with_children
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Axis, Call, Compare, Const, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import Barrier, Commit, For, If, Store, Wait
-from texpr.ir.parts import children, with_children
 from texpr.ir.tensor import Equation
 
 i, j, k = Var("i"), Var("j"), Var("k")

@@ -30,9 +30,9 @@ from texpr.ir.expr import (
     plain,
 )
 from texpr.ir.loop import Barrier, For, If, Kernel, Store
-from texpr.ir.show_expr import literal_text, show
-from texpr.ir.show_loop import show_kernel, source_kernel
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.expr import literal_text, show
+from texpr.ir.printing.loop import show_kernel, source_kernel
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 
 N, M, K = Var("N"), Var("M"), Var("K")

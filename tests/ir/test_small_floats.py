@@ -8,7 +8,6 @@ import pytest
 
 from tests.compare import same_numbers
 from tests.ir.test_arithmetic import both
-from texpr.ir.arithmetic import cast, identity, quiet, store
 from texpr.ir.dtypes import (
     BF16,
     F8E4M3,
@@ -32,6 +31,7 @@ from texpr.ir.dtypes import (
     stored,
 )
 from texpr.ir.expr import Add, Cast, Mul
+from texpr.ir.interpreter.arithmetic import cast, identity, quiet, store
 
 SMALL = pytest.mark.parametrize("t", (F8E4M3, F8E5M2), ids=str)
 BITS = np.arange(256, dtype=np.uint8)

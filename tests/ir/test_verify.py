@@ -13,8 +13,8 @@ from texpr.ir.dtypes import BOOL, F32, F64, I32, I64
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Expr, Guard, Neg, Not, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.verify import verify_kernel, verify_program
-from texpr.passes.lower import lower
+from texpr.ir.verifier.program import verify_kernel, verify_program
+from texpr.passes.lowering.lower import lower
 
 N, i, j, k = names("N i j k")
 X, Y, W = Tensor("X", F32, plain(N)), Tensor("Y", F32, plain(N)), Tensor("W", F64, plain(N))

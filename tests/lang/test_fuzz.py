@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from texpr.ir.dtypes import F32
 from texpr.lang import elaborate, parse, parse_kernel
-from texpr.lang.lexer import KEYWORDS, REDUCTIONS, tokenize
+from texpr.lang.syntax.lexer import KEYWORDS, REDUCTIONS, tokenize
 from texpr.support.errors import Error
 from texpr.support.source import Source
 

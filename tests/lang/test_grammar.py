@@ -7,12 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from texpr.lang import generate, parser
+from texpr.lang.syntax import generate_tables as generate
+from texpr.lang.syntax import parser
 
 
 def test_the_tables_are_current():
     shipped = (Path(generate.__file__).parent / "grammar.json").read_text()
-    assert generate.text() == shipped, "run python -m texpr.lang.generate"
+    assert generate.text() == shipped, "run python -m texpr.lang.syntax.generate_tables"
 
 
 def test_tables_load_fast():

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Reduce
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.traverse import walk
 from texpr.lang import elaborate, parse
 

@@ -12,7 +12,7 @@ from tests.strategies import Case, cases
 from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Dim, Mul, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.show_loop import full_listing, show_kernel
+from texpr.ir.printing.loop import full_listing, show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower

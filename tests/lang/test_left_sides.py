@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 
 INDICES = ["i", "k[i]", "k[k[i]]", "N - 1 - i", "(i + 1) % N", "i // 2", "min(i, k[i])", "max(0, i - 1)", "if i > 0 then k[i] else i",
            "d[i]", "abs(i - i)", "i - i", "0*i", "i*0 + k[i] - k[i]", "k[i] * 1 + 0", "u * 2 - i | clamp", "k[i] + 1 | drop",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.core.cost import LONG, operations
 from texpr.ir.traverse import walk
-from texpr.schedule.cheap import LONG, operations
 
 
 def test_calls_that_stand_for_too_many_equations():

@@ -8,7 +8,7 @@ import pytest
 from tests.lang.test_round_trip import OPS
 from texpr.ir.dtypes import BF16, F16, F32, F64, I8, I32, I64
 from texpr.ir.expr import Cast, Const, Reduce
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.traverse import equal, walk
 from texpr.lang import elaborate, parse
 

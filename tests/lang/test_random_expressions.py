@@ -39,12 +39,12 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.functions import FUNCTIONS
-from texpr.ir.show_expr import default_accumulator
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.expr import default_accumulator
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal
 from texpr.lang import parse
-from texpr.lang.elaborate import unproven
+from texpr.lang.elaboration.elaborate import unproven
 
 N, S = Var("N"), Var("S", pack=True)
 AT, P = Var("i"), Var("p", pack=True)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from tests.strategies import Case, cases
 from texpr.ir.expr import Compare, index
-from texpr.ir.interpret import interpret
-from texpr.ir.show_tensor import show_program
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
 from texpr.lang import elaborate, parse
 from texpr.support.errors import CheckError
 

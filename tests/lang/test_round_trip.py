@@ -9,7 +9,7 @@ import pytest
 
 from texpr.autodiff import grad
 from texpr.ir.dtypes import BF16, F32, I32
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import equal
 from texpr.lang import OpDeclaration, elaborate, parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from texpr.lang import parse
-from texpr.lang.sections import needed
+from texpr.lang.syntax.definitions import needed
 from texpr.support.errors import Error
 
 TEXT = """# A library.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 
 ARGSORT = "extern op argsort<T>(X: T[*S, N]) -> p: i64[*S, N] in 0..N distinct\n"
 SORTED = ARGSORT + "op sorted<T>(X: T[*S, N]) -> (Y: T[*S, N], p: i64[*S, N]) { Y[*s, i] = X[*s, p[*s, i]]   p = argsort(X) }\n"

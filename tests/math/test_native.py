@@ -11,7 +11,7 @@ from texpr.compiler import op, schedule
 from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.expr import Call, FloorDiv, Mod, Var
 from texpr.passes.math import EXPANSIONS, expand_math
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.targets import symbol_of
 
 TAIL = 3

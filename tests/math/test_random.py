@@ -14,13 +14,13 @@ from tests.targets.cases import kernel_of, problem
 from texpr import ops
 from texpr.autodiff import grad
 from texpr.ir.dtypes import DTYPES, DType, numpy_dtype
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.random import block, philox
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.random import block, philox
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.targets import Artifact, compile_kernel, emit_llvm, emulate, find_target, symbol_of
 
 SEED = 0x243F6A8885A308D3

@@ -12,9 +12,9 @@ import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import F64, I64, DType
-from texpr.nn.accuracy import Accuracy
-from texpr.nn.divisor import divisor_of
-from texpr.nn.metrics import Averages
+from texpr.nn.training.accuracy import Accuracy
+from texpr.nn.training.loss_divisor import divisor_of
+from texpr.nn.training.metrics import Averages
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(24, 5))

@@ -13,7 +13,7 @@ from tests.nn.layer_table import CASES, Case, first_values
 from tests.nn.layers import applied, fingerprint, made
 from tests.nn.test_module import complaint
 from texpr import nn
-from texpr.nn import tree
+from texpr.nn.core import pytree as tree
 
 STORED = json.loads((Path(__file__).parent / "layers.json").read_text())
 

@@ -13,7 +13,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.nn.states import packed, unpacked
+from texpr.nn.training.callback_states import packed, unpacked
 
 RANDOM = np.random.default_rng(0)
 X, Y = RANDOM.normal(size=(64, 5)).astype("f4"), RANDOM.integers(0, 4, 64)

@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Plan
-from texpr.runtime import native
+from texpr.runtime.native import library as native
 
 RANDOM = np.random.default_rng(0)
 CENTERS = RANDOM.normal(size=(3, 5)) * 2

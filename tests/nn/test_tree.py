@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from texpr.nn import tree
+from texpr.nn.core import pytree as tree
 
 Pair = namedtuple("Pair", "first second")
 ARRAYS = st.builds(np.arange, st.integers(1, 5))

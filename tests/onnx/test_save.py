@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn
 from texpr.ir.dtypes import F8E5M2, U8, numbers_of
-from texpr.nn import tree
+from texpr.nn.core import pytree as tree
 
 onnx = pytest.importorskip("onnx")
 

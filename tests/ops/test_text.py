@@ -12,8 +12,8 @@ import texpr as tx
 from tests.ops.test_values import FIRST
 from texpr import ops
 from texpr.compiler.op import instance
-from texpr.ir.interpret import interpret
-from texpr.ir.show_tensor import show_program
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.poly.nests import evaluate, plus, tensor, times
 from texpr.ir.expr import Expr, FloorDiv, Mod, Mul, Var, index
-from texpr.ir.show_expr import show
-from texpr.passes.flatten import flat_index
+from texpr.ir.printing.expr import show
+from texpr.passes.analysis.row_major import flat_index
 
 M, N, K = (Var(v) for v in "MNK")
 v, w, b = (Var(n) for n in "vwb")

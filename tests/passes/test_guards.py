@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr.ir.affine import Linear
 from texpr.ir.expr import FloorDiv, Mod, Var, index
+from texpr.ir.printing.expr import show
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_expr import show
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
-from texpr.passes.guards import decide, drop_implied
+from texpr.passes.loop.simplify_guards import decide, drop_implied
 
 small = st.integers(-9, 9)
 

@@ -9,8 +9,8 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.passes import hoist, lower
 

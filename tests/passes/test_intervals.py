@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from texpr.ir.build import add, floordiv, maximum, minimum, mul, sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.shapes import evaluate_size
-from texpr.passes.intervals import interval
+from texpr.passes.analysis.intervals import interval
 
 N, M, P, Q = map(Var, "NMij")
 

@@ -7,14 +7,14 @@ import pytest
 
 import texpr as tx
 from tests.compare import assert_same_bits
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel, Store
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import statements
-from texpr.ir.verify import verify_kernel
+from texpr.ir.verifier.program import verify_kernel
 from texpr.lang import parse_kernel
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.invariants import invariants_first
+from texpr.passes.loop.hoist_invariants import invariants_first
+from texpr.passes.loop.legalize_vectors import chunk_vectors
 
 
 def kernel(body: str, head: str = "X: f32[3, 8], a: f32[3], b: f32") -> Kernel:

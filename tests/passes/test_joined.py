@@ -11,10 +11,10 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr, FloorDiv, Mod, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc
-from texpr.ir.show_expr import show
+from texpr.ir.printing.expr import show
 from texpr.ir.traverse import walk
-from texpr.passes.joined import joined
-from texpr.passes.place import place
+from texpr.passes.analysis.collapsed_dimensions import joined
+from texpr.passes.loop.place_buffers import place
 
 t, k = Var("t"), Var("k")
 POINTS = "op points(X: f32[2, 5, 6, 8], F: f32[8, 32]) -> Y: f32[2, 5, 6, 32] { Y[n, y, x, k] = sum(c: X[n, y, x, c] * F[c, k]) }"

@@ -15,21 +15,22 @@ from tests.schedule.drawing import PROGRAMS, Scheduled, check, kernels, random_a
 from tests.strategies import Case, cases
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Const, Var
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For, Kernel, Poll
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import walk
-from texpr.ir.verify import verify_kernel, verify_program
-from texpr.passes import desugar, hoist, inline_calls, lower, polls, specialize
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.guards import drop_guards
-from texpr.passes.invariants import invariants_first
-from texpr.passes.place import place
-from texpr.passes.polls import insert_polls
-from texpr.passes.unroll import expand_unrolled
-from texpr.passes.unswitch import unswitch
-from texpr.passes.widen import widened
+from texpr.ir.verifier.program import verify_kernel, verify_program
+from texpr.passes import desugar, hoist, inline_calls, lower, specialize
+from texpr.passes.loop import insert_polls as polls
+from texpr.passes.loop.hoist_invariants import invariants_first
+from texpr.passes.loop.insert_polls import insert_polls
+from texpr.passes.loop.legalize_vectors import chunk_vectors
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.unroll import expand_unrolled
+from texpr.passes.loop.unswitch import unswitch
+from texpr.passes.tensor.promote_to_f64 import widened
 
 TENSOR_PASSES: list[Callable[[Program], Program]] = [inline_calls, desugar, hoist]
 LOOP_PASSES: list[Callable[[Kernel], Kernel]] = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
-from texpr.passes.narrow import narrow
+from texpr.passes.loop.tighten_bounds import narrow
 
 HEAD = "kernel f(X: f32[N, M]) -> (Y: f32[N, M])\n  for Y.i in 0..N\n    for Y.j in 0..M{kind}\n"
 

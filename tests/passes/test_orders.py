@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.verify import verify_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.verifier.program import verify_kernel
 from texpr.lang import parse
-from texpr.lang.elaborate import unproven
+from texpr.lang.elaboration.elaborate import unproven
 from texpr.passes import lower, specialize
 from texpr.poly import check_program
 

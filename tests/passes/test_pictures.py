@@ -9,17 +9,17 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import TEXTS
 from texpr.ir.loop import For
-from texpr.ir.show_loop import show_kernel
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.loop import show_kernel
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.traverse import statements
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.guards import drop_guards
-from texpr.passes.place import place
-from texpr.passes.polls import insert_polls
-from texpr.passes.unroll import expand_unrolled
-from texpr.passes.unswitch import unswitch
+from texpr.passes.loop.insert_polls import insert_polls
+from texpr.passes.loop.legalize_vectors import chunk_vectors
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.unroll import expand_unrolled
+from texpr.passes.loop.unswitch import unswitch
 
 OPS = vars(tx.load(Path(__file__).parents[1] / "compiler" / "operators.tx"))
 

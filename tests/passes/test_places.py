@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.passes.places import MANY
+from texpr.passes.tensor.argmax import MANY
 
 COUNTS = (MANY, 10_000, 8_209, 3 * MANY + 1)  # whole blocks, blocks of another size, a last one that is not full
 

@@ -10,14 +10,14 @@ import pytest
 
 import texpr as tx
 from texpr.ir.dtypes import F64
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import walk
-from texpr.ir.verify import verify_kernel
+from texpr.ir.verifier.program import verify_kernel
 from texpr.lang import parse
-from texpr.lang.elaborate import unproven
+from texpr.lang.elaboration.elaborate import unproven
 from texpr.passes import lower, specialize
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "operators"

@@ -9,13 +9,13 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.loop import For
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import walk
-from texpr.ir.verify import verify_kernel
-from texpr.passes import share
-from texpr.passes.share import share_nests
+from texpr.ir.verifier.program import verify_kernel
+from texpr.passes.loop import balance_nested_parallel as share
+from texpr.passes.loop.balance_nested_parallel import share_nests
 
 SCHEDULES = {
     "stencil": 's.parallel("i").parallel("j")',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import texpr as tx
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 Rows = dict[str, tuple[str, str, str]]
 """By name: an operator, loops, and the obligation that is not proven; nothing if the loops are right."""

@@ -24,7 +24,7 @@ from tests.poly.nests import (
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.expr import Add, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import substitute, walk
 from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered
 

@@ -7,7 +7,8 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, FloorDiv, Max, Min, Or, Select, Sub, Tensor, Var
 from texpr.ir.loop import If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import carried, flow_stays_within, footprint, nest, reordered, runs_in_order, same_work
+from texpr.poly import carried, flow_stays_within, footprint, reordered, runs_in_order, same_work
+from texpr.poly.dependence import kernel_model as nest
 
 N, M, K = Var("N"), Var("M"), Var("K")
 i, j, k = Var("i"), Var("j"), Var("k")

@@ -13,8 +13,9 @@ from tests.repo.source import ROOT
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.passes import specialize
-from texpr.poly.certify import certify, proof
-from texpr.poly.certify.proof import Proof
+from texpr.poly.certificate import certify
+from texpr.poly.certificate.engine import obligations as proof
+from texpr.poly.certificate.engine.obligations import Proof
 
 OPS = {
     "matmul": "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",

@@ -14,7 +14,7 @@ from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import INSTRUCTION
 from texpr.ir.traverse import rewrite, walk
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 TOTAL = "op total(X: f32[4, 6]) -> y: f32[4] { y[i] = sum(k: X[i, k]) }"
 COPIED = """

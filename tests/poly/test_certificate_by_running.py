@@ -24,12 +24,12 @@ from tests.poly.exactly import Wrong, outputs
 from texpr.compiler.pipeline import ready
 from texpr.ir.build import integer
 from texpr.ir.loop import Kernel
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
-from texpr.passes.guards import drop_guards
-from texpr.passes.place import place
-from texpr.poly.certify import certify
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.poly.certificate import certify
 
 OPS = {
     "matmul": ("op f(A: i64[M, K], B: i64[K, N]) -> C: i64[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", {"M": 3, "K": 4, "N": 2}),

@@ -29,8 +29,8 @@ from tests.poly.test_certificate_by_running import refusal
 from texpr.compiler.pipeline import ready
 from texpr.ir.dtypes import BOOL, numpy_dtype
 from texpr.ir.loop import Barrier, Kernel
+from texpr.ir.printing.loop import full_listing
 from texpr.ir.shapes import evaluate_size, flat_shape
-from texpr.ir.show_loop import full_listing
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
 

@@ -9,9 +9,9 @@ import pytest
 import texpr as tx
 from texpr.compiler.pipeline import ready
 from texpr.ir.expr import Var
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 SUM = "op total(X: f32[2, 4]) -> y: f32[2] { y[n] = sum(k: X[n, k]) }"
 SHARED_LOAN = """

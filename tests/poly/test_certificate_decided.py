@@ -6,7 +6,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.tables import refused
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 
 RANGES = {
     "a guarded index": "0..p[q[i] | 0]",

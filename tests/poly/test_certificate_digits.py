@@ -9,9 +9,9 @@ import pytest
 
 import texpr as tx
 from texpr.compiler.pipeline import ready
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 OP = """op windows(X: f32[16, 9, 9], F: f32[4, 16, 3, 2]) -> Y: f32[4, 4, 4] {
   Y[k, y, x] = sum(c, r, q: X[c, 2*y + r, 2*x + q] * F[k, c, r, q])

@@ -8,7 +8,7 @@ import texpr as tx
 from tests.poly.final_loops import KERNELS
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 FAULTS = {
     "matmul": [

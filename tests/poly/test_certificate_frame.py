@@ -14,8 +14,8 @@ from tests.poly.exactly import Machine
 from tests.poly.nests import at, e, kernel, tensor
 from texpr.ir.dtypes import BOOL, I8, I32, I64
 from texpr.ir.expr import Add, And, Call, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var, index
-from texpr.poly.certify.frame import Frame, Parameters, alike
-from texpr.poly.certify.proof import decided
+from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, alike
+from texpr.poly.certificate.engine.obligations import decided
 
 N, i, j = (Var(x) for x in "Nij")
 SIZE = 3

@@ -6,7 +6,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.tables import refused
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 
 CONDITIONS = {
     "a function of an index": "sin(f64(3 - j)) > 0.3",

@@ -10,7 +10,7 @@ import texpr as tx
 from tests.poly.tables import Rows, changed
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 TRIANGLE = "let e: f32[4, 4]  e[i, j] = X[i, j] * 2 for j in 0..i + 1"
 OF_TRIANGLE = """

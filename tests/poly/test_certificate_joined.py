@@ -7,7 +7,7 @@ import pytest
 import texpr as tx
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 OPS = {
     "copy": "op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] + 1.0 }",

@@ -8,7 +8,7 @@ import texpr as tx
 from tests.poly.tables import Rows, kernel, refused, under
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 HEAD = "total(X: f32[4, 6], m: bool[4], n: i64[4] in 0..3, w: f32[4])"
 TOTAL = f"op {HEAD} -> y: f32[4] {{ y[i] = sum(k: X[i, k]) }}"

@@ -6,7 +6,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.tables import refused
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 
 HEAD = "op f(Z: f64[N], X: f64[K]) -> Y: f64[N]\n  require N >= 1, K >= 1 {\n"
 PLACES = {

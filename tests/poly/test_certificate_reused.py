@@ -14,7 +14,7 @@ from texpr import autodiff
 from texpr.compiler import load
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 from texpr.tools.certificates import usual
 
 LAST = "is used where another value of it was written last"
@@ -139,7 +139,7 @@ def test_a_fault_is_refused(name: str, old: str, new: str, what: str):
 def test_many_buffers_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch):
     """The gradient of a recurrence of three gates has a dozen: a proof for each of them, one after the other, ran into the quota."""
     proofs = []
-    module = import_module("texpr.poly.certify.certificate")
+    module = import_module("texpr.poly.certificate.certify")
     once = module._certified
     monkeypatch.setattr(module, "_certified", lambda *given: proofs.append(given) or once(*given))
     operators = vars(load(str(Path(tx.__file__).parent / "ops" / "library" / "recurrent.tx"), prove=False))

@@ -11,7 +11,7 @@ from tests.poly.tables import Rows, changed, kernel, out, refused, under
 from texpr.compiler.pipeline import ready
 from texpr.ir.loop import For
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
+from texpr.poly.certificate import certify
 
 TURNED = "op turned(X: f32[N, 32]) -> Y: f32[N, 32] { Y[n, t] = X[n, 31 - t] for t in 0..32 }"
 AHEAD = "op ahead(X: f32[8, 32]) -> y: f32[31] { y[t] = sum(k: X[k, t + 1]) for t in 0..31 }"

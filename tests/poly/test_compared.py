@@ -14,7 +14,7 @@ from texpr.ir.expr import Add, And, Axis, Compare, Expr, FloorDiv, Max, Min, Sub
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import walk
 from texpr.poly import always, fails_somewhere
-from texpr.poly.compared import taken_apart
+from texpr.poly.constraints.comparisons import taken_apart
 
 N, M, i = (Var(x) for x in "NMi")
 LARGEST = 6

@@ -10,9 +10,10 @@ from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
-from texpr.poly import carried, flow_stays_within, needs, nest, overwritten, read_after_write, reassociable, reordered, same_work
-from texpr.poly.affine import Converter
-from texpr.poly.forms import ANYTHING, Unknown
+from texpr.poly import carried, flow_stays_within, needs, overwritten, read_after_write, reassociable, reordered, same_work
+from texpr.poly.constraints.conversion import Converter
+from texpr.poly.constraints.linear_forms import ANYTHING, Unknown
+from texpr.poly.dependence import kernel_model as nest
 
 KERNEL = """kernel k(X: f32[N], p: i32[N + 8] in 0..N distinct, q: i32[4, N] in 0..N distinct, w: i32[N] in 0..N,\
  a: i64, b: i64) -> Y: f32[N]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from texpr.ir.expr import Var, index
 from texpr.ir.loop import For
-from texpr.poly.distances import distances, order, renewed, stays_first
-from texpr.poly.forms import Form, variable
+from texpr.poly.constraints.distances import distances, order, renewed, stays_first
+from texpr.poly.constraints.linear_forms import Form, variable
 
 SIZE = Var("N")
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from texpr.ir.expr import Var
-from texpr.poly.elimination import Remainder, Row, collected
-from texpr.poly.forms import Constraint, Form, Piece, is_contradiction
-from texpr.poly.solver import Question, Region, System, asked
+from texpr.poly.constraints.elimination import Remainder, Row, collected
+from texpr.poly.constraints.linear_forms import Constraint, Form, Piece, is_contradiction
+from texpr.poly.constraints.solver import Question, Region, System, asked
 
 WIDTH, LARGEST = 3, 3
 VARIABLES = [Var(f"x{k}") for k in range(WIDTH)]

@@ -11,12 +11,12 @@ from texpr.ir.dtypes import I32, I64
 from texpr.ir.expr import Cast, Var
 from texpr.ir.expr import index as index_of
 from texpr.ir.loop import If, Kernel
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
-from texpr.poly.feeding import is_fed
-from texpr.poly.flow import flow_stays_within, is_covered
-from texpr.poly.nest import Access, Statement, model
-from texpr.schedule.loops import find_loops
+from texpr.poly.dependence.kernel_model import Access, Statement, model
+from texpr.poly.dependence.last_writer import is_fed
+from texpr.poly.dependence.value_flow import flow_stays_within, is_covered
+from texpr.schedule.structure.loops import find_loops
 
 
 def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:

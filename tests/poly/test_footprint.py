@@ -12,10 +12,13 @@ from tests.poly.nests import evaluate, events
 from tests.poly.test_against_enumeration import kernels
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import For, Kernel
-from texpr.ir.show_expr import show
+from texpr.ir.printing.expr import show
 from texpr.ir.traverse import walk
-from texpr.poly import band, footprint, nest, permutable, solver
-from texpr.schedule.loops import find_loops, loops_around
+from texpr.poly import footprint, permutable
+from texpr.poly.constraints import solver
+from texpr.poly.dependence import kernel_model as nest
+from texpr.poly.dependence import permutable_band as band
+from texpr.schedule.structure.loops import find_loops, loops_around
 
 
 def nest_of(k: Kernel, loop: str) -> list[For]:

@@ -9,12 +9,12 @@ import texpr as tx
 from tests.guarded import run
 from texpr.compiler.pipeline import certified_loops
 from texpr.ir.expr import Read
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel, Prefetch
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import statements, tensors
 from texpr.lang import parse_kernel
-from texpr.passes.hints import check_hints
+from texpr.passes.loop.drop_hints import check_hints
 from texpr.poly import unread
 
 ROWS = "op f(E: f32[V, D], idx: i64[B, L] in 0..V) -> Y: f32[B, D] { Y[b, d] = sum(l: E[idx[b, l], d]) }"

@@ -13,11 +13,11 @@ import texpr as tx
 from tests.poly.nests import ZERO, Event, at, e, events, kernel, loop, plus, tensor, times
 from texpr.ir.expr import Add, And, Compare, Expr, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.poly import Storage
-from texpr.poly.forms import Form, Piece
-from texpr.poly.joined import joined
-from texpr.poly.nest import Nest, Statement, model
+from texpr.poly.constraints.linear_forms import Form, Piece
+from texpr.poly.dependence.kernel_model import Nest, Statement, model
+from texpr.poly.dependence.merged_copies import joined
 
 N = Var("N")
 A = tensor("A", 9, 9, 9)

@@ -11,9 +11,9 @@ from tests.ir.test_parted import cut
 from tests.poly.nests import ZERO, at, carried_by_brute_force, events, kernel, loop, meet, outer, plus, put, tensor, times
 from texpr.ir.build import compare
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Var, index
+from texpr.ir.index.uncollapse import parted
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.parted import parted
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import statements, substitute
 from texpr.poly import always, carried, needs, never, overwritten, read_after_write
 from texpr.support.errors import ScheduleError

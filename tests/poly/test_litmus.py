@@ -9,7 +9,8 @@ from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered, solver
+from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered
+from texpr.poly.constraints import solver
 from texpr.support.errors import ScheduleError
 
 N, M, K = Var("N"), Var("M"), Var("K")

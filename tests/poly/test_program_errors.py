@@ -6,10 +6,10 @@ import pytest
 
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.expr import Tensor, Var, plain
-from texpr.ir.show_expr import show
+from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Invoke, Program
 from texpr.lang import parse
-from texpr.lang.elaborate import elaborate, unproven
+from texpr.lang.elaboration.elaborate import elaborate, unproven
 from texpr.poly import check_program
 from texpr.support.errors import CheckError
 

@@ -12,7 +12,7 @@ from tests.poly.running import wrong
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.lang import parse
-from texpr.lang.elaborate import unproven
+from texpr.lang.elaboration.elaborate import unproven
 from texpr.poly import check_program
 from texpr.support.errors import CheckError
 

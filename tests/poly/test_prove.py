@@ -7,7 +7,7 @@ import pytest
 from tests.poly.nests import at, e, less, plus, tensor, times
 from texpr.ir.dtypes import BOOL, I8, I32, I64
 from texpr.ir.expr import And, Axis, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
-from texpr.ir.reach import LARGEST_FACTOR
+from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.poly import always, never
 
 N, M, i, j, o = (Var(x) for x in "NMijo")

@@ -14,10 +14,10 @@ from tests.poly.test_against_enumeration import evaluate_at, is_real, kernels, r
 from tests.poly.test_instances import runs_once
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly import Conflict, needs, overwritten, permutable, read_after_write, reordered, runs_in_order
-from texpr.poly.legality import reassociable
+from texpr.poly.dependence.legality import reassociable
 
 MANY = settings(max_examples=30, deadline=None, derandomize=True)
 Wrong = Callable[[Event, Event], bool]

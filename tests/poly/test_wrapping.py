@@ -8,7 +8,7 @@ import pytest
 
 from texpr.ir.build import maximum, minimum, sub
 from texpr.ir.expr import Add, Expr, Neg, Var, index
-from texpr.poly.certify.wrapping import fits
+from texpr.poly.certificate.engine.wrapping import fits
 
 N, K, A, B = (Var(name) for name in "NKab")
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

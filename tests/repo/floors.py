@@ -8,7 +8,7 @@ FLOORS: dict[str, int] = {
     "poly": 2,
     "passes": 3,
     "lang": 4, "autodiff": 4, "schedule": 4, "targets": 4,
-    "ahead": 5,
+    "autoschedule": 5, "aot": 5,
     "ops": 6, "compiler": 6,
     "graph": 7, "tune": 7,
     "nn": 8, "interop": 8,

@@ -99,7 +99,8 @@ def test_explained_survivors_exist(scripts):
 def test_samples_grow(scripts):
     """A larger sample begins with the smaller one; every file is in it."""
     mutants, mutate = scripts
-    found = [m for path in mutate.sources(ROOT, ["texpr/poly/order.py", "texpr/poly/band.py"]) for m in mutants.mutants(ROOT, path)]
+    paths = ["texpr/poly/dependence/execution_order.py", "texpr/poly/dependence/permutable_band.py"]
+    found = [m for path in mutate.sources(ROOT, paths) for m in mutants.mutants(ROOT, path)]
     few, more = mutate.sample(found, 10, 0), mutate.sample(found, 20, 0)
     assert more[:10] == few and len({m.path for m in few}) == 2
     assert mutate.sample(found, 0, 0) != mutate.sample(found, 0, 1)

@@ -10,7 +10,7 @@ from tests.repo.source import ROOT, files, package_files, part_of, tree
 
 TARGETS = re.compile(r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)", re.IGNORECASE)
 """Words that name a target."""
-FREE_OF_TARGETS = {"support", "ir", "poly", "passes", "lang", "autodiff", "schedule", "ops", "graph", "nn"}
+FREE_OF_TARGETS = {"support", "ir", "poly", "passes", "lang", "autodiff", "schedule", "autoschedule", "ops", "graph", "nn"}
 ELSEWHERE = Path("texpr/support/elsewhere.py")
 """Lists what other libraries call their functions, `cuda` among them."""
 MACHINE = re.compile(r"(?<![\w.])/(work|tmp|root)/[\w.]+")

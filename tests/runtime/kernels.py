@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from texpr.runtime import jit, native
-from texpr.runtime.call import make_callable
-from texpr.runtime.spec import Argument, CallSpec
+from texpr.runtime.call.fast_path import make_callable
+from texpr.runtime.call.spec import Argument, CallSpec
+from texpr.runtime.native import jit
+from texpr.runtime.native import library as native
 
 POLLING = """
 @tx_interrupted = external global i32

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from texpr.runtime.cache import DiskCache, shared
+from texpr.runtime.disk_cache import DiskCache, shared
 from texpr.support.options import options
 
 

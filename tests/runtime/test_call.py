@@ -16,7 +16,7 @@ import pytest
 from tests.runtime import kernels
 from tests.runtime.kernels import F32, I32
 from texpr.runtime import host
-from texpr.runtime.spec import Argument, CallSpec, Computed, RangeCheck
+from texpr.runtime.call.spec import Argument, CallSpec, Computed, RangeCheck
 from texpr.support.errors import CallError, ResourceError
 
 add, brief, instant, outer = kernels.add(), kernels.add("brief"), kernels.add("instant"), kernels.outer()

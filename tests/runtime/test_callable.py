@@ -13,7 +13,7 @@ import pytest
 import texpr as tx
 from tests.runtime import kernels
 from tests.runtime.threads import at_once
-from texpr.runtime.callable import Callable
+from texpr.runtime.call.callable import Callable
 from texpr.support.errors import CallError
 
 A, B = np.arange(6, dtype=np.float32), np.ones(6, np.float32)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from texpr.runtime.child import run_in_child, stop_children
+from texpr.runtime.process.worker import run_in_child, stop_children
 from texpr.support.errors import CompileError, ScheduleError
 
 
@@ -114,7 +114,7 @@ def test_a_forked_process_starts_its_own():
 
 
 SCRIPT = """
-from texpr.runtime.child import run_in_child
+from texpr.runtime.process.worker import run_in_child
 print(run_in_child("tests.runtime.child_functions:process"), flush=True)
 run_in_child("tests.runtime.child_functions:sleep", 60)
 """

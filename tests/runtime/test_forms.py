@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 import texpr as tx
 from tests.runtime.threads import at_once
 from texpr.compiler import CompiledKernel, Op
-from texpr.runtime import jit, native, numpy_api
-from texpr.runtime.callable import Callable
+from texpr.runtime.call import numpy_api
+from texpr.runtime.call.callable import Callable
+from texpr.runtime.native import jit
+from texpr.runtime.native import library as native
 
 TEXT = """
 op both(A: f32[N], B: f32[N]) -> (C: f32[N], D: f32[N]) { C[i] = A[i] + B[i]  D[i] = A[i] - B[i] }

@@ -6,7 +6,7 @@ from tests.runtime.test_interrupt import run as run_script
 
 
 def run(script):
-    run_script(f"from random import uniform\nfrom texpr.runtime.held import held\n{script}")
+    run_script(f"from random import uniform\nfrom texpr.runtime.call.signal_guard import held\n{script}")
 
 
 def test_a_block_is_run_to_its_end_and_interrupted_then():

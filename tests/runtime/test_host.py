@@ -9,7 +9,10 @@ import subprocess
 import llvmlite.binding as llvm
 import pytest
 
-from texpr.runtime import checks, host, jit, native
+from texpr.runtime import host
+from texpr.runtime.call import value_checks as checks
+from texpr.runtime.native import jit
+from texpr.runtime.native import library as native
 
 
 def test_cores_follow_the_affinity():

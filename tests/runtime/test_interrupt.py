@@ -13,7 +13,7 @@ HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
 from tests.runtime.kernels import slow
-from texpr.runtime import native
+from texpr.runtime.native import library as native
 
 FOREVER, X = np.int64(300_000_000), np.float32(2)   # about 30 s
 

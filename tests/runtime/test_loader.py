@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.runtime import kernels
-from texpr.runtime import jit, native
-from texpr.runtime.loader import load
+from texpr.runtime.native import jit
+from texpr.runtime.native import library as native
+from texpr.runtime.native.loader import load
 from texpr.support.errors import CompileError
 
 ANSWER = "define i32 @answer() {{ ret i32 {} }}"

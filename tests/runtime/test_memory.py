@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from texpr.runtime import host, native
+from texpr.runtime import host
+from texpr.runtime.native import library as native
 
 
 def functions():

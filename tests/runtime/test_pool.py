@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.runtime.kernels import link
-from texpr.runtime import native
+from texpr.runtime.native import library as native
 from texpr.support.errors import CallError
 
 COUNT = """

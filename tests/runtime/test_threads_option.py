@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.runtime import native
+from texpr.runtime.native import library as native
 from texpr.support.options import options
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from texpr.compiler.schedule import Schedule
 from texpr.ir.expr import Node
 from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import Certificate, certify
-from texpr.schedule.equations import equations_of
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import Certificate, certify
+from texpr.schedule.structure.equations import equations_of
 
 
 def certified_with(rewritten: Schedule, naive: Schedule, rule: Callable[[Node], Node | None]) -> Certificate:

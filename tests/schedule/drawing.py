@@ -13,15 +13,15 @@ from tests.compare import assert_same_bits
 from texpr.compiler.op import op
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Var
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import Kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size, flat_shape
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
-from texpr.ir.verify import verify_kernel
+from texpr.ir.verifier.program import verify_kernel
 from texpr.passes import lower, specialize
-from texpr.schedule.script import Step
+from texpr.schedule.script.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
 from texpr.tools.fuzz.cases import drawn_steps
 

@@ -7,9 +7,9 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack, products
 from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.autoschedule.cpu.gemm import packed as panels
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule import panels
-from texpr.schedule.auto import auto
 
 TINY = Machine(vector_bytes=16, vector_registers=32, caches=(64, 128), cores=2)
 """Caches so small that every product is a large one."""

@@ -16,7 +16,7 @@ from texpr.compiler import pipeline
 from texpr.ir.expr import Call, Const, Mul, Node
 from texpr.support.errors import ScheduleError
 from texpr.targets import compile_kernel, emit_llvm
-from texpr.targets.nearest import POWER
+from texpr.targets.gpu.native_conversions import POWER
 
 EXP = "op e(X: f32[N]) -> Y: f32[N] { Y[i] = exp(X[i]) }"
 SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {

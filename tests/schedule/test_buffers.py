@@ -7,16 +7,16 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.autoschedule.cpu.gemm import packed as panels
+from texpr.autoschedule.driver import auto
 from texpr.ir.build import integer
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.loop import Alloc
 from texpr.ir.machine import Machine
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, walk
 from texpr.lang import parse_kernel
-from texpr.passes.place import place
-from texpr.schedule import panels
-from texpr.schedule.auto import auto
+from texpr.passes.loop.place_buffers import place
 
 MORE = {
     "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {

@@ -7,9 +7,9 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
-from texpr.ir.show_loop import show_kernel
-from texpr.passes.place import place
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.printing.loop import show_kernel
+from texpr.passes.loop.place_buffers import place
 
 SOLVE = "op solve(L: f32[M, M], b: f32[M]) -> x: f32[M] { x[i] = b[i] - sum(j in 0..i: L[i, j] * x[j]) }"
 GATHER = "op gather(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] { Y[k, d] = E[idx[k], d] }"

@@ -8,7 +8,7 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS
-from texpr.schedule.replay import Replay
+from texpr.schedule.legality.replay import Replay
 
 OPS = {name: tx.op(text) for name, text in TEXTS.items()}
 OPS["shifted"] = tx.op("""op shifted(X: f32[M]) -> Y: f32[M] {

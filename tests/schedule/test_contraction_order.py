@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.rewrites.contraction_order import _Product
 from texpr.ir.expr import Var
 from texpr.ir.machine import Machine
-from texpr.schedule.contraction_order import _Product
 from texpr.targets import find_target
 
 X86 = find_target("x86-64-v4").machine

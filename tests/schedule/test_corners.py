@@ -9,8 +9,8 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import ORDERS
+from texpr.ir.printing.loop import show_kernel
 
 LOOKED_UP = """op looked_up(E: f32[N, M], idx: i32[L] in 0..N, X: f32[K]) -> (Z: f32[K], Y: f32[K, M]) require K <= L {
   Z[n] = X[n] * 2

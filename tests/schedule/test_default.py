@@ -10,11 +10,11 @@ import pytest
 
 import texpr as tx
 from texpr import autodiff
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import find_nests
+from texpr.autoschedule.driver import auto
 from texpr.compiler import load
-from texpr.schedule.auto import auto
-from texpr.schedule.explain import UNSCHEDULED
-from texpr.schedule.nests import find_nests
-from texpr.schedule.plan import Plan
+from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.targets import find_target
 from texpr.tools.certificates import usual
 
@@ -33,7 +33,7 @@ SOFTMAX = """op softmax(X: f32[N, M]) -> Y: f32[N, M] require M >= 1 {
   m[n] = max(k: X[n, k])
   e[n, k] = exp(X[n, k] - m[n])
   Y[n, k] = e[n, k] / sum(j: e[n, j]) }"""
-plan_module = importlib.import_module("texpr.schedule.auto")
+plan_module = importlib.import_module("texpr.autoschedule.driver")
 
 
 def default(text: str, target: str, **sizes: int) -> list[str]:
@@ -137,7 +137,7 @@ def test_what_a_default_schedule_is_refused_is_shown_to_nobody(name: str, monkey
     library = Path(tx.__file__).parent / "ops" / "library" / f"{REFUSING[name]}.tx"
     program = autodiff.grad(usual(vars(load(str(library), prove=False))[name]))
     printed: list[object] = []
-    loops, legality = map(importlib.import_module, ("texpr.schedule.loops", "texpr.poly.legality"))
+    loops, legality = map(importlib.import_module, ("texpr.schedule.structure.loops", "texpr.poly.dependence.legality"))
     once = loops.source_kernel
     monkeypatch.setattr(loops, "source_kernel", lambda kernel: printed.append(kernel) or once(kernel))
     script = tx.Schedule(program, {}).auto().script()

@@ -7,11 +7,11 @@ import pytest
 
 import texpr as tx
 from tests.compare import assert_same_bits
-from texpr.ir.interpret import interpret
+from texpr.autoschedule.driver import auto
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.machine import Machine
 from texpr.lang import parse_kernel
 from texpr.schedule import expand
-from texpr.schedule.auto import auto
 
 LU = """
 op lu(A: f64[N, N]) -> F: f64[N, N] {

@@ -9,8 +9,8 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from tests.schedule.test_windows import FAR, FIRST, NEAR
-from texpr.schedule import windows
-from texpr.schedule.auto import auto
+from texpr.autoschedule.cpu.convolution import direct as windows
+from texpr.autoschedule.driver import auto
 
 ENDED = """op ended(M: f32[N, K, H, W], B: f32[K], X: f32[N, C, H, W], F: f32[C, K, R, Q], A: f32[N, K, H, W]) -> Y: f32[N, K, H, W] {
   Y[n, k, y, x] = if M[n, k, y, x] > 0 then A[n, k, y, x] + B[k] * sum(c, r, q: X[n, c, y - r + 1, x - q + 1 | 0] * F[c, k, r, q]) else 0

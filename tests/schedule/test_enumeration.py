@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from texpr import poly
 from texpr.compiler.op import op
 from texpr.ir.loop import Store
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import rewrite
 from texpr.passes import lower
-from texpr.schedule.loops import find_loops
-from texpr.schedule.script import Step, parse_script
+from texpr.schedule.script.script import Step, parse_script
+from texpr.schedule.structure.loops import find_loops
 from texpr.support.errors import CheckError, ResourceError, ScheduleError
 from texpr.tools.fuzz.cases import Case, drawn_operator, drawn_steps
 from texpr.tools.fuzz.judge import disagreement, events_of, index_data, meeting, races, turned_around

@@ -10,11 +10,11 @@ import pytest
 import texpr as tx
 from texpr.ir.build import compare
 from texpr.ir.expr import Mul, Node, Read, Reduce, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import certify
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
 CHAIN = tx.op("op chain(A: i32[I, J], B: i32[J, K], C: i32[K, L]) -> Y: i32[I, L] { Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l]) }")

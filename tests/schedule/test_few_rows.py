@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 WIDE = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)

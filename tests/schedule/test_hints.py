@@ -9,10 +9,10 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS
-from texpr.ir.show_loop import show_kernel
-from texpr.ir.verify import verify_kernel
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.place import place
+from texpr.ir.printing.loop import show_kernel
+from texpr.ir.verifier.program import verify_kernel
+from texpr.passes.loop.legalize_vectors import chunk_vectors
+from texpr.passes.loop.place_buffers import place
 from texpr.targets import find_target
 
 MATMUL, GATHER = tx.op(TEXTS["matmul"]), tx.op(TEXTS["gather"])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import find_nests
+from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.machine import Machine
-from texpr.schedule.chains import in_common
-from texpr.schedule.loops import qualified
-from texpr.schedule.nests import find_nests
-from texpr.schedule.plan import Plan
+from texpr.schedule.structure.loops import qualified
 
 POOLED = """op pooled(X: f32[N, C, 24, 24]) -> (Y: f32[N, C, 12, 12], Z: f32[N, C, 12, 12]) {
   Y[n, c, y, x] = max(r in 0..2, q in 0..2: X[n, c, 2*y + r, 2*x + q])

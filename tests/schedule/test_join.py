@@ -7,8 +7,8 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import ORDERS
+from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.schedule import join
 

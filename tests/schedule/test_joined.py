@@ -11,10 +11,10 @@ import texpr as tx
 from tests.compare import assert_same_bits
 from tests.schedule.drawing import random_arrays
 from texpr.compiler.pipeline import ready
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
-from texpr.ir.parted import parted
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.index.uncollapse import parted
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.loop import show_kernel
 
 OPS = {
     "plain": "op plain(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + 1 }",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.show_loop import show_kernel
-from texpr.passes.place import place
-from texpr.schedule.script import Step
+from texpr.ir.printing.loop import show_kernel
+from texpr.passes.loop.place_buffers import place
+from texpr.schedule.script.script import Step
 
 
 def test_a_float_sum_needs_permission():

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import texpr as tx
 from tests.schedule.drawing import PROGRAMS, TEXTS, Scheduled, check, kernels, random_arrays, scheduled
 from tests.strategies import Case, cases
-from texpr.ir.interpret_loop import ORDERS
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.interpreter.loop import ORDERS
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.passes import lower, specialize
-from texpr.schedule.exchange import from_json, to_json
-from texpr.schedule.script import parse_script
+from texpr.schedule.script.json_format import from_json, to_json
+from texpr.schedule.script.script import parse_script
 
 
 @given(kernels(), st.sampled_from(ORDERS), st.integers(0, 2))

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.schedule.altered import certified_with
 from texpr.ir.expr import Call, Const, Div, Mul, Node
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.support.errors import ScheduleError
 
 GELU = tx.op("op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * X[i] * (1 + tanh(0.8 * (X[i] + 0.045 * X[i] * X[i] * X[i]))) }")

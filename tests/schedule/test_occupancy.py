@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
-from texpr.ahead import find_tool
-from texpr.schedule.occupancy import occupancy, resident
+from texpr.aot import find_tool
+from texpr.schedule.analysis.occupancy import occupancy, resident
 from texpr.targets import find_target
 
 HALF = "op half(A: bf16[M, K], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[k, j])) }"

@@ -9,9 +9,9 @@ import pytest
 
 import texpr as tx
 from texpr.ir.expr import Call, Const, FloorDiv, Max, Min, Mul, Read, Sub, Var, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes import lower

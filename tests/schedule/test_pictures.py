@@ -6,8 +6,8 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
 
 MACHINE = Machine(vector_bytes=32, vector_registers=16, caches=(32 << 10, 1 << 20), cores=4)
 """The same wherever the tests run."""

@@ -9,11 +9,11 @@ import pytest
 
 import texpr as tx
 from texpr.ir.expr import Mul, Node
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import certify
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
 WEIGHTED = tx.op("op f(A: i32[I, K], w: i32[K], B: i32[K, J]) -> Y: i32[I, J] { Y[i, j] = 3 + sum(k: A[i, k] * w[k] * B[k, j]) }")

@@ -11,12 +11,12 @@ import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from texpr.ir.build import integer
 from texpr.ir.expr import Const, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite
-from texpr.passes.guards import drop_guards
-from texpr.passes.place import place
-from texpr.schedule.fold import folded_storage
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.schedule.steps.placement.fold_storage import folded_storage
 
 OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "halves_of": tx.op("op halves_of(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[i // 2] + h[N - 1 - i] }"),

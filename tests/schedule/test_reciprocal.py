@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import texpr as tx
 from tests.schedule.altered import certified_with
 from texpr.ir.expr import Const, Div, Mul, Node, Read
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import certify
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
 SOFTMAX = tx.op("""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
 
 CHANNELS = "op channels(X: f32[N, C, H, W]) -> Y: f32[C] { Y[c] = sum(n, h, w: X[n, c, h, w]) }"
 NEAR = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)

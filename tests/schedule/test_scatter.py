@@ -8,9 +8,9 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from tests.schedule.test_producers import complaint
-from texpr.ir.interpret_loop import ORDERS
-from texpr.passes.guards import drop_guards
-from texpr.passes.place import place
+from texpr.ir.interpreter.loop import ORDERS
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
 
 OPS = {
     "histogram": "op histogram(X: i32[N] in 0..5) -> H: i32[5] { H[v] = 0  H[X[i]] += 1 }",

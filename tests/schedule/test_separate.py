@@ -9,18 +9,18 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.autoschedule.driver import auto
 from texpr.ir.build import add
 from texpr.ir.expr import index
-from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.loop import For, If
 from texpr.ir.machine import Machine
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import statements
-from texpr.passes.guards import drop_guards
-from texpr.passes.unroll import expand_unrolled
-from texpr.schedule.auto import auto
-from texpr.schedule.loops import find_loops, loops_around, replace_loops
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.unroll import expand_unrolled
+from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops
 
 TRIANGLES = {
     "triangle": (TEXTS["triangle"], 'split("j", 4)\nseparate("jo")'),

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.schedule.test_corners import computes, refusal, scheduled
 from texpr.ir.expr import Var
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.schedule import find_loops, fold
 
 COUNTS = """op counts(X: i32[N]) -> (y: i32, H: i32[N]) {{

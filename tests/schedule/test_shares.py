@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from texpr.autoschedule.cpu.gemm.work_split import busiest_of
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule.auto import auto
-from texpr.schedule.shares import busiest_of
-from texpr.targets.instructions import transposes
+from texpr.targets.emit.instructions import transposes
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 SWEEPS = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 
 PLANES = """
 op planes(X: f32[N, C, H, W], F: f32[C, R, Q]; S, P) -> Y: f32[N, C, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1]

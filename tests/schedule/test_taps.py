@@ -8,9 +8,9 @@ import pytest
 
 import texpr as tx
 from tests.schedule.test_windows import FIRST, NEAR, scheduled
-from texpr.schedule import windows
-from texpr.schedule.auto import auto
-from texpr.schedule.taps import ENOUGH_SUMS, tile_with_taps
+from texpr.autoschedule.cpu.convolution import direct as windows
+from texpr.autoschedule.cpu.convolution.register_tiling import ENOUGH_SUMS, tile_with_taps
+from texpr.autoschedule.driver import auto
 
 TILES = {(24, 24): (2, (8, 1)), (26, 26): (1, (13, 1)), (28, 28): (2, (7, 1)), (7, 7): (2, (7, 1)), (4, 4): (2, (4, 2)), (17, 6): None}
 

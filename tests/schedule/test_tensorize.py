@@ -11,10 +11,10 @@ import texpr as tx
 from tests.schedule.drawing import Scheduled, check
 from texpr.ir.dtypes import DTYPES, numpy_dtype
 from texpr.ir.instructions import INSTRUCTIONS, meaning
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.targets import find_target
 
 BYTES = "op bytes(A: {0}[M, K], B: {1}[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"

@@ -10,10 +10,10 @@ import pytest
 import texpr as tx
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Call, Const, Mul, Node, Reduce
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import certify
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
 MATMUL = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")

@@ -10,10 +10,10 @@ import pytest
 import texpr as tx
 from texpr.ir.build import compare, conjuncts
 from texpr.ir.expr import Node, Reduce, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.traverse import rewrite, walk
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import certify
+from texpr.passes.lowering.lower import loops_of
+from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
 SMOOTH = tx.op("op smooth(X: f32[N], w: f32[Q]) -> Y: f32[N] { Y[i] = sum(q: X[i + q - 1 | 0] * w[q]) }")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.support.errors import ScheduleError
 
 ADD = tx.op("op add(X: f32[M, N], Y: f32[M, N]) -> Z: f32[M, N] { Z[i, j] = X[i, j] + 2 * Y[i, j] }")

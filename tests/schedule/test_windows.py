@@ -8,10 +8,10 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.autoschedule.cpu.convolution import direct as windows
+from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.schedule import windows
-from texpr.schedule.auto import auto
-from texpr.schedule.loops import find_loops, loops_around
+from texpr.schedule.structure.loops import find_loops, loops_around
 
 NEAR = Machine(vector_bytes=16, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 """Everything stays in the second cache."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
-from texpr.schedule.script import Step
+from texpr.schedule.script.script import Step
 
 EITHER = """op either(X: f32[M], Z: f32[K]) -> (Y: f32[K], s: f32[K]) {
   s[i] = sum(r in 0..K: X[r | clamp])

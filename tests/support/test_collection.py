@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from texpr.support.collection import MANY, uncollected
+from texpr.support.gc_pause import MANY, uncollected
 
 
 @pytest.fixture

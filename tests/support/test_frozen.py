@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from texpr.support.frozen import node, record
+from texpr.support.frozen_dataclass import node, record
 
 
 @node

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from texpr.support.meanwhile import Meanwhile
+from texpr.support.background import Meanwhile
 from texpr.support.options import current, options
 
 

@@ -44,7 +44,7 @@ ATTRIBUTES = {
     "nn.init.kaiming": "texpr.nn.init has no `kaiming`: did you mean `kaiming_normal_` or `kaiming_uniform_`?",
     "nn.data.Dataloader": "texpr.nn.data has no `Dataloader`: did you mean `DataLoader`?",
     "nn.utils.clip_grad_norm": "texpr.nn.utils has no `clip_grad_norm`: did you mean `clip_grad_norm_`?",
-    "nn.callbacks.EarlyStoping": "texpr.nn.callbacks has no `EarlyStoping`: did you mean `EarlyStopping`?",
+    "nn.callbacks.EarlyStoping": "texpr.nn.training.callbacks has no `EarlyStoping`: did you mean `EarlyStopping`?",
     "tx.zeros": "texpr has no `zeros`: make it with NumPy: `tx.tensor(np.zeros(...))`",
     "tx.softmax": "texpr has no `softmax`: did you mean `texpr.ops.softmax`?",
     "tx.no_gard": "texpr has no `no_gard`: did you mean `no_grad`?",

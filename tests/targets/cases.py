@@ -13,11 +13,11 @@ from texpr.compiler import pipeline
 from texpr.ir.build import integer
 from texpr.ir.dtypes import BF16, BOOL, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import bind_sizes, flat_shape
 from texpr.ir.tensor import Program
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.targets import Target, compile_kernel, find_target, symbol_of
 
 MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from texpr.ahead import find_tool
+from texpr.aot import find_tool
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Zx0-9_.]*)(?: ([^;]*))?;")
 _NEVER = "@!PT "

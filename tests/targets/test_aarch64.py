@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.targets.cases import CASES, MATMUL, Case, assert_close, emulated, kernel_of, matmul, problem
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.support.errors import CompileError, ResourceError
 from texpr.targets import compile_kernel, find_target
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.interpret import interpret
-from texpr.runtime import qemu
+from texpr.ir.interpreter.tensor import interpret
+from texpr.runtime.process import qemu
 
 TWO = tx.op("op two(X: f32[N, M], W: f32[M, M]) -> Y: f32[N, M] { T[i, j] = 2 * X[i, j]  Y[i, j] = sum(k: T[i, k] * W[k, j]) }")
 BOTH = tx.op("op both(A: f32[N, M, M], B: f32[N, M, M]) -> Y: f32[N] {\n"

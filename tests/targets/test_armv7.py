@@ -15,11 +15,11 @@ from tests.targets.cases import CASES, Case, assert_close, emulated, kernel_of, 
 from texpr import nn
 from texpr.ir.build import add, compare, floordiv, mod, mul, sub
 from texpr.ir.expr import Compare, Expr, Var, index
-from texpr.ir.show_expr import show
-from texpr.runtime import qemu
+from texpr.ir.printing.expr import show
+from texpr.runtime.process import qemu
 from texpr.support.errors import ResourceError
 from texpr.targets import compile_kernel, find_target
-from texpr.targets.armv7 import bounds, without_common
+from texpr.targets.cpu.armv7 import bounds, without_common
 
 needs_qemu = pytest.mark.skipif(bool(qemu.missing("armv7")), reason=f"{qemu.missing('armv7')} is not installed")
 ARMV7 = find_target("armv7")

@@ -16,13 +16,13 @@ from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import add, mod
 from texpr.ir.expr import Expr, Mod, Node, Read, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
-from texpr.passes.arrivals import check_arrivals
-from texpr.runtime import fibers
+from texpr.passes.loop.check_async import check_arrivals
+from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, emit_llvm, find_target, plan
 

@@ -10,8 +10,8 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops, kept, on_stack, products
 from bench.inner.cases import cases, of_bench, operators
-from texpr.ir.interpret import interpret
-from texpr.runtime import qemu
+from texpr.ir.interpreter.tensor import interpret
+from texpr.runtime.process import qemu
 
 needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
 SQUARE = {"M": 512, "N": 512, "K": 512}

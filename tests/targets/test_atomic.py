@@ -15,8 +15,8 @@ from tests.targets.test_ptx import assemble
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.lang import parse_kernel
-from texpr.poly.certify import certify
-from texpr.schedule.loops import stores
+from texpr.poly.certificate import certify
+from texpr.schedule.structure.loops import stores
 
 HISTOGRAM = "op histogram(X: i32[N] in 0..5, w: {t}[N]) -> H: {t}[5] {{ H[b] = 1  H[X[i]] {update} w[i] }}"
 ROWS = "op rows(G: f32[B, D], idx: i32[B] in 0..7) -> dE: f32[7, D] { dE[v, d] = 0  dE[idx[b], d] += G[b, d] }"

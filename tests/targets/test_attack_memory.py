@@ -8,7 +8,7 @@ import pytest
 
 import texpr as tx
 from texpr.targets import find_target
-from texpr.targets.llvm import machine, optimized
+from texpr.targets.common.llvm_backend import machine, optimized
 
 
 def resident() -> int:

@@ -20,14 +20,14 @@ from tests.targets.test_in_flight import computed, later, without
 from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90
 from texpr import poly
+from texpr.autoschedule.gpu.attention.warpgroups import ByTwoWarpgroups, ByWarpgroup
 from texpr.compiler import pipeline
 from texpr.ir.expr import Node, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, Kernel, Wait, WaitProducts
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
-from texpr.runtime import fibers
-from texpr.schedule.attend_warpgroups import ByTwoWarpgroups, ByWarpgroup
+from texpr.runtime.emulator import fibers
 from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 
 F16 = HALF.replace("bf16", "f16")

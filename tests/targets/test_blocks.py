@@ -12,12 +12,12 @@ from tests.targets.test_fibers import SM80, emulated
 from texpr.ir.build import add, compare, floordiv, mul, sub
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr, Read, Tensor, Var, index, plain
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
-from texpr.runtime import fibers
+from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError
 from texpr.targets import Artifact, emit_llvm, plan
-from texpr.targets.gpu import BARRIER, WARP_BARRIER
+from texpr.targets.gpu.emitter import BARRIER, WARP_BARRIER
 
 CALL = f"  call void @{BARRIER}(i32 0)\n"
 OF_WARP = f"  call void @{WARP_BARRIER}(i32 -1)\n"

@@ -22,13 +22,14 @@ from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import add, mod, select, sub
 from texpr.ir.expr import Node, Select, Var, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Wait
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
-from texpr.passes.arrivals import check_arrivals
-from texpr.runtime import fibers, gpu
+from texpr.passes.loop.check_async import check_arrivals
+from texpr.runtime import gpu
+from texpr.runtime.emulator import fibers
 from texpr.runtime.gpu import Code, EmulatedDriver
 from texpr.runtime.gpu.device import Device
 from texpr.support.errors import CompileError, ScheduleError

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import texpr as tx
-from texpr.targets.carried import carries
+from texpr.targets.emit.loop_carried import carries
 
 RECURRENCE = "op scan(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * Y[i-1 | 0] + X[i] }"
 

@@ -33,15 +33,15 @@ from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import compare
 from texpr.ir.expr import Node, Read, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, For, If, Kernel, Store, Wait, is_bulk
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.lang import parse_kernel
-from texpr.runtime import fibers
+from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, emit_llvm, find_target
-from texpr.targets.clusters import read_by_products
+from texpr.targets.gpu.clusters import read_by_products
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n'

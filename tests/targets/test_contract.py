@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.runtime import host

@@ -22,13 +22,13 @@ from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import mod
 from texpr.ir.expr import Mod, Node, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, CommitProducts, For, If, Kernel, Stmt, WaitProducts
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
-from texpr.passes.arrivals import check_arrivals
-from texpr.runtime import fibers
+from texpr.passes.loop.check_async import check_arrivals
+from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 

@@ -10,8 +10,8 @@ import texpr as tx
 from tests.targets.test_gemm import HALF
 from texpr.compiler import pipeline
 from texpr.targets import compile_kernel, find_target
-from texpr.targets.intrinsics import check_intrinsics, first_processor
-from texpr.targets.ptx import NAMES
+from texpr.targets.gpu.intrinsics import check_intrinsics, first_processor
+from texpr.targets.gpu.ptx import NAMES
 
 
 @pytest.mark.parametrize(("name", "first"), [

@@ -9,8 +9,8 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.test_blocks import CALL, without_barrier
 from tests.targets.test_fibers import SM80, emulated
-from texpr.compiler.uses import LIBRARY
-from texpr.poly.solver import effort
+from texpr.compiler.imports import LIBRARY
+from texpr.poly.constraints.solver import effort
 from texpr.targets import compile_kernel, emit_llvm
 
 LINES = """

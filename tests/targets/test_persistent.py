@@ -20,17 +20,17 @@ from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90, script
 from tests.targets.test_warpgroups_auto import BATCHED, LAYER, WINDOWS, right, scheduled
 from texpr import poly
+from texpr.autoschedule.gpu import shared_memory as staging
+from texpr.autoschedule.gpu import warpgroup_gemm as by_warpgroups
+from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds, rows_together
 from texpr.compiler import pipeline
 from texpr.ir.expr import Expr, Node, Read, Var, index
-from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Kernel, Store, Wait, WaitProducts
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, substitute, variables
 from texpr.lang import parse_kernel
-from texpr.runtime import fibers
-from texpr.schedule import staging
-from texpr.schedule import warpgroups as by_warpgroups
-from texpr.schedule.grids import Way, at_once, order_of_rounds, rows_together
+from texpr.runtime.emulator import fibers
 from texpr.support.errors import ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, find_target, plan
 

@@ -7,8 +7,9 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops
 from texpr.compiler import pipeline
-from texpr.targets import emit_llvm, find_target, llvm
-from texpr.targets.plain import is_plain, sums_in_registers
+from texpr.targets import emit_llvm, find_target
+from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.emit.pass_selection import is_plain, sums_in_registers
 
 SCALED = "op scaled(X: f32[N, M], b: f32[{of}]) -> Y: f32[N, M] {{ Y[i, j] = X[i, j] * b[{at}] }}"
 

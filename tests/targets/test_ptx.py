@@ -9,11 +9,11 @@ import pytest
 
 import texpr as tx
 from tests.targets.cases import CASES, Case, conv2d, kernel_of, matmul
-from texpr.ahead import find_tool
+from texpr.aot import find_tool
 from texpr.ir.build import integer
 from texpr.support.errors import CompileError
 from texpr.targets import compile_kernel, emit_llvm, find_target
-from texpr.targets.ptx import NAMES
+from texpr.targets.gpu.ptx import NAMES
 
 SM80 = find_target("sm_80")
 TILES = """

@@ -20,7 +20,7 @@ from texpr.compiler import pipeline
 from texpr.ir.expr import Node
 from texpr.ir.loop import CommitProducts, WaitProducts
 from texpr.ir.traverse import equal, rewrite, walk
-from texpr.passes.arrivals import check_arrivals
+from texpr.passes.loop.check_async import check_arrivals
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, emit_llvm
 

@@ -11,9 +11,9 @@ import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack
 from tests.targets.cases import assert_close
 from texpr.compiler import pipeline
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.shapes import bind_sizes
-from texpr.runtime import qemu
+from texpr.runtime.process import qemu
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, find_target, symbol_of
 

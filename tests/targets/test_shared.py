@@ -16,12 +16,12 @@ from tests.targets.cases import Case, kernel_of, problem, sizes_of
 from tests.targets.test_fibers import SM80
 from tests.targets.test_gemm import HALF
 from tests.targets.test_ptx import assemble
-from texpr import ahead
+from texpr import aot as ahead
 from texpr.ir.loop import Kernel
 from texpr.runtime.gpu import Code
 from texpr.support.errors import CompileError
 from texpr.targets import Artifact, compile_kernel, emit_llvm
-from texpr.targets.execute import emulate
+from texpr.targets.emulate import emulate
 
 GIVEN = Case("half", HALF, ((64, 320), (320, 64)))
 BYTES = 7 * (64 * 32 + 32 * 64) * 2

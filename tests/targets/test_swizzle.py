@@ -13,7 +13,7 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.test_fibers import SM80, emulated
 from tests.targets.test_gemm import HALF
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.swizzle import Swizzle
 from texpr.lang import parse_kernel
 from texpr.support.errors import CompileError, ParseError, ScheduleError

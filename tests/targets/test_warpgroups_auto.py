@@ -16,7 +16,7 @@ from tests.targets.test_gemm import HALF, LINEAR
 from tests.targets.test_in_flight import computed
 from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90
-from texpr.schedule import warpgroups
+from texpr.autoschedule.gpu import warpgroup_gemm as warpgroups
 from texpr.targets import compile_kernel, emit_llvm
 
 LEFT = "op left(A: bf16[K, M], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[k, i]) * f32(B[j, k])) }"

@@ -10,8 +10,8 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops, kept, products
 from texpr.lang import parse_kernel
-from texpr.runtime import qemu
-from texpr.targets.plain import becomes_registers
+from texpr.runtime.process import qemu
+from texpr.targets.emit.pass_selection import becomes_registers
 
 CHOICE = """op choice(X: f32[N, C], t: i64[N] in 0..C, d: f32[N]) -> Y: f32[N, C] {
   Y[n, c] = (if c == t[n] then -d[n] else 0) + exp(X[n, c])

@@ -7,7 +7,7 @@ import re
 
 from texpr import poly
 from texpr.__main__ import main
-from texpr.schedule.script import STEPS, parse_script
+from texpr.schedule.script.script import STEPS, parse_script
 from texpr.tools import compiling
 from texpr.tools.bench import BARS
 from texpr.tools.measured import COMPILED, SCRIPTS

@@ -9,7 +9,7 @@ import pytest
 
 import texpr.tools.fuzz.trial as trying
 from texpr.__main__ import main
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
 from texpr.support.errors import CompileError, Error
 from texpr.tools.fuzz import language, part
 from texpr.tools.fuzz.programs import program_text

@@ -16,7 +16,7 @@ from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.defaults import drawn, examine, one, shown
 from texpr.tools.fuzz.structures import structured_text
 
-auto_module = importlib.import_module("texpr.schedule.auto")
+auto_module = importlib.import_module("texpr.autoschedule.driver")
 SUM = Case("op f(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }", (("M", 3), ("N", 40)))
 
 
@@ -62,7 +62,7 @@ def test_a_part_that_is_given_up_is_found(monkeypatch, target):
 
     monkeypatch.setattr(auto_module, "rewritten", raises)
     finding = examine(SUM, target, False, Counter())
-    assert finding is not None and finding.kind == "auto() gives a part up: IndexError in schedule/plan.py:attempt"
+    assert finding is not None and finding.kind == "auto() gives a part up: IndexError in autoschedule/core/builder.py:attempt"
     assert "tuple index out of range" in finding.detail
 
 

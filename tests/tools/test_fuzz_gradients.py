@@ -46,9 +46,9 @@ def test_what_is_wrong_is_found(monkeypatch):
 
     assert kind() == ""
     with monkeypatch.context() as patch:
-        patch.setattr("texpr.autodiff.reverse.inside", lambda program: program)
-        patch.setattr("texpr.autodiff.gather.at_least", lambda e, lo, axes: True)
-        patch.setattr("texpr.autodiff.gather.below", lambda e, hi, axes: True)
+        patch.setattr("texpr.autodiff.reverse.vjp.inside", lambda program: program)
+        patch.setattr("texpr.autodiff.reverse.gather.at_least", lambda e, lo, axes: True)
+        patch.setattr("texpr.autodiff.reverse.gather.below", lambda e, hi, axes: True)
         trying.grad.__globals__["_grad"].cache_clear()
         assert kind().startswith("f_grad is refused: error[bounds]")
     trying.grad.__globals__["_grad"].cache_clear()

@@ -10,7 +10,7 @@ import texpr as tx
 import texpr.tools.fuzz.schedule_trial as trying
 from texpr import poly
 from texpr.__main__ import main
-from texpr.schedule.script import Step, parse_script
+from texpr.schedule.script.script import Step, parse_script
 from texpr.support.errors import Error, ScheduleError
 from texpr.tools.fuzz import part, schedules
 from texpr.tools.fuzz.cases import Case, drawn_operator, parse_case
@@ -63,7 +63,7 @@ def wrong(*_: object, **__: object) -> object:
 
 @pytest.mark.parametrize("where, name, instead, script, kind", [
     (poly, "reordered", lambda *_, **__: None, 'reorder("j", "i")', "reorder changes the answer"),
-    (poly, "reordered", wrong, 'reorder("j", "i")', "ZeroDivisionError in reorder, in schedule/leaves.py:checked"),
+    (poly, "reordered", wrong, 'reorder("j", "i")', "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:checked"),
     (trying, "STEP_SECONDS", -1.0, 'split("i", 2)', "split is slow"),
     (trying, "certificate", lambda *_: None, 'reorder("j", "i")', "a wrong kernel is certified, made by reorder"),
     (trying, "interpret", lambda program, arrays: tuple(a + 1 for a in arrays), "", "the interpreter of loops disagrees"),

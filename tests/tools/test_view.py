@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import texpr as tx
 from texpr.__main__ import main
-from texpr.compiler.page import coloured
+from texpr.compiler.html import coloured
 
 FILE = """# <script>alert(1)</script> & co
 op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }

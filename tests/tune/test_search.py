@@ -19,7 +19,7 @@ import pytest
 
 import texpr as tx
 from tests.tune.cases import MATMUL, SUMS
-from texpr.compiler import tuned
+from texpr.compiler import tuning_records as tuned
 from texpr.support.errors import CallError
 from texpr.tune import search, trial
 

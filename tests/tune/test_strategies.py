@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.tune.cases import landscape
+from texpr.tune.boosted_trees import fit
 from texpr.tune.search import BATCH, STRATEGIES
 from texpr.tune.space import Knob, Space
-from texpr.tune.trees import fit
 
 SPACE, TIMES = landscape()
 BEST = min(TIMES.values())

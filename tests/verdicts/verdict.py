@@ -29,16 +29,18 @@ from texpr.compiler.op import op
 from texpr.compiler.pipeline import ready
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.loop import Kernel
-from texpr.ir.show_loop import full_listing
+from texpr.ir.printing.loop import full_listing
 from texpr.ir.tensor import Program
 from texpr.lang import parse_kernel
 from texpr.passes import specialize
-from texpr.passes.guards import drop_guards
-from texpr.passes.narrow import narrow
-from texpr.passes.place import place
-from texpr.poly import solver
-from texpr.poly.certify import certify, frame, proof
-from texpr.schedule.refuse import Refused
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.tighten_bounds import narrow
+from texpr.poly.certificate import certify
+from texpr.poly.certificate.engine import isl_frame as frame
+from texpr.poly.certificate.engine import obligations as proof
+from texpr.poly.constraints import solver
+from texpr.schedule.legality.refusal import Refused
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.tools.fuzz.cases import Case, parse_case
 

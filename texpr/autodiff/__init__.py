@@ -8,9 +8,9 @@ inverted the contribution is a fold (`dX[e] += ...`). What comes out is made sho
 equations, and writes small steps in place; `formulas` takes factors out of sums, as a book would, which changes roundings, never the value.
 """
 
-from texpr.autodiff.custom import register_vjp
-from texpr.autodiff.forward_mode import jvp
-from texpr.autodiff.reverse import Vjp, grad, vjp
-from texpr.autodiff.rules import derivative
+from texpr.autodiff.core.custom import register_vjp
+from texpr.autodiff.core.rules import derivative
+from texpr.autodiff.forward.jvp import jvp
+from texpr.autodiff.reverse.vjp import Vjp, grad, vjp
 
 __all__ = ["Vjp", "derivative", "grad", "jvp", "register_vjp", "vjp"]

@@ -18,14 +18,14 @@ from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.extern import register_extern
 
 if TYPE_CHECKING:
-    from texpr.compiler.check import check_grad
+    from texpr.compiler.check_grad import check_grad
     from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
 
 __all__ = [
     "CompiledKernel", "Op", "Schedule", "build", "check_grad", "fallbacks", "grad", "interpret", "jvp", "load", "op", "register_extern",
     "register_vjp", "schedule", "vjp",
 ]
-_DERIVATIVES = {"check_grad": "check", "grad": "gradients", "jvp": "gradients", "register_vjp": "gradients", "vjp": "gradients"}
+_DERIVATIVES = {"check_grad": "check_grad", "grad": "gradients", "jvp": "gradients", "register_vjp": "gradients", "vjp": "gradients"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,10 +10,10 @@ from texpr.compiler import pipeline
 from texpr.compiler.fallback import DefaultSchedule, Fallback, plainer, record
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.tensor import Program
-from texpr.poly.certify import Certificate
-from texpr.schedule.script import parse_script
+from texpr.poly.certificate import Certificate
+from texpr.schedule.script.script import parse_script
 from texpr.support.errors import CertificateError, CertificateWarning
 from texpr.support.once import once
 from texpr.support.options import current, of_blocks, remembered

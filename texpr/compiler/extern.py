@@ -12,8 +12,8 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.extern import extern_address, extern_symbol, opened_shape, run_function
 from texpr.ir.loop import ExternCall, Kernel
 from texpr.ir.tensor import Program
-from texpr.passes.inline import inline_calls
-from texpr.runtime.extern import NativeFunction, native_function
+from texpr.passes.tensor.inline_calls import inline_calls
+from texpr.runtime.call.extern import NativeFunction, native_function
 
 Shape = tuple[int, ...]
 _running = threading.local()

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from texpr.ir.loop import Kernel
-from texpr.poly.certify import Certificate
-from texpr.schedule.script import Step
+from texpr.poly.certificate import Certificate
+from texpr.schedule.script.script import Step
 from texpr.support.errors import CertificateError, CompileError, ScheduleError
 
 MOST_DROPPED, MOST_TRIED = 8, 24

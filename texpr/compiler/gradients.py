@@ -11,7 +11,7 @@ from texpr.compiler.op import Make, Op, op
 from texpr.compiler.signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import F64, DType
 from texpr.ir.tensor import Program
-from texpr.passes.widen import widened
+from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.support.errors import CallError, CheckError
 from texpr.support.suggest import known_arguments
 

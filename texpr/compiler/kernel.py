@@ -10,29 +10,32 @@ from pathlib import Path
 
 import numpy as np
 
-from texpr import ahead
-from texpr.compiler import on_device, pipeline, stored
+from texpr import aot as ahead
+from texpr.compiler import kernel_cache as stored
+from texpr.compiler import on_device, pipeline
+from texpr.compiler.aliasing import overwritten
+from texpr.compiler.call_checks import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
 from texpr.compiler.certified import Certified, as_asked
 from texpr.compiler.extern import extern_functions, externs_of, knowing
 from texpr.compiler.fallback import DefaultSchedule
-from texpr.compiler.overwriting import overwritten
-from texpr.compiler.refuse import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
-from texpr.compiler.resources import occupancy_of
-from texpr.compiler.scratch import is_self_contained, scratch_bytes, with_scratch
-from texpr.compiler.stored import Built
+from texpr.compiler.gpu_resources import occupancy_of
+from texpr.compiler.kernel_cache import Built
+from texpr.compiler.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.build import integer
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import Kernel
+from texpr.ir.printing.expr import show
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
-from texpr.ir.show_expr import show
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 from texpr.passes import specialize
-from texpr.runtime import callable, gpu, loader
-from texpr.runtime.call import make_callable
-from texpr.runtime.extern import NativeFunction
-from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
+from texpr.runtime import gpu
+from texpr.runtime.call import callable
+from texpr.runtime.call.extern import NativeFunction
+from texpr.runtime.call.fast_path import make_callable
+from texpr.runtime.call.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
+from texpr.runtime.native import loader
 from texpr.support.errors import CallError, CertificateError, CompileError
 from texpr.support.once import once
 from texpr.support.options import current

@@ -13,8 +13,8 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import Shape
 from texpr.runtime import gpu
-from texpr.runtime.cache import shared
-from texpr.runtime.spec import CallSpec, DistinctCheck, RangeCheck
+from texpr.runtime.call.spec import CallSpec, DistinctCheck, RangeCheck
+from texpr.runtime.disk_cache import shared
 from texpr.support.errors import CallError
 from texpr.targets import Artifact, Plan, Target, emit_llvm, load_on, plan
 

@@ -16,23 +16,23 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from texpr import lang
-from texpr.compiler import stored
+from texpr.compiler import kernel_cache as stored
+from texpr.compiler.call_checks import check_requirements, input_checks, refuse_far, refuse_huge
+from texpr.compiler.imports import Uses, read
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
-from texpr.compiler.refuse import check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.schedule import Schedule, scripted
-from texpr.compiler.shapes import Kernels
+from texpr.compiler.shape_dispatch import Kernels
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
-from texpr.compiler.tuned import chosen_script
-from texpr.compiler.uses import Uses, read
+from texpr.compiler.tuning_records import chosen_script
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Var
-from texpr.ir.interpret import interpret as interpret_program
+from texpr.ir.interpreter.tensor import interpret as interpret_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import Shape, bind_sizes
-from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.runtime import callable
-from texpr.runtime.convert import read_input
-from texpr.runtime.spec import Argument, Form, Numbers
+from texpr.runtime.call import callable
+from texpr.runtime.call.convert import read_input
+from texpr.runtime.call.spec import Argument, Form, Numbers
 from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.suggest import did_you_mean, known_arguments, suggests

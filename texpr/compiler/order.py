@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from texpr.compiler.schedule import Schedule
-from texpr.compiler.tuned import chosen_script
+from texpr.compiler.tuning_records import chosen_script
 from texpr.ir.expr import Read, Reduce, Var
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import walk
-from texpr.passes.inline import inline_calls
-from texpr.schedule.script import Step, parse_script
+from texpr.passes.tensor.inline_calls import inline_calls
+from texpr.schedule.script.script import Step, parse_script
 
 ORDERLY = frozenset({
     "annotate", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "fission", "fold", "fuse", "jam", "join", "layout",

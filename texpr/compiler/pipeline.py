@@ -12,33 +12,33 @@ from itertools import takewhile
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
 from texpr.ir.loop import ExternCall, For, Kernel, Poll
-from texpr.ir.show_loop import show_kernel
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.loop import show_kernel
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import walk
-from texpr.ir.verify import verify_kernel, verify_program
+from texpr.ir.verifier.program import verify_kernel, verify_program
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
-from texpr.passes.arrivals import check_arrivals, check_asynchronous
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.guards import drop_guards
-from texpr.passes.hints import check_hints
-from texpr.passes.inline import needed
-from texpr.passes.invariants import invariants_first
-from texpr.passes.launches import gather_launches
+from texpr.passes.analysis.match_nest import check_instructions
+from texpr.passes.loop.balance_nested_parallel import share_nests
+from texpr.passes.loop.check_async import check_arrivals, check_asynchronous
+from texpr.passes.loop.check_capabilities import check_scopes
+from texpr.passes.loop.drop_hints import check_hints
+from texpr.passes.loop.gather_launches import gather_launches
+from texpr.passes.loop.hoist_invariants import invariants_first
+from texpr.passes.loop.insert_polls import SHORT, insert_polls, most_work, work
+from texpr.passes.loop.legalize_vectors import chunk_vectors
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.signed_dot_products import offset_signed
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.tighten_bounds import narrow
+from texpr.passes.loop.unroll import expand_unrolled
+from texpr.passes.loop.unswitch import unswitch
 from texpr.passes.math import expand_math
-from texpr.passes.narrow import narrow
-from texpr.passes.offset import offset_signed
-from texpr.passes.place import place
-from texpr.passes.polls import SHORT, insert_polls, most_work, work
-from texpr.passes.scopes import check_scopes
-from texpr.passes.share import share_nests
-from texpr.passes.unify import check_instructions
-from texpr.passes.unroll import expand_unrolled
-from texpr.passes.unswitch import unswitch
-from texpr.poly.certify import Certificate, certify
-from texpr.runtime.cache import shared
-from texpr.runtime.spec import Duration
+from texpr.passes.tensor.inline_calls import needed
+from texpr.poly.certificate import Certificate, certify
+from texpr.runtime.call.spec import Duration
+from texpr.runtime.disk_cache import shared
 from texpr.support.errors import CertificateError, ScheduleError
 from texpr.support.options import current
 from texpr.support.trace import run_passes, timed, traced

@@ -11,8 +11,8 @@ from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
-from texpr.schedule.replay import Replay
-from texpr.schedule.script import Step
+from texpr.schedule.legality.replay import Replay
+from texpr.schedule.script.script import Step
 from texpr.support.errors import Error, ScheduleError
 
 _CAPS = (2, 3, 5, 9, 17, 33, 65, 129, 257)

@@ -7,26 +7,26 @@ from dataclasses import replace
 from functools import cache
 from typing import Self
 
+from texpr.autoschedule.derivatives.derive import Derivation, derive
+from texpr.autoschedule.driver import auto as default_schedule
 from texpr.compiler.fallback import DefaultSchedule
+from texpr.compiler.html import Pane, equations_html, fragment, stages_html
 from texpr.compiler.kernel import CompiledKernel
-from texpr.compiler.page import Pane, equations_html, fragment, stages_html
+from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.replayed import replayed
 from texpr.compiler.signature import split_options
-from texpr.compiler.steps import Steps
-from texpr.compiler.stored import machine_text
+from texpr.compiler.step_methods import Steps
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
-from texpr.poly.certify import Certificate
+from texpr.poly.certificate import Certificate
 from texpr.schedule import explain
-from texpr.schedule.auto import auto as default_schedule
-from texpr.schedule.derive import Derivation, derive
-from texpr.schedule.exchange import from_json, to_json
-from texpr.schedule.script import Step, parse_script
+from texpr.schedule.script.json_format import from_json, to_json
+from texpr.schedule.script.script import Step, parse_script
 from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import CallError, ScheduleError
 from texpr.support.options import current

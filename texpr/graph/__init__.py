@@ -26,14 +26,14 @@ a Program or a list that can be printed:
 Nothing here names an operator: fusion sees equations, their axes and their indices.
 """
 
-from texpr.graph.capture import Capture
-from texpr.graph.cost import multiply_adds, operations
-from texpr.graph.fusion import Decision
+from texpr.graph.capture.capture import Capture
+from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.capture.variable import Variable, active_capture
+from texpr.graph.execution.plan import Plan
+from texpr.graph.fusion.flops import multiply_adds, operations
+from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.passes import PASSES
-from texpr.graph.plan import Plan
-from texpr.graph.symbolic import Symbolic
-from texpr.graph.timing import Timing, timing_table
-from texpr.graph.variable import Variable, active_capture
+from texpr.graph.report.timing import Timing, timing_table
 
 __all__ = ["PASSES", "Capture", "Decision", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations",
            "timing_table"]

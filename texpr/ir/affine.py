@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from texpr.ir.build import add, integer, mul, sub
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Neg, Sub, Var, index
 from texpr.ir.traverse import identical
-from texpr.support.frozen import record
+from texpr.support.frozen_dataclass import record
 
 
 @record

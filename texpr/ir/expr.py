@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.swizzle import Swizzle
-from texpr.support.frozen import node
+from texpr.support.frozen_dataclass import node
 from texpr.support.source import Span
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeGuard
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
 from texpr.ir.tensor import Program
-from texpr.support.frozen import node
+from texpr.support.frozen_dataclass import node
 from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",

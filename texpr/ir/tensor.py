@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from texpr.ir.expr import Axis, Expr, Guard, Node, Tensor, Var
-from texpr.support.frozen import node
+from texpr.support.frozen_dataclass import node
 from texpr.support.source import Span
 
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar
 
+from texpr.ir.children import GETTERS, LEAVES, children, with_children
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
-from texpr.ir.parts import GETTERS, LEAVES, children, with_children
 from texpr.ir.tensor import Equation
 
 N = TypeVar("N", bound=Node)

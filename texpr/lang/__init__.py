@@ -8,13 +8,13 @@ of one: `shapes` binds type variables, constants and sizes, `equations` infers r
 expressions are elaborated by generators on a stack of their own.
 """
 
-from texpr.lang.axes import AxisSpec
-from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
-from texpr.lang.elaborate import elaborate
-from texpr.lang.kernel import parse_kernel
-from texpr.lang.python import Traced, trace
-from texpr.lang.tree import Declaration, Tree, Use, Word
-from texpr.lang.vocabulary import WORDS
+from texpr.lang.elaboration.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
+from texpr.lang.elaboration.elaborate import elaborate
+from texpr.lang.elaboration.pack_splits import AxisSpec
+from texpr.lang.listing.kernel import parse_kernel
+from texpr.lang.python_form.operator import Traced, trace
+from texpr.lang.python_form.vocabulary import WORDS
+from texpr.lang.syntax.tree import Declaration, Tree, Use, Word
 
 __all__ = [
     "AxisSpec", "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "Use", "WORDS",

@@ -4,8 +4,38 @@ A module is a shell around operators of `texpr.ops`: called on arrays or trained
 forward, backward and the optimizer's update are one compiled plan. NumPy holds data; it computes nothing but metrics.
 """
 
-from texpr.nn import callbacks, data, init, optim, utils
-from texpr.nn.activations import (
+from texpr.nn import data, init, optim, utils
+from texpr.nn.checkpoint import load, save
+from texpr.nn.core.module import Module
+from texpr.nn.core.parameter import Buffer, Parameter
+from texpr.nn.core.summary import summary
+from texpr.nn.export import export
+from texpr.nn.init import manual_seed
+from texpr.nn.losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
+    CrossEntropyLoss,
+    CTCLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    Loss,
+    MarginRankingLoss,
+    MSELoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
+from texpr.nn.modules.activations import (
     CELU,
     ELU,
     GELU,
@@ -35,46 +65,16 @@ from texpr.nn.activations import (
     Tanhshrink,
     Threshold,
 )
-from texpr.nn.adaptive import AdaptiveLogSoftmaxWithLoss
-from texpr.nn.attention import MultiheadAttention
-from texpr.nn.callbacks import Callback, EarlyStopping
-from texpr.nn.checkpoint import load, save
-from texpr.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from texpr.nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold
-from texpr.nn.distance import CosineSimilarity, PairwiseDistance
-from texpr.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout, Seeded
-from texpr.nn.embedding import Embedding, EmbeddingBag
-from texpr.nn.export import export
-from texpr.nn.fractional import FractionalMaxPool2d, FractionalMaxPool3d
-from texpr.nn.history import History
-from texpr.nn.init import manual_seed
-from texpr.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
-from texpr.nn.losses import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
-    CrossEntropyLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    Loss,
-    MarginRankingLoss,
-    MSELoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-from texpr.nn.module import Module
-from texpr.nn.normalization import (
+from texpr.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from texpr.nn.modules.attention import MultiheadAttention
+from texpr.nn.modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from texpr.nn.modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold
+from texpr.nn.modules.distance import CosineSimilarity, PairwiseDistance
+from texpr.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout, Seeded
+from texpr.nn.modules.embedding import Embedding, EmbeddingBag
+from texpr.nn.modules.fractional import FractionalMaxPool2d, FractionalMaxPool3d
+from texpr.nn.modules.linear import Bilinear, Flatten, Identity, Linear, Unflatten
+from texpr.nn.modules.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -86,7 +86,7 @@ from texpr.nn.normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
-from texpr.nn.padding import (
+from texpr.nn.modules.padding import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -103,8 +103,7 @@ from texpr.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from texpr.nn.parameter import Buffer, Parameter
-from texpr.nn.pooling import (
+from texpr.nn.modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -121,14 +120,22 @@ from texpr.nn.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
-from texpr.nn.precision import LossScale
-from texpr.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from texpr.nn.resizing import ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from texpr.nn.summary import summary
-from texpr.nn.trainer import Trainer
-from texpr.nn.training import TrainingStep
-from texpr.nn.transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
-from texpr.nn.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+from texpr.nn.modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from texpr.nn.modules.resizing import ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from texpr.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+from texpr.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+from texpr.nn.training import callbacks
+from texpr.nn.training.callbacks import Callback, EarlyStopping
+from texpr.nn.training.history import History
+from texpr.nn.training.precision import LossScale
+from texpr.nn.training.step import TrainingStep
+from texpr.nn.training.trainer import Trainer
 from texpr.support.elsewhere import NETWORKS
 from texpr.support.suggest import suggest_names
 

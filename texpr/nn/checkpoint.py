@@ -10,7 +10,7 @@ from struct import pack, unpack
 import numpy as np
 
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype, readable
-from texpr.nn.module import Module, compare_states
+from texpr.nn.core.module import Module, compare_states
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.files import read_file, write_file
 

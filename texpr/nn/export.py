@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from texpr.graph import Capture, Plan
-from texpr.nn import tree
-from texpr.nn.inputs import as_input
-from texpr.nn.module import Module, captured
+from texpr.nn.core import pytree as tree
+from texpr.nn.core.inputs import as_input
+from texpr.nn.core.module import Module, captured
 from texpr.support.errors import CompileError
 
 

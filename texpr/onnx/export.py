@@ -13,16 +13,17 @@ import numpy as np
 from texpr.compiler import Op
 from texpr.graph import Capture, Symbolic, Variable
 from texpr.graph.lazy import Tensor
-from texpr.ir.arithmetic import load
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor as Node
+from texpr.ir.interpreter.arithmetic import load
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation, Invoke
-from texpr.nn import Module, tree
-from texpr.nn.inputs import as_input
+from texpr.nn import Module
+from texpr.nn.core import pytree as tree
+from texpr.nn.core.inputs import as_input
+from texpr.onnx.converters import NEWEST
 from texpr.onnx.errors import UnsupportedOp
 from texpr.onnx.library import library
-from texpr.onnx.table import NEWEST
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 from texpr.onnx.writing.dims import Named, find_named, name_dims, named_shape

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from texpr.onnx.check import refuse_large
+from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
 from texpr.onnx.errors import UnsupportedOp
 from texpr.onnx.library import library
-from texpr.onnx.table import DOMAINS, NEWEST, OLDEST, find
 from texpr.onnx.types import FROM_ONNX, name_of
 from texpr.onnx.values import Known
 from texpr.support.errors import CheckpointError, ResourceError

@@ -11,11 +11,11 @@ import numpy as np
 from texpr.graph import Capture, Plan, Symbolic
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.onnx.check import check_node, type_of
+from texpr.onnx.converters import find
 from texpr.onnx.library import library
 from texpr.onnx.read import array_of, definition, dense, opsets
-from texpr.onnx.table import find
 from texpr.onnx.types import FROM_ONNX, name_of
 from texpr.onnx.values import Known, NeedsValue, Value
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError

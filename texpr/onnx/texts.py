@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from texpr.compiler import op
-from texpr.graph.arrays import written as arrays
+from texpr.graph.arrays import operator_texts as arrays
 from texpr.ir.dtypes import F32, DType
 
 written: Callable[[str], Any] = lru_cache(maxsize=4096)(op)

@@ -10,8 +10,8 @@ import re
 from functools import cache
 
 from texpr.compiler import Op
+from texpr.compiler.imports import library_files
 from texpr.compiler.op import load_one
-from texpr.compiler.uses import library_files
 from texpr.ops.lists import of_lists
 from texpr.ops.summation import einsum, einsum_op
 from texpr.support.elsewhere import FUNCTION

@@ -7,9 +7,9 @@ a reduction as a start store and an update store. Loop to loop, after the schedu
 Each pass is a pure function from a valid value to a valid value.
 """
 
-from texpr.passes.inline import inline_calls
-from texpr.passes.lower import lower
-from texpr.passes.reductions import desugar, hoist
-from texpr.passes.specialize import specialize
+from texpr.passes.lowering.lower import lower
+from texpr.passes.tensor.inline_calls import inline_calls
+from texpr.passes.tensor.reductions import desugar, hoist
+from texpr.passes.tensor.specialize import specialize
 
 __all__ = ["desugar", "hoist", "inline_calls", "lower", "specialize"]

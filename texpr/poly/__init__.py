@@ -13,13 +13,13 @@ wanted, `products` the same of asynchronous products. `times` finds an order for
 of its loops.
 """
 
-from texpr.poly.arrivals import Unproven, unarrived
-from texpr.poly.band import permutable
-from texpr.poly.extents import extent_of
-from texpr.poly.flow import flow_stays_within
-from texpr.poly.footprint import Footprint, footprint, unclamped
-from texpr.poly.hints import unread
-from texpr.poly.legality import (
+from texpr.poly.asynchronous.copies import Unproven, unarrived
+from texpr.poly.asynchronous.products import unfinished
+from texpr.poly.constraints.conditions import always, fails_somewhere, never
+from texpr.poly.constraints.extents import extent_of
+from texpr.poly.constraints.solver import effort
+from texpr.poly.dependence.footprint import Footprint, footprint, unclamped
+from texpr.poly.dependence.legality import (
            Conflict,
            carried,
            needs,
@@ -33,12 +33,12 @@ from texpr.poly.legality import (
            same_work,
            written_once,
 )
-from texpr.poly.products import unfinished
-from texpr.poly.program import check_program
-from texpr.poly.prove import always, fails_somewhere, never
-from texpr.poly.solver import effort
-from texpr.poly.storage import Overwrite, Storage
-from texpr.poly.times import Loop, Order, order_of
+from texpr.poly.dependence.permutable_band import permutable
+from texpr.poly.dependence.prefetch_addresses import unread
+from texpr.poly.dependence.storage import Overwrite, Storage
+from texpr.poly.dependence.value_flow import flow_stays_within
+from texpr.poly.program.affine_schedule import Loop, Order, order_of
+from texpr.poly.program.check import check_program
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",

@@ -15,47 +15,47 @@ A loop is named by its variable. Where a reduction's start value or final store 
 statements), the copies keep the name and belong together: a step by name takes all of them.
 """
 
-from texpr.schedule.atomic import atomic
-from texpr.schedule.attach import compute_at
-from texpr.schedule.bulk import bulk
-from texpr.schedule.cache import cache_read, cache_write
-from texpr.schedule.consumer import reverse_compute_at
-from texpr.schedule.expand import expand
-from texpr.schedule.explain import explain
-from texpr.schedule.factor_out import factor_out
-from texpr.schedule.fission import fission
-from texpr.schedule.fold import fold
-from texpr.schedule.fuse import fuse
-from texpr.schedule.hints import annotate, prefetch, stream
-from texpr.schedule.in_flight import in_flight, together
-from texpr.schedule.inline import inline
-from texpr.schedule.join import join
-from texpr.schedule.lanes import unroll, vectorize
-from texpr.schedule.layout import layout, pad
-from texpr.schedule.logistic import logistic
-from texpr.schedule.loops import find_loops, loop_names, qualified
-from texpr.schedule.marks import allow_fma, bind, parallel
-from texpr.schedule.multicast import multicast
-from texpr.schedule.online import online
-from texpr.schedule.order import reorder
-from texpr.schedule.peel import peel
-from texpr.schedule.pipeline import pipeline
-from texpr.schedule.powers import base2
-from texpr.schedule.premultiply import premultiply
-from texpr.schedule.reciprocal import reciprocal
-from texpr.schedule.rfactor import rfactor
-from texpr.schedule.scalable import vectorize_scalable
-from texpr.schedule.scope import scope
-from texpr.schedule.separate import separate
-from texpr.schedule.shape import split
-from texpr.schedule.skew import reverse, skew
-from texpr.schedule.special import specialize
-from texpr.schedule.swizzle import swizzle
-from texpr.schedule.tensorize import tensorize
-from texpr.schedule.tf32 import tf32
-from texpr.schedule.tile import jam, tile
-from texpr.schedule.trim import trim
-from texpr.schedule.widen import widen
+from texpr.schedule.analysis.annotations import explain
+from texpr.schedule.steps.algebra.drop_padding import trim
+from texpr.schedule.steps.algebra.exp_to_exp2 import base2
+from texpr.schedule.steps.algebra.factor_out import factor_out
+from texpr.schedule.steps.algebra.mask_to_zero import widen
+from texpr.schedule.steps.algebra.online_softmax import online
+from texpr.schedule.steps.algebra.premultiply import premultiply
+from texpr.schedule.steps.algebra.reciprocal import reciprocal
+from texpr.schedule.steps.algebra.round_to_tf32 import tf32
+from texpr.schedule.steps.algebra.tanh_to_sigmoid import logistic
+from texpr.schedule.steps.buffers.cache import cache_read, cache_write
+from texpr.schedule.steps.buffers.layout import layout, pad
+from texpr.schedule.steps.buffers.scope import scope
+from texpr.schedule.steps.buffers.swizzle import swizzle
+from texpr.schedule.steps.hardware.async_mma import in_flight, together
+from texpr.schedule.steps.hardware.bulk_copy import bulk
+from texpr.schedule.steps.hardware.multicast import multicast
+from texpr.schedule.steps.hardware.prefetch import annotate, prefetch, stream
+from texpr.schedule.steps.hardware.tensorize import tensorize
+from texpr.schedule.steps.loops.fission import fission
+from texpr.schedule.steps.loops.fuse import fuse
+from texpr.schedule.steps.loops.mark import allow_fma, bind, parallel
+from texpr.schedule.steps.loops.merge import join
+from texpr.schedule.steps.loops.partition import separate
+from texpr.schedule.steps.loops.peel import peel
+from texpr.schedule.steps.loops.reorder import reorder
+from texpr.schedule.steps.loops.skew import reverse, skew
+from texpr.schedule.steps.loops.specialize import specialize
+from texpr.schedule.steps.loops.split import split
+from texpr.schedule.steps.loops.tile import jam, tile
+from texpr.schedule.steps.loops.vectorize import unroll, vectorize
+from texpr.schedule.steps.loops.vectorize_scalable import vectorize_scalable
+from texpr.schedule.steps.placement.compute_at import compute_at
+from texpr.schedule.steps.placement.expand_dim import expand
+from texpr.schedule.steps.placement.fold_storage import fold
+from texpr.schedule.steps.placement.inline import inline
+from texpr.schedule.steps.placement.pipeline import pipeline
+from texpr.schedule.steps.placement.reverse_compute_at import reverse_compute_at
+from texpr.schedule.steps.reductions.atomic import atomic
+from texpr.schedule.steps.reductions.rfactor import rfactor
+from texpr.schedule.structure.loops import find_loops, loop_names, qualified
 
 __all__ = [
     "allow_fma", "annotate", "atomic", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "explain",

@@ -13,9 +13,9 @@ one nest leaves to another is a buffer that the caller allocates (`launches`). `
 from __future__ import annotations
 
 from texpr.support.suggest import suggest_names
-from texpr.targets.base import Artifact, Code, Launch, Runner, Target, symbol_of
-from texpr.targets.execute import emulate, load_on, target_of
-from texpr.targets.launches import Plan, plan
+from texpr.targets.common.records import Artifact, Code, Launch, Runner, Target, symbol_of
+from texpr.targets.emulate import emulate, load_on, target_of
+from texpr.targets.gpu.launches import Plan, plan
 from texpr.targets.registry import (
     assembly_of,
     compile_kernel,

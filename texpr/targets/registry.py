@@ -8,13 +8,15 @@ from importlib.metadata import entry_points
 from itertools import chain
 
 from texpr.ir.loop import Kernel
-from texpr.runtime import child
+from texpr.runtime.process import worker as child
+from texpr.support.background import Meanwhile
 from texpr.support.elsewhere import meant
 from texpr.support.errors import CompileError
-from texpr.support.meanwhile import Meanwhile
 from texpr.support.suggest import did_you_mean
-from texpr.targets import aarch64, armv7, llvm, ptx, x86
-from texpr.targets.base import Artifact, Launch, Target
+from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common.records import Artifact, Launch, Target
+from texpr.targets.cpu import aarch64, armv7, x86
+from texpr.targets.gpu import ptx
 
 _BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, armv7.target, ptx.target)
 _added: list[Callable[[str], Target | None]] = []
@@ -94,7 +96,7 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
 
 
 def _in_child(text: str, target: Target) -> llvm.Code:
-    return llvm.Code(*child.run_in_child("texpr.targets.llvm:generate_parts", text, target.triple, target.cpu, target.features))
+    return llvm.Code(*child.run_in_child(f"{llvm.__name__}:generate_parts", text, target.triple, target.cpu, target.features))
 
 
 def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Target) -> Artifact:
@@ -108,7 +110,7 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
     if target.native:
         code = llvm.linked(optimized, text, symbol, *where)
     else:
-        code = llvm.Code(*child.run_in_child("texpr.targets.llvm:linked_parts", optimized, text, symbol, *where, timeout=600.0))
+        code = llvm.Code(*child.run_in_child(f"{llvm.__name__}:linked_parts", optimized, text, symbol, *where, timeout=600.0))
     return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
 
 

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.tensor import Program
-from texpr.lang import OpDeclaration, parse, parser
-from texpr.lang.elaborate import unproven
+from texpr.lang import OpDeclaration, parse
+from texpr.lang.elaboration.elaborate import unproven
+from texpr.lang.syntax import parser
 from texpr.poly import check_program
 from texpr.support.errors import Error
 from texpr.tools import calling, compiling, proofs

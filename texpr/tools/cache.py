@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from texpr.runtime.cache import shared
+from texpr.runtime.disk_cache import shared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import mean, median
 
 from texpr.compiler import Op, Schedule, load
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
-from texpr.poly.certify import Certificate
+from texpr.poly.certificate import Certificate
 from texpr.support.errors import Error
 
 SIZE = 16

@@ -12,11 +12,11 @@ from random import Random
 from texpr import autodiff
 from texpr.compiler import Op, Schedule, load, op
 from texpr.compiler.fallback import DefaultSchedule, plainer
+from texpr.compiler.imports import library_files
 from texpr.compiler.pipeline import certificate
-from texpr.compiler.uses import library_files
 from texpr.ir.expr import Var
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import evaluate_size
-from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CertificateError, Error
 from texpr.support.progress import bar

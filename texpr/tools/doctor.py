@@ -6,7 +6,8 @@ import argparse
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from texpr.runtime import gpu, host, native
+from texpr.runtime import gpu, host
+from texpr.runtime.native import library as native
 from texpr.support.errors import ResourceError
 from texpr.support.options import current
 from texpr.targets import find_target, target_names

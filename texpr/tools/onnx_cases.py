@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from texpr.compiler.fallback import fallbacks
-from texpr.onnx import table
+from texpr.onnx import converters as table
 from texpr.onnx.backend import cases, left_out, outcome
 from texpr.tools.targets import part_of_all
 

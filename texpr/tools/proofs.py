@@ -14,7 +14,7 @@ from texpr import poly
 from texpr.compiler import op, schedule
 from texpr.compiler.pipeline import certified_loops
 from texpr.compiler.schedule import Schedule
-from texpr.schedule.script import parse_script
+from texpr.schedule.script.script import parse_script
 from texpr.tools.measured import PRODUCT, SCRIPTS, SIZES
 
 STEP_BAR, CONVOLUTION_BAR, PRODUCT_BAR = 10.0, 100.0, 60.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from texpr.compiler import Op, Schedule, interpret, schedule
 from texpr.compiler.signature import split_options
-from texpr.schedule.replay import random_inputs
+from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.support.files import write_file
 from texpr.tools.show import chosen_ops, options_of

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from texpr.compiler import Op, Schedule, load, schedule
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.support.errors import CallError
 from texpr.targets import default_gpu
 

@@ -18,17 +18,17 @@ import numpy as np
 
 from texpr import autodiff
 from texpr.compiler import Schedule, load
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
+from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy.making import of_bits
 from texpr.graph.lazy.tensor import applied
-from texpr.graph.place import on_host
 from texpr.ir.dtypes import numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
-from texpr.schedule.replay import random_inputs
+from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError, CompileError, Error
 from texpr.support.progress import progress
 from texpr.targets import find_target

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from texpr.compiler import schedule
-from texpr.ir.interpret_loop import interpret_kernel, loops_around_stores
+from texpr.ir.interpreter.loop import interpret_kernel, loops_around_stores
 from texpr.ir.loop import Kernel, Store
-from texpr.schedule.replay import random_inputs
+from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.tools.show import add_op_arguments, applied, chosen_ops, options_of
 

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from texpr.compiler import Op, schedule
-from texpr.compiler.page import Pane, coloured, equations_html, page, stages_html
+from texpr.compiler.html import Pane, coloured, equations_html, page, stages_html
 from texpr.compiler.pipeline import ready
 from texpr.compiler.schedule import Schedule
 from texpr.support.errors import CompileError

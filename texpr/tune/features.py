@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
+from texpr.autoschedule.core.nest import TYPICAL_EXTENT, extent
 from texpr.ir.build import integer
 from texpr.ir.expr import Read
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
-from texpr.schedule.access import Access
-from texpr.schedule.loops import paths
-from texpr.schedule.nests import TYPICAL_EXTENT, extent
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import paths
 
 KINDS = ("vector", "unroll", "parallel")
 

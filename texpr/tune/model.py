@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 
+from texpr.tune.boosted_trees import Trees, fit
 from texpr.tune.space import Point, Space
 from texpr.tune.strategies import Describe, Seen, fastest, fresh, offspring
-from texpr.tune.trees import Trees, fit
 
 FIRST = 12
 """Points drawn evenly before anything is learned."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, prod
 from pathlib import Path
 
-from texpr.compiler import CompiledKernel, Op, Schedule, tuned
+from texpr.compiler import CompiledKernel, Op, Schedule
+from texpr.compiler import tuning_records as tuned
+from texpr.compiler.kernel_cache import program_text
 from texpr.compiler.schedule import schedule as start
 from texpr.compiler.schedule import scripted
-from texpr.compiler.stored import program_text
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program

@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from math import prod
 
 from texpr.compiler import Schedule
-from texpr.schedule.script import Step
+from texpr.schedule.script.script import Step
 from texpr.support.errors import CallError
 
 Point = tuple[int, ...]

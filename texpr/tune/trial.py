@@ -21,7 +21,7 @@ from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Program
-from texpr.runtime.child import run_in_child
+from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError, Error, ScheduleError
 from texpr.support.options import options
 

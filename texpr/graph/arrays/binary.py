@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr.graph.arrays import calls, written
+from texpr.graph.arrays import functions as calls
+from texpr.graph.arrays import operator_texts as written
 from texpr.graph.arrays.promotion import of_elementary, of_quotient, promoted
 from texpr.ir.dtypes import BOOL, I8, I32, I64, U64, DType, int_range
 from texpr.support.errors import CallError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import calls
+from texpr.graph.arrays import functions as calls
 from texpr.support.errors import CallError
 
 

@@ -13,7 +13,7 @@ from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
 
 if TYPE_CHECKING:
-    from texpr.graph.variable import Variable
+    from texpr.graph.capture.variable import Variable
 
 _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 """What a variable does as an object: programs are keyed by variables, and all of them are true."""
@@ -21,8 +21,8 @@ _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 
 def value_of(variable: Variable) -> Any:
     """The value of a variable as a tensor, which passes gradients to it; while a program is captured, a tensor of that."""
+    from texpr.graph.capture.variable import active_capture
     from texpr.graph.lazy.tensor import leaf_of
-    from texpr.graph.variable import active_capture
 
     capture = active_capture.get()
     return leaf_of(variable).own() if capture is None else capture.latest(variable)
@@ -34,7 +34,7 @@ def assigned(variable: Variable, value: Any) -> Variable:
     Raises:
         CallError: gradients would not know of it; another shape.
     """
-    from texpr.graph.variable import active_capture, is_recording
+    from texpr.graph.capture.variable import active_capture, is_recording
 
     captured = active_capture.get() is not None
     if getattr(variable, "requires_grad", False) and is_recording() and not captured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from texpr.graph.arrays import calls
+from texpr.graph.arrays import functions as calls
 
 
 class Elementary:

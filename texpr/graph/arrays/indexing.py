@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr.graph.arrays.written import broadcast
+from texpr.graph.arrays.operator_texts import broadcast
 from texpr.ir.dtypes import BOOL
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError

@@ -9,7 +9,8 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import binary, calls, dispatched, ufuncs
+from texpr.graph.arrays import binary, dispatched, ufuncs
+from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from texpr.graph.arrays import binary, calls
+from texpr.graph.arrays import binary
+from texpr.graph.arrays import functions as calls
 from texpr.support.errors import CallError
 
 _OPERATORS: dict[str, Callable[..., Any]] = {

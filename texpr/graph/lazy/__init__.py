@@ -8,7 +8,7 @@ Python statements, and a loop in Python compiles its body once. Whatever else ha
 `jit` runs a function on `Symbolic` arguments once per structure of its arguments; afterwards a call is one native call.
 """
 
-from texpr.graph.arrays.calls import where
+from texpr.graph.arrays.functions import where
 from texpr.graph.lazy.jit import Jitted, jit
 from texpr.graph.lazy.making import from_dlpack, tensor
 from texpr.graph.lazy.tensor import Tensor, no_grad

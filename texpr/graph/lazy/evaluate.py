@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from texpr.graph.capture import MAKE_A_LEAF, NOTHING, Capture
+from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
+from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.capture.variable import recording
+from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.kept import Keeper, heaviest
 from texpr.graph.lazy.tensor import Node, Tensor, applied, moved
-from texpr.graph.plan import Plan
-from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import recording
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.options import current

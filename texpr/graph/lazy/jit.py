@@ -12,15 +12,15 @@ from typing import Any, overload
 
 import numpy as np
 
-from texpr.graph.capture import Capture, Structured
+from texpr.graph.capture.capture import Capture, Structured
+from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.capture.variable import Variable, active_capture, is_recording, recording
+from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.making import tensor
+from texpr.graph.lazy.pytrees import Tree, flattened
 from texpr.graph.lazy.tensor import Tensor, common_device
 from texpr.graph.lazy.tracing import Effects, Flow, Number, Tracing, computed
-from texpr.graph.lazy.trees import Tree, flattened
-from texpr.graph.place import on_host
-from texpr.graph.plan import Plan
-from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, active_capture, is_recording, recording
 from texpr.ir.dtypes import DType
 from texpr.runtime import gpu
 from texpr.support.errors import CallError

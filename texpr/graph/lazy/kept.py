@@ -12,8 +12,8 @@ from itertools import count
 from typing import Any
 from weakref import ReferenceType, WeakSet, ref
 
-from texpr.graph.kernels import signature
-from texpr.graph.plan import Plan
+from texpr.graph.execution.plan import Plan
+from texpr.graph.lowering.kernel_cache import signature
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.support.forks import held_over_forks

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import calls
+from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.delegated import value_of
 from texpr.graph.arrays.promotion import named, promoted
+from texpr.graph.capture.variable import Variable
 from texpr.graph.lazy.dlpack import taken_over
 from texpr.graph.lazy.tensor import Tensor, moved
-from texpr.graph.variable import Variable
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
 from texpr.runtime import gpu
-from texpr.runtime.convert import is_masked
+from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError, Error
 from texpr.support.options import current
 from texpr.support.suggest import known_arguments

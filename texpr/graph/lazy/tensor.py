@@ -11,16 +11,16 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import CompiledKernel, Op
-from texpr.graph.arrays import calls
-from texpr.graph.arrays.assigning import with_elements
+from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
-from texpr.graph.capture import bound, resolved
+from texpr.graph.arrays.setitem import with_elements
+from texpr.graph.capture.capture import bound, resolved
+from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.capture.variable import Variable, array_of, is_recording, recording
+from texpr.graph.execution.placement import device_of, on_host
 from texpr.graph.lazy.dlpack import coded
 from texpr.graph.lazy.kept import Keeper
-from texpr.graph.place import device_of, on_host
-from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, array_of, is_recording, recording
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -367,7 +367,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return f"tensor({values}, {self.dtype}{list(self.shape)}{where}{grad})"
 
     def _repr_html_(self) -> str:
-        from texpr.graph.lazy.html import table
+        from texpr.graph.lazy.notebook import table
 
         return table(self)
 

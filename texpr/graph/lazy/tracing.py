@@ -10,12 +10,12 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op
-from texpr.graph.capture import Capture
+from texpr.graph.capture.capture import Capture
+from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.capture.variable import Variable, is_recording, recording
+from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.lazy.tensor import Node, Tensor, leaf_of
-from texpr.graph.place import on_host
-from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, is_recording, recording
 from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program

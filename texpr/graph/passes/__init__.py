@@ -12,19 +12,19 @@ from functools import partial
 
 import numpy as np
 
-from texpr.autodiff.simplify import in_order, without_copies, without_dead, without_duplicates
-from texpr.graph.passes.apart import set_apart
-from texpr.graph.passes.constants import fold_constants, known_scalars
-from texpr.graph.passes.flatten import flatten
-from texpr.graph.passes.inside import drop_guards
-from texpr.graph.passes.laws import Law, simplified
-from texpr.graph.passes.reads import absorb, join_sums, reuse
-from texpr.graph.passes.table import EXACT, LAWS
-from texpr.graph.passes.twins import without_twins
+from texpr.autodiff.cleanup.simplify import in_order, without_copies, without_dead, without_duplicates
+from texpr.graph.passes.absorb_views import absorb, join_sums, reuse
+from texpr.graph.passes.algebraic_laws import EXACT, LAWS
+from texpr.graph.passes.drop_guards import drop_guards
+from texpr.graph.passes.flatten_calls import flatten
+from texpr.graph.passes.fold_constants import fold_constants, known_scalars
+from texpr.graph.passes.isolate_reductions import set_apart
+from texpr.graph.passes.law_matcher import Law, simplified
+from texpr.graph.passes.merge_recurrences import without_twins
 from texpr.ir.expr import Tensor
-from texpr.ir.show_tensor import show_program
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 from texpr.passes import desugar, hoist
 from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from texpr.ir.dtypes import I64, DType
-from texpr.nn.inputs import Given, as_input
+from texpr.nn.core.inputs import Given, as_input
 from texpr.support.errors import CallError
 
 

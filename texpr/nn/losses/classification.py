@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy import Tensor
-from texpr.graph.place import on_host
-from texpr.nn.arguments import number
-from texpr.nn.calls import broadcast, present
+from texpr.nn.core.arguments import number
+from texpr.nn.core.operator_calls import broadcast, present
+from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels
 from texpr.nn.losses.loss import Loss, WeightedLoss, as_float
-from texpr.nn.parameter import Buffer
 from texpr.support.errors import CallError
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.nn.arguments import one_of
-from texpr.nn.calls import broadcast
-from texpr.nn.module import Module
-from texpr.nn.parameter import Buffer
+from texpr.nn.core.arguments import one_of
+from texpr.nn.core.module import Module
+from texpr.nn.core.operator_calls import broadcast
+from texpr.nn.core.parameter import Buffer
 
 REDUCTIONS = ("mean", "sum", "none")
 

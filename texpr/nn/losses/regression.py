@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from texpr import ops
-from texpr.nn.arguments import number
-from texpr.nn.calls import broadcast
-from texpr.nn.distance import PairwiseDistance
+from texpr.nn.core.arguments import number
+from texpr.nn.core.operator_calls import broadcast
 from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float
+from texpr.nn.modules.distance import PairwiseDistance
 
 
 class L1Loss(Loss):

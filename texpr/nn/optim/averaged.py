@@ -9,11 +9,11 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan
-from texpr.nn.arguments import number
-from texpr.nn.module import Module, structure
-from texpr.nn.parameter import Buffer
-from texpr.nn.recent import Recent
-from texpr.runtime.held import held
+from texpr.nn.core.arguments import number
+from texpr.nn.core.bounded_cache import Recent
+from texpr.nn.core.module import Module, structure
+from texpr.nn.core.parameter import Buffer
+from texpr.runtime.call.signal_guard import held
 
 
 class AveragedModel(Module):

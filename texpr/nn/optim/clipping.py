@@ -10,8 +10,8 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic, Variable
-from texpr.nn.arguments import number
-from texpr.nn.parameter import Parameter
+from texpr.nn.core.arguments import number
+from texpr.nn.core.parameter import Parameter
 
 Gradients = Mapping[Parameter, Symbolic]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from texpr.nn.parameter import Parameter
+from texpr.nn.core.parameter import Parameter
 
 
 class Clocks:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from texpr.nn.arguments import number
-from texpr.nn.parameter import Parameter
+from texpr.nn.core.arguments import number
+from texpr.nn.core.parameter import Parameter
 
 Limits = tuple[float, float]
 """The least number that an option may be, and what it must be below."""

@@ -9,16 +9,16 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic
+from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.making import of_bits, tensor
 from texpr.graph.lazy.tensor import leaf_of
-from texpr.graph.place import on_host
 from texpr.ir.dtypes import numpy_dtype
-from texpr.nn.arguments import whole
+from texpr.nn.core.arguments import whole
+from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.line_search import Point, strong_wolfe
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.nn.optim.types import Params
-from texpr.nn.parameter import Parameter
 from texpr.support.errors import CallError, CheckpointError
 
 CURVED = 1e-10

@@ -9,16 +9,16 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
-from texpr.graph.variable import active_capture
+from texpr.graph.capture.variable import active_capture
 from texpr.ir.dtypes import stored
-from texpr.nn.arguments import whole
-from texpr.nn.inputs import as_input
+from texpr.nn.core.arguments import whole
+from texpr.nn.core.bounded_cache import Recent
+from texpr.nn.core.inputs import as_input
+from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
 from texpr.nn.optim.clocks import Clocks
 from texpr.nn.optim.group import Group, Limits
-from texpr.nn.parameter import Parameter
-from texpr.nn.recent import Recent
-from texpr.runtime.held import held
+from texpr.runtime.call.signal_guard import held
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import KnowsArguments, suggests
 

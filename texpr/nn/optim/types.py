@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from texpr.nn.parameter import Parameter
+from texpr.nn.core.parameter import Parameter
 
 Params = Iterable[Parameter] | Iterable[Mapping[str, Any]]
 """Parameters, or groups of them with options."""

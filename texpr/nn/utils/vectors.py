@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from texpr.nn.inputs import as_input
-from texpr.nn.parameter import Parameter
+from texpr.nn.core.inputs import as_input
+from texpr.nn.core.parameter import Parameter
 from texpr.support.errors import CallError
 
 

@@ -1,4 +1,4 @@
-"""Converters of ONNX's operators, by subject. Importing this package fills `texpr.onnx.table`."""
+"""Converters of ONNX's operators, by subject. Importing this package fills `texpr.onnx.converters`."""
 
 from texpr.onnx.operators import (  # noqa: F401
     arithmetic,

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph.arrays.written import broadcast
+from texpr.graph.arrays.operator_texts import broadcast
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
+from texpr.onnx.converters import converter
 from texpr.onnx.library import library
 from texpr.onnx.read import dense
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide, written
 from texpr.onnx.types import FROM_ONNX, TO_ONNX, name_of
 from texpr.onnx.values import Known, Value

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import written
 from texpr.onnx.values import Known
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from texpr.ir.dtypes import F64, I64
+from texpr.onnx.converters import converter
 from texpr.onnx.operators.movement import check_places, taken
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import axes, each, number
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import F32, F64, I32, DType
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide
 from texpr.onnx.values import Known
 

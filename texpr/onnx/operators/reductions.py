@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph.arrays import written
+from texpr.graph.arrays import operator_texts as written
 from texpr.ir.dtypes import BOOL, I64, accumulator, int_range
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import each
 from texpr.onnx.texts import written as texts
 from texpr.onnx.values import Known

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import F32, F64, DType, numpy_dtype
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import each, wide, written
 from texpr.onnx.values import Known
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.texts import at, axes, ranges, typed, wide, written
 from texpr.onnx.values import Known
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from texpr.onnx.check import refuse_large
+from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
-from texpr.onnx.table import converter
 from texpr.onnx.types import FROM_ONNX, TO_ONNX
 from texpr.onnx.values import Known
 

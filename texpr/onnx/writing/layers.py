@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op
-from texpr.graph.capture import bound
+from texpr.graph.capture.capture import bound
 from texpr.ir.dtypes import I32, I64, DType
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program

@@ -9,9 +9,9 @@ from string import ascii_letters
 
 import numpy as np
 
-from texpr.ir.arithmetic import compute_dtype, identity
 from texpr.ir.dtypes import BOOL, I32, I64, U64, DType
 from texpr.ir.expr import Reduce
+from texpr.ir.interpreter.arithmetic import compute_dtype, identity
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.scalars import Scalars
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from texpr.ir.arithmetic import compute_dtype
 from texpr.ir.dtypes import BOOL, F32, F64, I32, I64, U64, DType, int_range
 from texpr.ir.expr import Add, And, Binary, Call, Cast, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Pow, Select, Sub
+from texpr.ir.interpreter.arithmetic import compute_dtype
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.passes.math.coefficients import ERFCX_F64, ERFCX_SHORT
 

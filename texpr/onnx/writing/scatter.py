@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
-from texpr.ir.arithmetic import compute_dtype
 from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.interpreter.arithmetic import compute_dtype
 from texpr.onnx.writing.graph import Graph, Value, known
-from texpr.onnx.writing.reads import Reader
+from texpr.onnx.writing.indexing import Reader
 from texpr.onnx.writing.scalars import Scalars
 
 

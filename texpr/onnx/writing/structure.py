@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr.graph.capture import bound
-from texpr.ir.arithmetic import quiet
+from texpr.graph.capture.capture import bound
 from texpr.ir.dtypes import BOOL
-from texpr.ir.evaluate import Buffer, Points, evaluate
 from texpr.ir.expr import Axis, Call, Expr, Mul, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.extern import is_extern
-from texpr.ir.interpret import dependences
-from texpr.ir.random import RANDOM
+from texpr.ir.interpreter.arithmetic import quiet
+from texpr.ir.interpreter.evaluate import Buffer, Points, evaluate
+from texpr.ir.interpreter.random import RANDOM
+from texpr.ir.interpreter.tensor import dependences
 from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, tensors
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
-from texpr.onnx.writing.pieces import Piece, joined
-from texpr.onnx.writing.reads import Reader
+from texpr.onnx.writing.indexing import Reader
+from texpr.onnx.writing.piecewise import Piece, joined
 from texpr.onnx.writing.reductions import Reducer
 from texpr.onnx.writing.scalars import Scalars
 from texpr.onnx.writing.scatter import scattered
-from texpr.passes.inline import expand_packs
-from texpr.passes.specialize import specialize
+from texpr.passes.tensor.inline_calls import expand_packs
+from texpr.passes.tensor.specialize import specialize
 
 _COMBINED = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _FOLDED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}

@@ -24,7 +24,7 @@ f32 functions of the second table are computed in f64 and rounded once, gelu abo
 `round` are exact as NumPy has them.
 """
 
-from texpr.passes.math.arithmetic import FROM_BITS, SCALE, TO_BITS
 from texpr.passes.math.expand import BINARY, EXPANSIONS, SPECIAL, expand_math
+from texpr.passes.math.primitives import FROM_BITS, SCALE, TO_BITS
 
 __all__ = ["BINARY", "EXPANSIONS", "FROM_BITS", "SCALE", "SPECIAL", "TO_BITS", "expand_math"]

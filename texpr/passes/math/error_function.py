@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
 from texpr.passes.math.coefficients import ERF_F32, ERF_F64, ERFC_F32, ERFC_F64, ERFINV_CENTRE, ERFINV_FAR, ERFINV_NEAR, LN2_F32
+from texpr.passes.math.double_double import Pairs
 from texpr.passes.math.exponential import exp
 from texpr.passes.math.logarithm import log_of_normal, log_parts
-from texpr.passes.math.pairs import Pairs
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 from texpr.passes.math.roots import erfc
 
 FAR = 4.25

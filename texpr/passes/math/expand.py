@@ -11,17 +11,17 @@ from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
 from texpr.ir.identities import exp2_to_exp
 from texpr.ir.traverse import rewrite
-from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
+from texpr.passes.math.double_double import Pairs
 from texpr.passes.math.error_function import erf, erfinv
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
+from texpr.passes.math.fma_emulation import without_fma
 from texpr.passes.math.gamma import digamma, gamma, lgamma, trigamma
 from texpr.passes.math.gelu import gelu
 from texpr.passes.math.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from texpr.passes.math.inverse_trigonometric import acos, asin, atan, atan2
 from texpr.passes.math.logarithm import log, log1p, log2
-from texpr.passes.math.multiply_add import without_fma
-from texpr.passes.math.pairs import Pairs
 from texpr.passes.math.power import power
+from texpr.passes.math.primitives import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.random import normal, uniform
 from texpr.passes.math.remainder import copysign, floor_quotient, fmod, isfinite, modulo, nearest_whole
 from texpr.passes.math.roots import cbrt, erfc, hypot, log10

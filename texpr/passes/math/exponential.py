@@ -13,7 +13,6 @@ from functools import partial
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import SCALE, Arithmetic
 from texpr.passes.math.coefficients import (
     EXP2_F32,
     EXP2_F64,
@@ -25,6 +24,7 @@ from texpr.passes.math.coefficients import (
     LOG2E_F64,
     TANH_F32,
 )  # fmt: skip
+from texpr.passes.math.primitives import SCALE, Arithmetic
 
 
 @dataclass(frozen=True, slots=True)

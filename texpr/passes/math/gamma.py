@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from texpr.ir.expr import Expr
 from texpr.ir.functions import BERNOULLI
-from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.exponential import exp
+from texpr.passes.math.gamma_coefficients import DIGAMMA, LGAMMA, STIRLING
 from texpr.passes.math.logarithm import log
 from texpr.passes.math.power import power
-from texpr.passes.math.special_coefficients import DIGAMMA, LGAMMA, STIRLING
+from texpr.passes.math.primitives import Arithmetic
 from texpr.passes.math.trigonometric import cos, sin
 
 LARGE = 8.5

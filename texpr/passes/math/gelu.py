@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
 from texpr.passes.math.coefficients import GELU_FAR, GELU_NEAR, ROOT2
-from texpr.passes.math.pairs import Pair, Pairs
+from texpr.passes.math.double_double import Pair, Pairs
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 from texpr.passes.math.roots import erfc_ratio, less
 
 END = 5.6

@@ -6,7 +6,7 @@ import math
 
 from texpr.ir.expr import Expr
 from texpr.passes.math.coefficients import SINH_F64, SINH_SHORT
-from texpr.passes.math.pairs import Pair, Pairs
+from texpr.passes.math.double_double import Pair, Pairs
 
 LN2 = (math.log(2), 2.3190468138462996e-17)
 

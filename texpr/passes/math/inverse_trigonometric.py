@@ -6,9 +6,9 @@ import math
 
 from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.coefficients import ASIN_F64, ASIN_SHORT, ATAN_F64, ATAN_SHORT, HALF_PI
-from texpr.passes.math.pairs import Pair, Pairs
+from texpr.passes.math.double_double import Pair, Pairs
+from texpr.passes.math.primitives import Arithmetic
 
 
 def _constant(k: int) -> tuple[float, float]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.coefficients import LN2_F64, LOG2_F32, LOG2E_F32, LOG2E_F64, LOG_F32, LOG_F64
+from texpr.passes.math.primitives import Arithmetic
 
 
 @dataclass(frozen=True, slots=True)

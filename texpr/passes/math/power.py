@@ -7,10 +7,10 @@ import math
 from texpr.ir.build import conjunction, disjunction, negation
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Const, Expr
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
 from texpr.passes.math.coefficients import EXP2_SHORT, EXP_F64, LN2_F64, LOG2_SHORT, LOG2E_F64, LOG_PAIR
 from texpr.passes.math.exponential import exp2
 from texpr.passes.math.logarithm import split, split_normal
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 
 Pair = tuple[Expr, Expr]
 

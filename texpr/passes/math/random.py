@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64, I32, I64, U32, U64, DType
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul
-from texpr.ir.random import MULTIPLIERS, ROUNDS, WEYL
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
+from texpr.ir.interpreter.random import MULTIPLIERS, ROUNDS, WEYL
 from texpr.passes.math.coefficients import SIN_F64, SIN_PI_F32
 from texpr.passes.math.logarithm import log
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 
 Words = tuple[Expr, ...]
 

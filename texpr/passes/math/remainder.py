@@ -11,7 +11,7 @@ import math
 from texpr.ir.build import conjunction
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Compare, Expr
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 
 STEP = 50
 

@@ -6,8 +6,8 @@ import math
 
 from texpr.ir.expr import Expr
 from texpr.passes.math.coefficients import CBRT, ERFCX_F64, ERFCX_SHORT, LOG10E
+from texpr.passes.math.double_double import Pair, Pairs
 from texpr.passes.math.logarithm import split
-from texpr.passes.math.pairs import Pair, Pairs
 
 
 def cbrt(p: Pairs, x: Expr) -> Expr:

@@ -6,7 +6,7 @@ import math
 
 from texpr.ir.dtypes import BOOL, F64
 from texpr.ir.expr import Call, Expr
-from texpr.passes.math.arithmetic import Arithmetic
+from texpr.passes.math.primitives import Arithmetic
 
 FRACTION = 10
 LEAST = 2.0**-136

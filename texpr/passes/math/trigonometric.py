@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
-from texpr.passes.math.angles import FAR, far_angle, near_angle, sine_and_cosine
-from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
+from texpr.passes.math.argument_reduction import FAR, far_angle, near_angle, sine_and_cosine
 from texpr.passes.math.coefficients import INVERSE_PI, PI_F64, SIN_F64, SIN_PI_F32, TURNS
-from texpr.passes.math.pairs import Pair, Pairs
+from texpr.passes.math.double_double import Pair, Pairs
+from texpr.passes.math.primitives import DOUBLE, Arithmetic
 
 
 def sin(m: Arithmetic, x: Expr) -> Expr:

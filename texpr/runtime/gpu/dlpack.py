@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime import native
 from texpr.runtime.gpu.array import DeviceArray
 from texpr.runtime.gpu.device import Device, find_device, found_device
 from texpr.runtime.gpu.driver import DEFAULT_STREAM
+from texpr.runtime.native import library as native
 from texpr.support.errors import CallError, ResourceError
 
 _NAME, _USED = b"dltensor", b"used_dltensor"

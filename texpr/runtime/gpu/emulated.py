@@ -16,7 +16,7 @@ from time import perf_counter
 
 import numpy as np
 
-from texpr.runtime import fibers
+from texpr.runtime.emulator import fibers
 from texpr.runtime.gpu.driver import DEFAULT_STREAM, BoxMap, Code, Extents, Facts, OutOfMemory
 
 _FIRST_ADDRESS, _LINE, _GAP = 1 << 44, 256, 4096

@@ -9,8 +9,8 @@ from random import Random
 
 from texpr import ops
 from texpr.ir.loop import Kernel
-from texpr.ir.show_tensor import show_program
-from texpr.schedule.script import OTHER_NAMES, STEPS, Step, parse_script
+from texpr.ir.printing.tensor import show_program
+from texpr.schedule.script.script import OTHER_NAMES, STEPS, Step, parse_script
 from texpr.tools.certificates import small
 from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
-from texpr.compiler.uses import library_files
+from texpr.compiler.imports import library_files
 from texpr.support.progress import bar
 from texpr.tools.fuzz import defaults, gradients, language, schedules
 from texpr.tools.fuzz.cases import parse_case

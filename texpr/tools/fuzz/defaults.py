@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from texpr.autoschedule.driver import auto
 from texpr.compiler.op import op
 from texpr.compiler.schedule import Schedule, schedule
-from texpr.ir.verify import verify_kernel
-from texpr.schedule.auto import auto
-from texpr.schedule.explain import UNSCHEDULED
+from texpr.ir.verifier.program import verify_kernel
+from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.support.errors import Error
 from texpr.support.options import options
 from texpr.targets import find_target

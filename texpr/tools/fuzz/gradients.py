@@ -13,13 +13,13 @@ import numpy as np
 from texpr.autodiff import grad, jvp, vjp
 from texpr.compiler.op import default_kernel
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import bind_sizes
-from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.ir.verify import verify_program
+from texpr.ir.verifier.program import verify_program
 from texpr.lang import elaborate, parse
-from texpr.passes.widen import widened
+from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.poly import check_program
 from texpr.support.errors import CertificateError, CheckError, CompileError, Error
 from texpr.support.options import options

@@ -10,9 +10,9 @@ from texpr.ir.expr import Expr, Read, Select, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, has_lanes
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
-from texpr.poly.legality import reassociable
-from texpr.schedule.loops import all_loops, paths, private_temporaries, stores
-from texpr.schedule.refuse import Refused
+from texpr.poly.dependence.legality import reassociable
+from texpr.schedule.legality.refusal import Refused
+from texpr.schedule.structure.loops import all_loops, paths, private_temporaries, stores
 from texpr.tools.fuzz.instances import Element, Event, Machine, Outside, Terms, TooLarge
 
 Sizes = Mapping[Var, int]

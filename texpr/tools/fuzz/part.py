@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from texpr.runtime.child import run_in_child
+from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError
 from texpr.tools.fuzz.trial import Finding
 

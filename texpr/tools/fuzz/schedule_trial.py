@@ -16,24 +16,24 @@ import numpy as np
 from texpr.compiler.op import Op, op
 from texpr.compiler.pipeline import certificate
 from texpr.compiler.schedule import Schedule, schedule
-from texpr.ir.arithmetic import load
 from texpr.ir.expr import Call, Const, Div, Pow, Var
-from texpr.ir.interpret import interpret
-from texpr.ir.interpret_loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.arithmetic import load
+from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For, Kernel
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import caller_shape, evaluate_size, flat_shape
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, walk
-from texpr.ir.verify import verify_kernel
+from texpr.ir.verifier.program import verify_kernel
 from texpr.lang import parse_kernel
-from texpr.passes.guards import drop_guards
-from texpr.passes.narrow import narrow
-from texpr.passes.place import place
-from texpr.schedule.loops import all_loops
-from texpr.schedule.refuse import Refused
-from texpr.schedule.replay import random_inputs
-from texpr.schedule.script import Step
+from texpr.passes.loop.place_buffers import place
+from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.passes.loop.tighten_bounds import narrow
+from texpr.schedule.legality.refusal import Refused
+from texpr.schedule.legality.replay import random_inputs
+from texpr.schedule.script.script import Step
+from texpr.schedule.structure.loops import all_loops
 from texpr.support.errors import CallError, CompileError, Error, ResourceError, ScheduleError
 from texpr.support.options import options
 from texpr.tools.fuzz.cases import Case, Choose

@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TypeVar
 
-from texpr.schedule.script import Step
+from texpr.schedule.script.script import Step
 from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.texts import TOKEN
 

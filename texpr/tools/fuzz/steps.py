@@ -11,8 +11,8 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import variables, walk
-from texpr.schedule.loops import all_loops, loop_names, paths, shortest, stores
-from texpr.schedule.script import STEPS, Step
+from texpr.schedule.script.script import STEPS, Step
+from texpr.schedule.structure.loops import all_loops, loop_names, paths, shortest, stores
 
 _OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
 """Steps that others build on."""

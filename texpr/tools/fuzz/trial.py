@@ -12,14 +12,14 @@ from time import process_time
 import numpy as np
 
 from texpr.autodiff import grad
+from texpr.compiler.call_checks import check_requirements, input_checks
+from texpr.compiler.imports import Uses
 from texpr.compiler.op import default_kernel
-from texpr.compiler.refuse import check_requirements, input_checks
-from texpr.compiler.uses import Uses
 from texpr.ir.dtypes import F32, F64, I32, U8, DType, numbers_of, numpy_dtype, stored
 from texpr.ir.expr import Call, Cast, Compare, Const, Div, FloorDiv, Mod, Node, Pow, Reduce, Tensor, Var
-from texpr.ir.interpret import interpret
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import bind_sizes, caller_shape, evaluate_size
-from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang import OpDeclaration, elaborate, parse

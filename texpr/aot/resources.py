@@ -1,0 +1,51 @@
+"""What a GPU's own assembler says that kernels need: registers of a thread, bytes that do not fit them, shared memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from texpr.aot.nvidia import assembled
+from texpr.targets import Target
+
+_ENTRY = re.compile(r"entry function '(\w+)'")
+_SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """By one kernel.
+
+    Attributes:
+        registers: of a thread.
+        spilled: bytes that a thread stores for want of registers.
+        shared_bytes: of a block, beside what launches give.
+    """
+
+    symbol: str
+    registers: int
+    spilled: int
+    shared_bytes: int
+
+
+def needed(ptx: str, target: Target) -> list[Needed]:
+    """What ptxas says of the kernels in a text.
+
+    Raises:
+        ResourceError: ptxas is not installed, or takes too long.
+        CompileError: it does not take the code.
+    """
+    _, said = assembled(ptx, target, "-v")
+    starts = list(_ENTRY.finditer(said))
+    ends = [m.start() for m in starts[1:]] + [len(said)]
+    return [_of(m[1], said[m.end() : end]) for m, end in zip(starts, ends)]
+
+
+def _of(symbol: str, said: str) -> Needed:
+    def number(pattern: re.Pattern[str]) -> int:
+        found = pattern.search(said)
+        return int(found[1]) if found else 0
+
+    return Needed(symbol, number(_USED), number(_SPILLED), number(_SHARED))

@@ -1,0 +1,1 @@
+"""Derivatives made short: simplification, common parts, bounds of reads."""

@@ -1,0 +1,1 @@
+"""Derivatives of expressions and functions, and what both modes share."""

@@ -1,0 +1,1 @@
+"""Reverse mode: adjoints of programs."""

@@ -1,0 +1,1 @@
+"""Default schedules: scripts of public steps, chosen by the nest and the machine. The steps stand in `schedule.steps`."""

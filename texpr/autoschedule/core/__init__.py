@@ -1,0 +1,1 @@
+"""Choices that CPUs and GPUs share: costs, layouts, numbers. It knows no machine."""

@@ -1,0 +1,117 @@
+"""What elements cost to compute, and which tensors cost less to compute again than to store and read."""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.nest import TYPICAL_EXTENT
+from texpr.ir.build import integer, product
+from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
+from texpr.ir.loop import For, If, Kernel, Store
+from texpr.ir.machine import Machine
+from texpr.ir.traverse import children, equal, kept_statements, mentions, users, variables, walk
+from texpr.schedule.structure.loops import paths
+
+# Operations that one store and one load of an element are worth, near and in memory, and what slow ones count as.
+WORTH, FAR = 12, 40
+SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
+FUNCTION = 20
+CROWDED = 16
+"""Operations of an element whose constants fill many registers, where instructions take none from memory."""
+LONG = 96
+"""Operations of an element that stay in loops of their own: storing it costs little then, and chains of such elements would make one
+expression that LLVM takes minutes for. Four functions and what is around them."""
+LEAST_OPERATIONS = 16
+"""Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
+worth the code."""
+
+
+def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
+    """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
+    placed = [(above, s) for above, s in paths(kernel, tensor) if isinstance(s, Store)]
+    written = [(above, s) for above, s in placed if s.tensor is tensor]
+    if len(written) != 1 or written[0][1].update is not None or written[0][1].start or _conditions_read(kernel, tensor):
+        return False
+    (around, producer) = written[0]
+    uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
+    for above, s in placed:
+        if not mentions(s, tensor):
+            continue
+        reads = [n for n in walk(s) if isinstance(n, Read) and n.tensor is tensor]
+        if not reads:
+            continue
+        if s is producer or iterations(above) > iterations(around):
+            return False
+        uses += len(_distinct(reads))
+        in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, s, r.indices) for r in reads)
+    if uses and operations(producer.value) > LONG:
+        return False
+    far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
+    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if far else WORTH)
+
+
+def _is_in_rows(above: tuple[For | If, ...], s: Store, indices: tuple[Expr, ...]) -> bool:
+    """Whether each iteration of the outermost loop around a statement uses a row of its own: such loops can be joined."""
+    loops = [n for n in above if isinstance(n, For)]
+    return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
+
+
+def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
+    """Whether the caches of a core do not hold what is used together of a tensor, so that it goes to memory and comes back."""
+    count = integer(product(shape))
+    return count is not None and bool(machine.caches) and count * tensor.dtype.bytes > machine.caches[-1]
+
+
+def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
+    around = [n for s in users(kernel, tensor) for n in kept_statements(s) if isinstance(n, If | For)]
+    heads = [n.cond if isinstance(n, If) else n.extent for n in around]
+    return any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads))
+
+
+def iterations(above: tuple[For | If, ...]) -> int:
+    """How often what stands in these loops runs, about: conditions count for none, symbolic extents as a typical one."""
+    total = 1
+    for n in above:
+        if isinstance(n, For):
+            extent = integer(n.extent)
+            total *= TYPICAL_EXTENT if extent is None else extent
+    return total
+
+
+def _distinct(reads: list[Read]) -> list[Read]:
+    found: list[Read] = []
+    for n in reads:
+        if not any(equal(n, other) for other in found):
+            found.append(n)
+    return found
+
+
+def operations(value: Expr, along: Var | None = None) -> int:
+    """What the value costs, index arithmetic left out; what is the same for all values of a variable costs nothing if one is given."""
+    found: dict[int, Expr] = {}
+    stack: list[Expr] = [value]
+    while stack:
+        e = stack.pop()
+        if id(e) not in found and (along is None or along in variables(e)):
+            found[id(e)] = e
+            stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
+    return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found.values())
+
+
+def crowded(value: Expr, machine: Machine) -> bool:
+    """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
+    return machine.loads_apart and operations(value) > CROWDED
+
+
+def is_best_alone(s: Store, machine: Machine, far: bool) -> bool:
+    """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
+    iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same. `far`
+    elements, which are written past the caches, are written fastest by two lines.
+    """
+    last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
+    return crowded(s.value, machine) or not (machine.loads_apart or far) and operations(s.value, along=last) >= FUNCTION
+
+
+def stored_alike(kernel: Kernel, tensor: Tensor) -> list[Store]:
+    """What stores, all at once, in a tensor; of an output, in all that have its shape."""
+    shape = tuple(map(integer, tensor.shape))
+    alike = [t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape] or [tensor]
+    return [s for _, s in paths(kernel) if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike]

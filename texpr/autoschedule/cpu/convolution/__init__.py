@@ -1,0 +1,1 @@
+"""Convolutions on CPUs: direct and depthwise."""

@@ -1,0 +1,103 @@
+"""Sums over a window that slides over each plane of a field for itself, such as a convolution of every channel with weights of its own.
+
+Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one row where few registers hold weights too and lanes lie two
+elements apart; its sums stay in registers. The terms of a small window are all written out, so that the loop inside is the one over tiles
+and the weights stay in registers as well; of a larger one those along a row are. Rows whose windows reach past an edge have loops of their
+own, and so have the first and the last tile of a row: what lies between needs no conditions. Sums keep their order. Where registers have
+any length, tiles are those of `any_length`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.ir.build import integer
+from texpr.ir.expr import Mul
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+ROWS = 2
+"""Of a tile: their windows overlap. With more of them what is loaded does not fit the registers beside weights and sums."""
+MANY = 32
+"""Registers from which on rows of a tile have two vectors."""
+MOST_TERMS = 7
+"""Along a row of a window that are worth being written out."""
+ALL_TERMS = 9
+"""Of a window, that are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The loop whose iterations are lanes, that over rows, and that over the terms along a row of the window; how far lanes lie apart."""
+
+    lane: For
+    row: For
+    term: For
+    step: int
+
+
+def slid(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that sums over such windows; names of its outer loops, or None if it is none."""
+    parts = _parts(plan, nest)
+    return None if parts is None else plan.whole(lambda: _scheduled(plan, nest, parts))
+
+
+def _parts(plan: Plan, nest: Nest) -> _Parts | None:
+    value, lanes = nest.main.value, plan.lanes(nest)
+    apart = nest.recurrent or nest.main.update != "add" or not isinstance(value, Mul) or len(nest.accesses) != 3
+    if apart or not plan.machine.vector_bytes or plan.machine.scalable_bytes or any(integer(n.extent) is None for n in nest.loops):
+        return None
+    _, first, second = nest.accesses
+    found = _of(nest, first, second, lanes)
+    return _of(nest, second, first, lanes) if found is None else found
+
+
+def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
+    """The parts, if the reads play these: neighbours in the field are at most two elements apart, all terms lie within the window."""
+    slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and offsets_of(nest, field, [n])]
+    lane = next((n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+    row = next((n for n in reversed(slides) if n is not lane), None)
+    if lane is None or row is None or field.stride(lane.var) not in (1, 2):
+        return None
+    terms = offsets_of(nest, field, [lane])
+    if len(terms) != 1 or terms[0] is not nest.reduction[-1] or not 1 < constant_extent(terms[0]) <= MOST_TERMS:
+        return None
+    step = field.stride(lane.var) or 0
+    return _Parts(lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
+
+
+def _scheduled(plan: Plan, nest: Nest, parts: _Parts) -> list[str] | None:
+    lane, row = qualified(parts.lane), qualified(parts.row)
+    vectors = 2 if plan.machine.vector_registers >= MANY else 1
+    width = min(vectors, constant_extent(parts.lane) // plan.lanes(nest)) * plan.lanes(nest)
+    first, last = edges(nest, parts.row)
+    # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
+    height = 1 if plan.machine.loads_apart and parts.step > 1 and vectors == 1 else ROWS
+    if 0 < first + last <= constant_extent(parts.row) - height:
+        plan.step("peel", row, first, last)
+    rows, inner_row = plan.cut(row, height) if height > 1 else (row, "")
+    tiles, inner_lane = plan.cut(lane, width)
+    if tiles:
+        _ends_apart(plan, tiles, width, constant_extent(parts.lane), edges(nest, parts.lane))
+    spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
+    outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
+    if not outer or not plan.step("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):
+        return None
+    whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
+    for name in (*filter(None, [inner_row]), *(map(qualified, nest.reduction) if whole else [qualified(parts.term)])):
+        plan.step("unroll", name)
+    plan.step("vectorize", inner_lane)
+    return outer
+
+
+def _ends_apart(plan: Plan, tiles: str, width: int, size: int, known: tuple[int, int]) -> None:
+    """Peel the tiles off that reach past an edge; what fills no tile has a loop of its own already."""
+    first, last = known
+    beyond = max(0, last - size % width)
+    counts = -(-first // width), -(-beyond // width)
+    if 0 < sum(counts) < size // width:
+        plan.step("peel", tiles, *counts)

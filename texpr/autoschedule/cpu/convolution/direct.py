@@ -1,0 +1,480 @@
+"""Sums over windows of a field, such as convolutions: a tile of positions and lanes keeps its sums in registers.
+
+One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
+position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
+copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges, and
+the field is read where it lies. A panel that the second cache holds is walked along for every few positions, or the field for every few
+lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
+
+Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.autoschedule.cpu.convolution.epilogue import crossed, turned_ends
+from texpr.autoschedule.cpu.convolution.register_tiling import last_taps, share_outside, tile_with_taps
+from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
+from texpr.autoschedule.cpu.gemm.packed import even, in_pairs
+from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned, with_last
+from texpr.ir.affine import linear
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.analysis.access import Access, unclamped
+from texpr.schedule.structure.loops import qualified
+
+NARROW = 2
+"""Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
+LEAST_POSITIONS = 32
+"""Positions that share a panel below which packing costs more than it saves."""
+ADDRESSES = 16
+"""Registers for addresses below which as many rows with edges, or loops over blocks of them, would not have theirs."""
+LEAST_ROWS = 8
+"""Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less: blocks copy those rows twice."""
+OVERLAPS = 4
+LONG_SUM = 128
+"""Terms of a sum that are worth writing it alone, apart from its neighbours."""
+VALUES = 4
+"""Registers for values for all lanes, where these do not come from memory as an operand."""
+LEAST_DEPTH = 64
+"""Terms of a block for which sums are fetched and put back."""
+FAR = 3
+"""How much more a byte costs that comes from behind the second cache."""
+LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 40, 1 / 16
+"""Shares of the terms along a loop that are worth ranges without them, and copies of loops for the edges."""
+ENOUGH_TO_SHARE = 1 << 16
+"""Elements of a copy that are worth the work of several threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop whose iterations are lanes.
+        x, y: loops over positions, `x` the one with neighbours in memory; `y` may not be there.
+        alone: loops along which both reads move, such as groups of channels.
+        across: other loops along which the panel moves, such as blocks of lanes.
+        images: the other loops that share the panel.
+        panel, field: the two reads.
+        apart: lanes lie apart in the target, so do terms in the field: channels come first. Copies have them last.
+        offsets: loops over terms that lie within the window.
+        guarded: whether the field is read beyond its edges.
+        width: iterations of `lane` in a tile of registers.
+        height: positions in it: of `x`, of `y`.
+        taps: the loop over terms that is copied for each of its iterations, if one is.
+    """
+
+    nest: Nest
+    lane: For
+    x: For
+    y: For | None
+    alone: tuple[For, ...]
+    across: tuple[For, ...]
+    images: tuple[For, ...]
+    panel: Access
+    field: Access
+    apart: bool
+    offsets: tuple[For, ...]
+    guarded: bool
+    width: int
+    height: tuple[int, int]
+    taps: For | None
+
+    @property
+    def positions(self) -> tuple[For, ...]:
+        return (self.x,) if self.y is None else (self.y, self.x)
+
+    @property
+    def panel_bytes(self) -> int:
+        """What all positions use of the panel."""
+        moving = (n for n in (self.lane, *self.across, *self.nest.reduction) if self.panel.stride(n.var) != 0)
+        return prod(map(constant_extent, moving)) * self.panel.tensor.dtype.bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row of positions uses of the field, where windows that overlap use the same."""
+        moving = [n for n in self.nest.reduction if n not in self.offsets and self.field.stride(n.var) != 0]
+        steps = prod(_step(self.field, n) for n in self.positions)
+        return steps * prod(map(constant_extent, (self.x, *moving))) * self.field.tensor.dtype.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Names of loops around the sums.
+
+    Attributes:
+        blocks: over blocks of rows, or of lanes where the panel is large.
+        lanes: over tiles of lanes.
+        rows: over positions, uncut, `y` before `x`.
+        lane: over the lanes of a tile.
+        panels: whether the lanes were cut, so that a row of the panel holds several tiles.
+    """
+
+    blocks: list[str]
+    lanes: list[str]
+    rows: list[str]
+    lane: str
+    panels: bool
+
+
+def windowed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
+    found = _window(plan, nest)
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def terms_outside(plan: Plan, nest: Nest) -> list[str]:
+    """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
+    w = _window(plan, nest)
+    if w is None or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
+        return []
+    return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(plan, w))]
+
+
+def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
+    """Whether many terms along a loop lie outside of the field, and the loops that know which are few: those over terms themselves, or over
+    tiles of positions in which iterations over terms are written out. Tiles whose sums come in blocks of terms are not told apart.
+    """
+    position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in offsets_of(w.nest, w.field, [p]))
+    if height < constant_extent(position) and (in_blocks or (1 < height and position is w.x and term is not w.taps)):
+        return False
+    return share_outside(w.field, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
+
+
+def _window(plan: Plan, nest: Nest) -> _Window | None:
+    lanes = plan.lanes(nest)
+    if nest.recurrent or nest.main.update is None or not plan.machine.caches or any(integer(n.extent) is None for n in nest.loops):
+        return None
+    neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
+    parts = next((p for n in neighbours_first if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
+    if parts is None:
+        return None
+    lane, panel, field = parts
+    others = [n for n in nest.spatial if n is not lane]
+    shared = [n for n in others if panel.stride(n.var) == 0]
+    slid = [n for n in shared if offsets_of(nest, field, [n])][-2:]
+    if prod(map(constant_extent, slid)) == 1:
+        return None
+    alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
+    guarded = any(edges(nest, n) != (0, 0) for n in slid)
+    width = _width(constant_extent(lane), lanes)
+    values = VALUES if plan.machine.loads_apart else 1
+    most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
+    apart = nest.accesses[0].stride(lane.var) != 1
+    most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
+    sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
+    height, taps = _height(most, *sizes), None if plan.machine.loads_apart else last_taps(nest, field, slid[-1])
+    tile = taps and tile_with_taps(plan.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
+    if tile is not None:
+        width, height = tile[0] * lanes, tile[1]
+    images = tuple(n for n in shared if n not in slid)
+    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, apart,
+                   tuple(offsets_of(nest, field, slid)), guarded, width, height, taps if tile is not None else None)
+
+
+def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
+    """The panel and the field, where the loop can be that over lanes: neighbours in panel and target, or both are worth a copy."""
+    moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
+    staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
+    if len(moving) != 1 or len(staying) != 1:
+        return None
+    panel, field = moving[0], staying[0]
+    if not any(offsets_of(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+        return None
+    if nest.accesses[0].stride(lane.var) == 1:
+        return (lane, panel, field) if panel.stride(lane.var) == 1 else None
+    offsets = offsets_of(nest, field, nest.spatial)
+    skipping = any(field.stride(n.var) not in (0, 1, None) and _step(field, n) > 1 for n in nest.spatial if n is not lane)
+    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
+    return (lane, panel, field) if worth else None
+
+
+def _step(field: Access, n: For) -> int:
+    """How far a position is from the next, in elements of its dimension."""
+    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices))
+
+
+def _most_rows(field: Access, x: For) -> int:
+    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of `ALIAS` apart it has few places."""
+    step = (field.stride(x.var) or 1) * field.tensor.dtype.bytes
+    return (WAYS - 1) * (ALIAS // gcd(step, ALIAS))
+
+
+def _width(size: int, lanes: int) -> int:
+    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over."""
+    vectors = 3 if size % (3 * lanes) == 0 and size % (2 * lanes) else 2
+    return min(vectors, size // lanes) * lanes
+
+
+def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
+    """Of at most so many positions, those along x and y: whole rows, or parts of one size if there are."""
+    if xs <= most:
+        return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
+    divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
+    return (divisors[0] if divisors else most), 1
+
+
+def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
+    ends = crossed(plan, w.nest, w.lane, w.x) if w.apart else []
+    large = _by_terms(plan, w)
+    around = _around(plan, w, large)
+    in_blocks = large and (around.panels or not around.lanes)
+    deep, shallow = _depths(plan, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
+    images = [qualified(n) for n in w.images]
+    block, once = _image_block(plan, w, images) if _is_packed(w, around) and not large else ("", False)
+    outer = [*map(qualified, w.alone), *([] if large else images), *(around.blocks or (_for_each_core(plan, images) if large else []))]
+    panels_first = large or _panels_first(plan, w)
+    middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
+    if not outer or not plan.step("reorder", *outer, *deep, *middle, *shallow, around.lane):
+        return None
+    single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
+    shared = [n for n in outer if n not in single and not (once and n == block)]
+    if w.guarded or (w.apart and not _beside(w)):
+        _copied(plan, w, outer[-1], not shared)
+    if _is_packed(w, around):
+        inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
+        whole = images[-1] if images and around.blocks and not large else ""
+        first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
+        _packed(plan, w, block or whole or inside, first and not w.alone)
+    tiles = _in_tiles(plan, w, around, middle, shallow)
+    if w.apart:
+        for total in totals(plan, w.nest):
+            _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
+        turned_ends(plan, ends, _around_row(tiles, around, outer))
+    if deep:
+        in_registers(plan, w.nest, around.lane, [*reversed(tiles)])
+    if w.taps is not None:
+        plan.step("unroll", qualified(w.taps))
+    elif not plan.machine.lane_products:
+        shallow[-1] = in_pairs(plan, shallow[-1])
+    plan.step("vectorize", around.lane)
+    without_edges(plan, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
+    return shared if large else [*shared, *(n for n in tiles if n not in single)]
+
+
+def _by_terms(plan: Plan, w: _Window) -> bool:
+    """Whether the panel comes in blocks of terms, each used by all positions of all images, rather than whole for each block of rows.
+
+    That moves less memory where the second cache does not hold a tile of lanes, or few positions would use what comes each time.
+    """
+    tiles = _lane_tiles(w)
+    if tiles == 1:
+        return w.apart and bool(w.images) and w.panel_bytes > plan.nearby
+    if prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
+        return True
+    if w.panel_bytes <= plan.nearby or w.panel_bytes // tiles > plan.nearby:
+        return w.panel_bytes > plan.nearby
+    groups, images = (prod(map(constant_extent, loops)) for loops in (w.alone, w.images))
+    rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(plan, w))
+    sums = prod(map(constant_extent, w.nest.spatial)) * w.nest.main.tensor.dtype.bytes
+    by_terms = groups * (_moved(plan, images * rows * w.row_bytes, tiles) + _moved(plan, w.panel_bytes, 1))
+    by_terms += _moved(plan, sums, 2 * -(-w.panel_bytes // plan.nearby))
+    by_rows = groups * images * (_moved(plan, rows * w.row_bytes // blocks, tiles * blocks) + _moved(plan, w.panel_bytes, blocks))
+    return by_terms < by_rows
+
+
+def _moved(plan: Plan, size: int, times: int) -> int:
+    """What it costs to read so many bytes so often."""
+    return size * times * (1 if size <= plan.nearby else FAR)
+
+
+def _for_each_core(plan: Plan, images: list[str]) -> list[str]:
+    """Cut the last of the loops that share the panel into a block for each core, which copies the panel for itself; names of the blocks."""
+    if not images:
+        return []
+    cut = plan.split(images[-1], -(-constant_extent(plan.loop(images[-1])) // plan.machine.cores), tail="clip")
+    if cut is None:
+        return []
+    images[-1:] = [cut[1]]
+    return [cut[0]]
+
+
+def _image_block(plan: Plan, w: _Window, images: list[str]) -> tuple[str, bool]:
+    """Cut the last of the loops that share the panel, so that a copy of it serves many images, or all where they are few.
+
+    The name of the outer part, nothing if it is not cut, and whether that is a single block.
+    """
+    count = constant_extent(w.images[-1]) if w.images else 0
+    blocks = 2 * plan.machine.cores
+    once = 1 < count < 2 * blocks and len(w.images) == 1
+    size = count if once else -(-count // blocks)
+    cut = plan.split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
+    if cut is None:
+        return "", False
+    images[-1:] = cut
+    return cut[0], once
+
+
+def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
+    """Cut the positions into tiles that stand inside the terms; names of the loops of `middle` then.
+
+    This comes last: what is left over of rows stays under the loops that have copies, and uses them.
+    """
+    inside: list[str] = []
+    tiles = list(middle)
+    for name, height in zip(reversed(around.rows), w.height):
+        outer, inner = plan.cut(name, height) if height > 1 else (name, "")
+        at = tiles.index(name)
+        tiles[at : at + 1] = [outer] if outer else []
+        inside = [inner, *inside] if inner else inside
+    first = min(map(middle.index, around.rows))
+    if plan.step("reorder", *tiles[first:], *shallow, *inside, around.lane):
+        for name in inside:
+            plan.step("unroll", name)
+    return tiles
+
+
+def _around_row(tiles: list[str], around: _Around, outer: list[str]) -> str:
+    """The loop an iteration of which holds whole rows of positions, and few of them."""
+    x = around.rows[-1]
+    before = [*outer, *tiles[: next((k for k, n in enumerate(tiles) if n in (x, f"{x}o")), len(tiles))]]
+    return before[-1]
+
+
+def _around(plan: Plan, w: _Window, large: bool) -> _Around:
+    """Cut the lanes into tiles, and what is large into blocks."""
+    lane_tiles, lane = plan.cut(qualified(w.lane), w.width, "mask")
+    lanes = [*map(qualified, w.across), *([lane_tiles] if lane_tiles else [])]
+    rows, blocks = [qualified(n) for n in w.positions], []
+    if large and lanes:
+        # One block for each core; a loop over a single block is where the copy of the field stands.
+        count = constant_extent(w.across[0]) if w.across else constant_extent(w.lane) // w.width
+        if (cut := plan.split(lanes[0], max(1, -(-count // plan.machine.cores)), tail="clip")) is not None:
+            blocks, lanes[0] = [cut[0]], cut[1]
+    elif w.y is not None:
+        tall = -(-constant_extent(w.y) // _row_blocks(plan, w))
+        y_blocks, rows[0] = plan.cut(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
+        blocks = [y_blocks] if y_blocks else []
+    return _Around(blocks, lanes, rows, lane, bool(lane_tiles))
+
+
+def _row_blocks(plan: Plan, w: _Window) -> int:
+    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it:
+    tiles of lanes do, unless one core copied a field with edges for all of them, or a further loop takes an address that there is not.
+    """
+    assert w.y is not None
+    rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
+    fitting = -(-rows * w.row_bytes // plan.nearby)
+    apart = w.guarded and plan.machine.cores > 1 and plan.machine.address_registers >= ADDRESSES
+    lanes = 1 if apart else _lane_tiles(w)
+    busy = max(prod(map(constant_extent, (*w.alone, *w.images))), lanes) >= wanted
+    step = _step(w.field, w.y)
+    least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
+    return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
+
+
+def _window_rows(w: _Window) -> int:
+    """Rows of the field that a row of positions reads."""
+    form = next(f for i in w.field.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var))
+    return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
+
+
+def _lane_tiles(w: _Window) -> int:
+    return prod(map(constant_extent, w.across)) * -(-constant_extent(w.lane) // w.width)
+
+
+def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
+    """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
+    deep: list[str] = []
+    shallow: list[str] = []
+    # Each core has a block of lanes for itself.
+    lanes = constant_extent(w.lane) if w.across else -(-_lane_tiles(w) // plan.machine.cores) * w.width
+    room = max(LEAST_DEPTH, plan.nearby // (lanes * w.panel.tensor.dtype.bytes))
+    for loop in reversed(w.nest.reduction):
+        name, n = qualified(loop), constant_extent(loop)
+        if not deep and n <= room:
+            shallow.insert(0, name)
+            room //= max(1, n)
+        elif not deep and room > 1:
+            outer, inner = plan.cut(name, even(n, room), "clip")
+            deep, shallow = [outer], [inner, *shallow]
+        else:
+            deep.insert(0, name)
+    return deep, shallow
+
+
+def _panels_first(plan: Plan, w: _Window) -> bool:
+    """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
+    positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
+    field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
+    return _moved(plan, field, _lane_tiles(w)) <= _moved(plan, w.panel_bytes, positions)
+
+
+def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
+    """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
+    if not plan.step("cache_read", w.field.tensor.name, at):
+        return
+    buffer = plan.kernel.temporaries[-1]
+    sizes = [integer(n) or 1 for n in buffer.shape]
+    last = _channel(w)
+    _vectors_along(plan, buffer, last)
+    if shared and prod(sizes) >= ENOUGH_TO_SHARE:
+        long = next((d for d in range(last) if sizes[d] > 1), last)
+        plan.step("parallel", f"{buffer.name}.d{long}")
+    if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
+        plan.step("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
+    _last(plan, buffer, last)
+
+
+def _beside(w: _Window) -> bool:
+    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory, or every second element of it."""
+    return abs(w.field.stride(w.x.var) or 0) in (1, 2)
+
+
+def _channel(w: _Window) -> int:
+    """The dimension of the field whose elements its copy has side by side: the last one where these are neighbouring positions, else
+    the one that lies within a position."""
+    if _beside(w):
+        return w.field.tensor.rank - 1
+    terms = [n for n in w.nest.reduction if n not in w.offsets]
+    along = [d for d, i in enumerate(w.field.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
+    return along[-1] if w.apart and along else w.field.tensor.rank - 1
+
+
+def _vectors_along(plan: Plan, buffer: Tensor, d: int) -> None:
+    """Fill a buffer by vectors along one of its dimensions."""
+    if d != buffer.rank - 1:
+        others = [k for k in range(buffer.rank) if k != d and integer(buffer.shape[k]) != 1]
+        plan.step("reorder", *(f"{buffer.name}.d{k}" for k in [*others, d]))
+    plan.step("vectorize", f"{buffer.name}.d{d}")
+
+
+def _last(plan: Plan, buffer: Tensor, d: int) -> None:
+    """Let neighbours along a dimension be neighbours in memory."""
+    if d != buffer.rank - 1:
+        plan.step("layout", buffer.name, with_last(buffer, d))
+
+
+def _is_packed(w: _Window, around: _Around) -> bool:
+    """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
+    many = prod(map(constant_extent, (*w.images, *w.positions))) >= LEAST_POSITIONS
+    return w.apart or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
+
+
+def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
+    """Copy the panel under a loop, tile after tile."""
+    if not plan.step("cache_read", w.panel.tensor.name, at):
+        return
+    buffer = plan.kernel.temporaries[-1]
+    along = next(d for d, i in enumerate(w.panel.indices) if w.lane.var in variables(i))
+    sizes = [integer(n) or 1 for n in buffer.shape]
+    if sizes[along] > w.width:
+        first = in_panels(plan, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
+    else:
+        others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
+        first = next(iter(others), "")
+        across = along != buffer.rank - 1 and others and sizes[along] > 1
+        squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
+        if not across or not turned(plan, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
+            _vectors_along(plan, buffer, along)
+            _last(plan, buffer, along)
+    if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
+        plan.step("parallel", first)
+

@@ -1,0 +1,90 @@
+"""The ends of sums whose lanes lie apart in the target: what is done to a sum when it is complete, and where it is written.
+
+Lanes go across channels, and neighbours in memory are positions. Written so, every lane would touch a line of its own, and so would every
+lane of what the end reads beside the sum (the tensor of a mask, a summand). Instead, a row of positions is collected in a buffer in which
+lanes are neighbours, and squares of it are transposed in registers on the way out; what the end reads comes in the same way: rows
+that lie far apart, which no hardware foresees, so that each row of positions asks for those of the next one where they come from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest
+from texpr.autoschedule.cpu.gemm.packing import turned, with_last
+from texpr.ir.build import integer
+from texpr.ir.expr import Read, Tensor
+from texpr.ir.loop import For, Store
+from texpr.ir.traverse import variables, walk
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import stores
+from texpr.schedule.structure.tensors import bytes_of
+
+MOST_BYTES = 16384
+"""Of a row in a buffer: half of a first cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """A tensor that lies along positions where lanes are channels.
+
+    Attributes:
+        lane, x: its dimensions along which lanes and positions are.
+        written: whether it is the target.
+    """
+
+    tensor: Tensor
+    lane: int
+    x: int
+    written: bool
+
+
+def crossed(plan: Plan, nest: Nest, lane: For, x: For) -> list[Crossed]:
+    """What the end of a nest's sums writes and reads across its lanes, the target first; nothing if the sums have no end of their own."""
+    ends = [s for s in stores(plan.kernel) if s.equation == nest.main.equation and s.update is None and not s.start]
+    if len(ends) != 1 or ends[0].tensor is nest.main.tensor:
+        return []
+    used = {a.tensor for a in nest.accesses}
+    found = [_crossed(a, lane, x, k == 0) for k, a in enumerate(_accesses(ends[0], used))]
+    once = [c for c in found if c is not None and sum(a.tensor is c.tensor for a in _accesses(ends[0], used)) == 1]
+    return once if once and once[0].written else []
+
+
+def _accesses(end: Store, used: Collection[Tensor]) -> Iterator[Access]:
+    yield Access(end.tensor, end.indices)
+    for n in walk(end.value):
+        if isinstance(n, Read) and n.tensor not in used:
+            yield Access(n.tensor, n.indices)
+
+
+def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None:
+    lanes, along = ([d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (lane, x))
+    if len(lanes) != 1 or len(along) != 1 or lanes == along or access.stride(lane.var) in (0, 1, None) or access.stride(x.var) != 1:
+        return None
+    return Crossed(access.tensor, lanes[0], along[0], written)
+
+
+def turned_ends(plan: Plan, tensors: Sequence[Crossed], at: str) -> None:
+    """Turn what the end of the sums writes and reads in an iteration of a loop, which holds whole rows of positions."""
+    for each in tensors:
+        before = plan.here()
+        if not plan.step("cache_write" if each.written else "cache_read", each.tensor.name, at) or not _turned(plan, each):
+            plan.back(before)
+            if each.written:
+                return
+        elif not each.written and bytes_of(each.tensor) > plan.nearby > 0:
+            plan.step("prefetch", each.tensor.name, at, 1)
+
+
+def _turned(plan: Plan, each: Crossed) -> bool:
+    """The loops between a tensor and its buffer as squares; whether that was possible."""
+    buffer = plan.kernel.temporaries[-1]
+    sizes = [integer(n) or 0 for n in buffer.shape]
+    if not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
+        return False
+    others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
+    last = (each.x, each.lane) if each.written else (each.lane, each.x)
+    return turned(plan, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)))

@@ -1,0 +1,55 @@
+"""Tiles of positions whose windows overlap: what neighbours read in common is fetched once for all taps of a row of the window.
+
+The loop over these taps is copied for each of its iterations: a tile needs `positions + taps - 1` values of the field where it would
+fetch `positions * taps`. They stay in registers beside the sums, so there are fewer of these: enough to hide how long a product takes.
+"""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.ir.affine import linear
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access, unclamped
+
+ENOUGH_SUMS = 12
+"""Vectors of sums that keep the units busy: two units whose products take four to five steps, and some to spare."""
+MOST_TAPS = 7
+"""Copies of the statement that are worth their code."""
+
+
+def last_taps(nest: Nest, field: Access, x: For) -> For | None:
+    """The innermost loop over terms, if it runs along a window whose neighbours along `x` overlap."""
+    last = nest.reduction[-1]
+    beside = [form for i in field.indices if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)]
+    return last if len(beside) == 1 and 1 < constant_extent(last) <= MOST_TAPS else None
+
+
+def tile_with_taps(registers: int, vectors: int, sizes: tuple[int, int], step: int, taps: int) -> tuple[int, tuple[int, int]] | None:
+    """How many vectors and how many positions along x and y a tile has whose sums and values all stay in registers; None if that is none.
+
+    Args:
+        vectors: of lanes, at most; fewer leave room for more positions.
+        sizes: positions along x and y.
+        step: elements of the field from a position along x to the next.
+        taps: of a row of the window.
+    """
+    xs, ys = sizes
+    for wide in range(vectors, 0, -1):
+        tiles = [(h, 1) for h in range(1, xs) if xs % h == 0] + [(xs, n) for n in range(1, ys + 1) if ys % n == 0]
+        fitting = [(h, n) for h, n in tiles if ENOUGH_SUMS <= h * n * wide and (h * wide + (h - 1) * step + taps) * n + wide <= registers]
+        if fitting:
+            return wide, max(fitting, key=lambda tile: tile[0] * tile[1])
+    return None
+
+
+def share_outside(field: Access, term: For, nest: Nest) -> float:
+    """The share of a loop's terms that lie outside of the field, counted along the position that they slide along."""
+    for i, size in zip(field.indices, field.tensor.shape):
+        form, length = linear(unclamped(i)), integer(size)
+        slid = [n for n in nest.loops if n is not term and form.coefficient(n.var)]
+        if form.coefficient(term.var) and len(slid) == 1 == len(form.terms) - 1 and length is not None:
+            step, tap = form.coefficient(slid[0].var), form.coefficient(term.var)
+            places = [form.constant + step * p + tap * t for p in range(constant_extent(slid[0])) for t in range(constant_extent(term))]
+            return sum(not 0 <= p < length for p in places) / len(places)
+    return 0.0

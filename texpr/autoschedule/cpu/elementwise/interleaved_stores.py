@@ -1,0 +1,80 @@
+"""Equations whose elements lie between each other in memory: one loop computes them side by side, and vectors of them are written whole.
+
+    D[2*i] = a; D[2*i + 1] = b   ->   for i vector: D[2*i] = a; D[2*i + 1] = b
+
+Such are the gradients of what steps over its input, an equation for each remainder. Alone, each would be written lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.ir.affine import linear
+from texpr.ir.build import sub
+from texpr.ir.loop import For
+from texpr.ir.traverse import substitute
+from texpr.passes.analysis.row_major import flat_index
+from texpr.schedule.structure.loops import qualified
+
+STEPS = (2, 4, 8, 16)
+"""How many vectors are woven into one."""
+REGISTERS = 2
+
+
+def weave(plan: Plan, nests: Sequence[Nest]) -> dict[str, str]:
+    """Compute such elements in one loop over vectors; by the labels of the nests, that of the one whose loops they have then."""
+    into: dict[str, str] = {}
+    at = 0
+    while at < len(nests):
+        group = _woven(nests[at:])
+        if group and plan.whole(lambda group=group: _joined(plan, group)) is not None:
+            into |= {n.label: group[-1].label for n in group}
+        at += max(1, len(group))
+    return into
+
+
+def woven_loops(plan: Plan, nest: Nest) -> list[str]:
+    """Schedule the nest that has the statements of all; names of its outer loops."""
+    *rest, vector = map(qualified, nest.spatial)
+    outer, inner = plan.cut(vector, REGISTERS * plan.lanes(nest))
+    plan.step("vectorize", inner)
+    return [*rest, *([outer] if outer else [])]
+
+
+def _woven(nests: Sequence[Nest]) -> list[Nest]:
+    """The first nests, if together they write all elements along their innermost loop."""
+    first = nests[0]
+    step = _step(first)
+    group = list(nests[:step])
+    if step not in STEPS or len(group) < step:
+        return []
+    base = flat_index(first.main.tensor, first.main.indices).expr()
+    for k, nest in enumerate(group):
+        if nest.main.tensor is not first.main.tensor or _step(nest) != step or not _alike(first, nest):
+            return []
+        renamed = dict(zip((n.var for n in nest.spatial), (n.var for n in first.spatial)))
+        offset = linear(sub(substitute(flat_index(nest.main.tensor, nest.main.indices).expr(), renamed), base))
+        if offset.terms or offset.constant != k:
+            return []
+    return group
+
+
+def _step(nest: Nest) -> int:
+    """How far neighbours along the innermost loop are written from each other, 0 where the nest is no plain one."""
+    plain = not (nest.reduction or nest.recurrent or nest.again or nest.outer or nest.main.update) and bool(nest.spatial)
+    return (nest.accesses[0].stride(nest.spatial[-1].var) or 0) if plain and constant_extent(nest.spatial[-1]) > 1 else 0
+
+
+def _alike(a: Nest, b: Nest) -> bool:
+    def extents(loops: Sequence[For]) -> list[int]:
+        return [constant_extent(n) for n in loops]
+
+    return extents(a.spatial) == extents(b.spatial) and 0 not in extents(a.spatial)
+
+
+def _joined(plan: Plan, group: Sequence[Nest]) -> list[str] | None:
+    inside = qualified(group[-1].spatial[-1])
+    names = [n.label for n in group[:-1]]
+    return names if all([plan.step("compute_at", name, inside, recompute=False) for name in names]) else None

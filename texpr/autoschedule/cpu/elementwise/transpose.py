@@ -1,0 +1,102 @@
+"""Nests that write along one loop and read along another: squares of registers are transposed between the two.
+
+A square is read row by row, transposed in registers and used row by row, so that both sides touch whole lines of memory, once. Squares
+that lie beside each other where they are read come together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.gemm.packing import with_last
+from texpr.ir.instructions import transpose
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+BESIDE = 2048
+"""Bytes of a row that are read one after the other, which memory gives faster than lines of their own: squares that come together."""
+_SMALLER = (16, 8)
+"""Rows of squares of elements of which a register holds more."""
+SHARES = 2
+"""Blocks of such squares for each core, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop along which the target lies.
+        row: the loop along which what is turned lies.
+        turned: the reads that lie along `row`.
+        side: rows of a square.
+    """
+
+    nest: Nest
+    lane: For
+    row: For
+    turned: tuple[Access, ...]
+    side: int
+
+
+def transposed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that reads across what it writes; names of its outer loops, or None if it is none."""
+    found = _turn(plan, nest)
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def _turn(plan: Plan, nest: Nest) -> _Turn | None:
+    lanes, wide = plan.lanes(nest), nest.main.tensor.dtype.bytes >= 4
+    least = lanes if wide else min(lanes, *_SMALLER)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None)
+    if lane is None or nest.recurrent or nest.reduction:
+        return None
+    across = [a for a in nest.accesses[1:] if a.stride(lane.var) not in (0, 1)]
+    row = next((n for n in nest.spatial if n is not lane and constant_extent(n) >= least
+                and across and all(a.stride(n.var) == 1 for a in across)), None)
+    if row is None or len({a.tensor for a in across}) < len(across):
+        return None
+    most = min(lanes, constant_extent(lane), constant_extent(row))
+    known = [n for n in (lanes, *_SMALLER)
+             if n <= most and all(transpose(a.tensor.dtype, n) in plan.machine.instructions for a in across)]
+    # Of narrow elements a register holds more than there are registers for rows, half of which are shuffled into the other half.
+    side = next((n for n in known if 2 * n <= plan.machine.vector_registers), min(known, default=0))
+    return _Turn(nest, lane, row, tuple(across), side) if side and (side == lanes or not wide) else None
+
+
+def _scheduled(plan: Plan, t: _Turn) -> list[str] | None:
+    rows, row = plan.cut(qualified(t.row), t.side)
+    lines, lane = plan.cut(qualified(t.lane), t.side)
+    blocks, rows = plan.cut(rows, _beside(plan, t), "clip") if rows else ("", "")
+    outer = [*(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row), *([blocks] if blocks else [])]
+    squares = [name for name in (lines, rows) if name]
+    if not (outer or squares) or not plan.step("reorder", *outer, *squares, row, lane):
+        return None
+    if not all(_turned(plan, t, a, (outer + squares)[-1], t.side) for a in t.turned):
+        return None
+    plan.step("unroll", row)
+    plan.step("vectorize", lane)
+    return outer
+
+
+def _beside(plan: Plan, t: _Turn) -> int:
+    """Squares of a row that come together: half a page, less where cores would have no blocks."""
+    squares = -(-constant_extent(t.row) // t.side)
+    size = t.side * t.nest.main.tensor.dtype.bytes
+    return max(1, min(BESIDE // size, squares // (SHARES * plan.machine.cores)))
+
+
+def _turned(plan: Plan, t: _Turn, access: Access, at: str, lanes: int) -> bool:
+    """Copy a square to a buffer in which it lies along the lanes."""
+    places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
+    if any(len(found) != 1 for found in places) or not plan.step("cache_read", access.tensor.name, at):
+        return False
+    (lane,), (row,) = places
+    buffer = plan.kernel.temporaries[-1]
+    return (plan.step("layout", buffer.name, with_last(buffer, lane))
+            and plan.step("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
+            and plan.step("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))

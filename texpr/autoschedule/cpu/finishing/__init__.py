@@ -1,0 +1,1 @@
+"""Last choices for CPUs: non-temporal stores, prefetches, interleaved stores."""

@@ -1,0 +1,104 @@
+"""Rows in pairs: what one row waits for is hidden behind the work of the other.
+
+    for i: { m[i] = sum(j: ..); Y[i, ..] }   ->   for io: { for ii in 0..2: m[..] = sum(j: ..); for row in 0..2: Y[..] }
+
+A sum across the lanes of a register is a chain of instructions that wait for each other, and all that follows in the row waits for it. With
+two rows it is over while the other row is summed. Where the elements of the last nest have operands in common with the other row (scale and
+shift of a normalization), both rows are computed side by side, so that these are loaded once; but not if the rows come from memory: they
+are asked for a row early (`ahead`), while one is written.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.cost import LEAST_OPERATIONS, operations
+from texpr.autoschedule.core.nest import constant_extent
+from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
+from texpr.ir.expr import Read, Tensor
+from texpr.ir.loop import For, Stmt, Store
+from texpr.ir.traverse import variables, walk
+from texpr.schedule.structure.loops import qualified, stores
+from texpr.schedule.structure.tensors import bytes_of
+
+ROW = "row"
+"""The loop over both rows behind the cut."""
+LEAST_ROWS = 64
+"""Rows for each core, from which on pairs are worth their code: where their number is odd, the last one has code of its own."""
+
+
+def paired(plan: Plan) -> None:
+    """Compute the rows of outermost loops in pairs, where each is summed across lanes and the first cache holds two."""
+    for loop in plan.kernel.body if plan.machine.caches else ():
+        if isinstance(loop, For) and constant_extent(loop) >= LEAST_ROWS * plan.machine.cores and _fits(loop, plan.machine.caches[0]):
+            plan.whole(partial(_in_pairs, plan, loop))
+
+
+def _in_pairs(plan: Plan, loop: For) -> list[str] | None:
+    """Cut before elements that have operands in common, or behind the first sum; the name of the new loop, None if nothing is gained."""
+    equations = [_equation(s) for s in loop.body]
+    sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
+    if not sums or equations[-1] == equations[sums[0]]:
+        return None
+    beside = _have_operands_in_common(loop, [s for s, e in zip(loop.body, equations) if e == equations[-1]])
+    if beside and any(row_from_afar(plan, t) for t in plan.kernel.inputs if _is_read_by_row(loop, t)):
+        return None
+    before = equations.index(equations[-1]) if beside else equations.index(next(e for e in equations[sums[0]:] if e != equations[sums[0]]))
+    blocks, row = plan.cut(qualified(loop), 2)
+    last = stores(loop.body[before - 1])[-1].tensor.name
+    if not blocks or not plan.step("fission", row, last, name=ROW):
+        return None
+    return [blocks] if not beside or _side_by_side(plan, loop) else None
+
+
+def _side_by_side(plan: Plan, loop: For) -> bool:
+    """Walk along both rows at once; whether that was possible."""
+    row = f"{loop.tensor}.{ROW}"
+    plan.step("fission", row)
+    columns = next((n for n in plan.loop(row).body if isinstance(n, For)), None)
+    return columns is not None and plan.step("reorder", qualified(columns), row) and plan.step("unroll", row)
+
+
+def _is_read_by_row(loop: For, tensor: Tensor) -> bool:
+    """Whether an iteration reads one row of a tensor."""
+    return any(isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (loop.var,) for n in walk(loop))
+
+
+def _equation(stmt: Stmt) -> int:
+    return next(s.equation for s in stores(stmt))
+
+
+def _is_sum(stmt: Stmt) -> bool:
+    """Whether lanes are added, or compared, across: a vector loop that updates what does not move with it."""
+    match stmt:
+        case For(var, _, (Store(update=update) as s,), "vector") if update is not None:
+            return var not in variables(*s.indices)
+    return False
+
+
+def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
+    """Whether elements that are computed without sums read vectors that are the same in every row, and little else is done."""
+    common = False
+    for n in walk(*nests):
+        match n:
+            case Store(update=update) if update is not None:
+                return False
+            case For(var, _, (Store() as s,), "vector"):
+                read = [variables(*r.indices) for r in walk(s.value) if isinstance(r, Read)]
+                common |= any(var in found and loop.var not in found for found in read)
+                if operations(s.value, along=var) > LEAST_OPERATIONS:
+                    return False
+    return common
+
+
+def _fits(loop: For, cache: int) -> bool:
+    """Whether seven eighths of a cache hold all that two rows use: tensors whose first index is the row, and others as a whole."""
+    rows: dict[Tensor, bool] = {}
+    for n in walk(loop):
+        if isinstance(n, Read | Store):
+            first = n.indices[:1] == (loop.var,)
+            if loop.var in variables(*n.indices[first:]):
+                return False
+            rows[n.tensor] = first
+    return sum(2 * bytes_of(t, t.shape[1:]) if first else bytes_of(t) for t, first in rows.items()) <= cache - cache // 8

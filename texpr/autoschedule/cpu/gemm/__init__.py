@@ -1,0 +1,1 @@
+"""Matrix products on CPUs: packed operands, register tiles, instructions."""

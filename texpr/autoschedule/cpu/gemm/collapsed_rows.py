@@ -1,0 +1,66 @@
+"""Products whose rows are counted by several loops: where these walk through all memory as one, they become one loop.
+
+    C[l, i, j] = sum(k: A[l, i, k] * B[k, j])   ->   C[li, j] = sum(k: A[li, k] * B[k, j])
+
+So convolutions with windows of one position are products of all positions of all images with the weights. Tiles of rows need not end where
+rows of an image do then. Where some rows are left to another loop, they stay as they are.
+"""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
+from texpr.autoschedule.cpu.gemm.packed import packed
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.structure.loops import qualified
+
+
+def as_one(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest as a large contraction of loops that become one; names of its outer loops, None if there are none."""
+    if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3 or _is_linked(plan, nest):
+        return None
+    return plan.whole(lambda: _packed(plan, nest))
+
+
+def _packed(plan: Plan, nest: Nest) -> list[str] | None:
+    one = nest
+    while (pair := _pair(one)) is not None:
+        outer, inner = pair
+        if not plan.step("fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name):
+            break
+        one = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
+    return None if one is nest or _rows(one) > 1 else packed(plan, one)
+
+
+def _rows(nest: Nest) -> int:
+    """How many loops there are along which what moves with the lanes stays, but for those of one iteration."""
+    lane = nest.spatial[-1]
+    moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
+    return sum(constant_extent(n) != 1 and all(a.stride(n.var) == 0 for a in moving) for n in nest.spatial if n is not lane)
+
+
+def _pair(nest: Nest) -> tuple[For, For] | None:
+    """Two loops that follow each other and walk through all memory of the statement as one; edges inside would be everywhere then."""
+    pairs = zip(nest.spatial, nest.spatial[1:])
+    return next((p for p in pairs if are_one(nest, *p) and all(edges(nest, n) == (0, 0) for n in p)), None)
+
+
+def are_one(nest: Nest, outer: For, inner: For) -> bool:
+    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and nothing asks for an iteration of either,
+    which would be computed for each element then.
+    """
+    if variables(*nest.conditions) & {outer.var, inner.var}:
+        return False
+    size = integer(inner.extent)
+    steps = [(a.stride(outer.var), a.stride(inner.var)) for a in nest.accesses]
+    return size is not None and all(far is not None and step is not None and far == step * size for far, step in steps)
+
+
+def _is_linked(plan: Plan, nest: Nest) -> bool:
+    """Whether it uses what another nest computes, or another one uses it: those may be joined with its loops as they are."""
+    computed = {t.name for t in plan.kernel.temporaries} | {nest.label}
+    others = (n for n in find_nests(plan.kernel) if n.label != nest.label)
+    read = {a.tensor.name for a in nest.accesses[1:]}
+    return bool(read & computed) or any(a.tensor.name in (nest.label, nest.main.tensor.name) for n in others for a in n.accesses[1:])

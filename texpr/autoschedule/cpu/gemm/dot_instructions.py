@@ -1,0 +1,191 @@
+"""Contractions that an instruction sums in groups of terms: both operands are packed as it wants them, the inner loops are the instruction.
+
+Which machine has which instruction is in its record, what it does in `ir.instructions`. Sums of integers have no order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.ir.build import integer
+from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+LEAST_ROWS = 4
+REGISTER = 16
+"""Bytes of a register from which a product takes one group of terms for all lanes."""
+BESIDE = 0.5
+"""Rows that a load of the panel is worth."""
+LOADING = 0.15
+"""What tiles of one vector cost more, which load about as much as they multiply, where two products begin in a cycle."""
+NEAREST = 64
+"""Elements that are copied together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dots:
+    """What plays which part.
+
+    Attributes:
+        lane, row, term: loops along the lanes of the instruction, along what it gives to all lanes, and over the terms.
+        panel, shared: the reads that move with `lane` and with `row`.
+        lanes, terms: of the instruction.
+    """
+
+    nest: Nest
+    instruction: str
+    lane: For
+    row: For
+    term: For
+    panel: Access
+    shared: Access
+    lanes: int
+    terms: int
+
+    @property
+    def permitted(self) -> dict[str, bool]:
+        """What the step must say of roundings."""
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+
+
+def dotted(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
+    found = _dots(plan, nest)
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def _dots(plan: Plan, nest: Nest) -> _Dots | None:
+    if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+        return None
+    if any(integer(n.extent) is None for n in nest.loops):
+        return None
+    target, term = nest.accesses[0], nest.reduction[0]
+    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+        if len(meaning(name).inputs) != 2 or meaning(name).inputs[0].rank != 1:
+            continue
+        left, right = (t.dtype for t in meaning(name).inputs)
+        lanes, terms = (integer(n) or 0 for n in meaning(name).inputs[1].shape)
+        lane = next((n for n in nest.spatial if target.stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+        if lane is None or constant_extent(term) < terms or target.tensor.dtype != meaning(name).outputs[0].dtype:
+            continue
+        panel = next((a for a in nest.accesses[1:] if a.stride(lane.var) and a.tensor.dtype == right), None)
+        shared = next((a for a in nest.accesses[1:] if a is not panel and a.stride(lane.var) == 0 and a.tensor.dtype == left), None)
+        if panel is None or shared is None or shared.stride(term.var) != 1 or panel.stride(lane.var) != 1:
+            continue
+        rows = [n for n in nest.spatial if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS]
+        if rows:
+            return _Dots(nest, name, lane, max(rows, key=constant_extent), term, panel, shared, lanes, terms)
+    return None
+
+
+def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
+    """Panels of the right operand stay in the second cache, a tile of rows of the left one in the first, the sums in registers."""
+    vectors, height = _tile(plan, d)
+    width = vectors * d.lanes
+    tiles = -(-constant_extent(d.lane) // width)
+    count = _blocks(plan, d, tiles, width)
+    by_rows = count < plan.machine.cores
+    others = [qualified(n) for n in d.nest.spatial if n is not d.lane and n is not d.row]
+    lane_tiles, lane = plan.split(qualified(d.lane), width, tail="pad") or ("", "")
+    blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // count), tail="clip")) or ("", "")
+    row, term = qualified(d.row), qualified(d.term)
+    if not blocks or not plan.step("reorder", *others, blocks, row, lane_tiles, term, lane):
+        return None
+    packed = _packed(plan, d, blocks, width)
+    if packed is None:
+        return None
+    row_tiles, row = plan.cut(row, height, "peel" if by_rows else "overlap")
+    names = [row_tiles] if row_tiles else []
+    if not plan.step("reorder", *names, lane_tiles, term, row, lane):
+        return None
+    near = _copied(plan, d, row_tiles or blocks)
+    copy, buffer, form = packed
+    groups, term = plan.cut(term, d.terms, "peel")
+    chunks, lane = plan.split(lane, d.lanes, tail="exact") or ("", "")
+    together = ""
+    if groups and near and plan.machine.lane_products:
+        groups, together = plan.cut(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
+    order = [name for name in (groups, together) if name]
+    if not chunks or not plan.step("reorder", *order, row, chunks, lane, term):
+        return None
+    if groups and together and plan.step("cache_read", near, groups):
+        registers = plan.kernel.temporaries[-1]
+        plan.step("vectorize", f"{registers.name}.d{registers.rank - 1}")
+        plan.step("unroll", f"{registers.name}.d{registers.rank - 2}")
+        plan.step("unroll", together)
+    for each in (row, chunks):
+        plan.step("unroll", each)
+    plan.step("vectorize", lane)
+    # The layout comes last: only now are all indices sums of tiles and places in them.
+    if not plan.step("layout", buffer, form) or not plan.step("tensorize", lane, d.instruction, **d.permitted):
+        return None
+    if others or not by_rows or not row_tiles:
+        return [*others, blocks]
+    plan.step("parallel", copy)
+    return [row_tiles]
+
+
+def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
+    """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the registers, little is left over.
+
+    Where products take elements of registers, these hold a few groups of terms of each row.
+    """
+    size = constant_extent(d.lane)
+    choices = {2: 12, 3: 8, 1: 16} if plan.machine.vector_registers >= 32 else {1: 8, 2: 4}
+    more = int(INSTRUCTIONS[d.instruction].offset)
+    if more and plan.machine.vector_registers >= 32:
+        choices[1] = 24  # more rows share what a register takes beside them
+    if plan.machine.lane_products:  # rows take registers too
+        choices = {3: 6, 2: 8, 1: 12}
+    loading = LOADING if plan.machine.products > 1 else 0.02
+    costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
+    vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
+    most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
+    # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer where tiles are low.
+    return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
+
+
+def _blocks(plan: Plan, d: _Dots, tiles: int, width: int) -> int:
+    """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
+    nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 1 << 18
+    most = max(1, nearby // 2 // (constant_extent(d.term) * d.panel.tensor.dtype.bytes * width))
+    blocks = -(-tiles // most)
+    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+
+
+def _packed(plan: Plan, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:
+    """Copy the right operand to a buffer, for panels in which groups of terms lie beside each other.
+
+    Gives the outermost loop of the copy, the buffer and its layout.
+    """
+    along = {n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1) for n in (d.lane, d.term)}
+    if -1 in along.values() or not plan.step("cache_read", d.panel.tensor.name, at):
+        return None
+    buffer = plan.kernel.temporaries[-1]
+    j, k = along[d.lane], along[d.term]
+    panels, lane = plan.split(f"{buffer.name}.d{j}", width) or ("", "")
+    groups, term = plan.cut(f"{buffer.name}.d{k}", d.terms, "peel")
+    if not panels or not groups:
+        return None
+    plan.step("reorder", groups, panels, lane, term)
+    plan.step("unroll", term)
+    plan.step("vectorize", lane)
+    names = list("abcdefghijklmnop"[: buffer.rank])
+    rest = " ".join(n for i, n in enumerate(names) if i not in (j, k))
+    form = f"{names[j]}/{width} {names[k]}/{d.terms} {names[j]}%{width} {names[k]}%{d.terms}"
+    return groups, buffer.name, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}"
+
+
+def _copied(plan: Plan, d: _Dots, at: str) -> str:
+    """The left operand of a tile of rows, beside each other and near; the name of the copy, nothing if there is none."""
+    if not plan.step("cache_read", d.shared.tensor.name, at):
+        return ""
+    buffer = plan.kernel.temporaries[-1]
+    _, inner = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
+    plan.step("vectorize", inner)
+    return buffer.name

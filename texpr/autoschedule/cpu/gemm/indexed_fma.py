@@ -1,0 +1,42 @@
+"""Products that take one element of a register for all lanes: the rows of a tile lie beside each other, a register holds several of them.
+
+Where a machine has such products (`Machine.lane_products`), a value for all lanes costs an instruction of its own if it comes from memory
+alone. So the rows of a tile are copied with neighbours along the rows, and some terms of each sum are added together: their registers are
+loaded in pairs, and what the loop itself costs is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.cpu.gemm.packing import through_rows, turned, with_last
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+
+SHARING_TILES = 4
+"""Tiles of lanes that share rows below which copying these costs more than it saves."""
+TERMS = 4
+"""Of a sum, that are added together where there are 32 registers; half of them where there are 16: LLVM loads for all of them first."""
+
+
+def rows_beside(plan: Plan, buffer: Tensor, rows: int) -> None:
+    """Fill a buffer so that neighbours along dimension `rows` are neighbours in memory: by squares that are transposed in registers, or a
+    row of the result at a time.
+    """
+    others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
+    along, layout = f"{buffer.name}.d{rows}", with_last(buffer, rows)
+    if not others or not turned(plan, buffer, layout, (*others[:-1], along, others[-1]), whole=True, through=through_rows(buffer, rows)):
+        plan.step("reorder", *others, along)
+        plan.step("vectorize", along)
+        plan.step("layout", buffer.name, layout)
+
+
+def terms_together(plan: Plan, buffers: Sequence[Tensor], terms: str) -> None:
+    """Some terms are added together; what buffers, whose last dimension is rows, have for each is loaded as registers."""
+    _, term = plan.cut(terms, TERMS if plan.machine.vector_registers >= 32 else TERMS // 2)
+    for buffer in buffers:
+        if plan.step("cache_read", buffer.name, term):
+            registers = plan.kernel.temporaries[-1]
+            plan.step("vectorize", f"{registers.name}.d{registers.rank - 1}")
+    plan.step("unroll", term)

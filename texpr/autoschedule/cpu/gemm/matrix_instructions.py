@@ -1,0 +1,137 @@
+"""Contractions that an instruction sums in squares: two rows of one operand times two rows of the other, over a few terms each.
+
+Both operands are packed in groups of terms, so that two rows of a group fill a register; the sums of a tile lie in squares too. Tiles
+are filled up with zeros in all three directions: to sums that start at 0 these add nothing. What instructions do is in `ir.instructions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.ir.build import integer
+from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.loop import For
+from texpr.ir.traverse import statements, variables
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+TILES = ((8, 12), (12, 8))
+"""Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one or two of the other."""
+GROUPS = 2
+"""Groups of terms that are added in an iteration."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Squares:
+    """What plays which part.
+
+    Attributes:
+        side, terms: rows of each operand that the instruction takes, and terms.
+        row, lane, term: loops along the rows of the result, along its columns, and over the terms.
+        height, width: of a tile.
+        left, right: the reads that move with `row` and with `lane`.
+    """
+
+    nest: Nest
+    instruction: str
+    side: int
+    terms: int
+    row: For
+    lane: For
+    term: For
+    left: Access
+    right: Access
+    height: int
+    width: int
+
+
+def squared(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
+    found = _squares(plan, nest)
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def _squares(plan: Plan, nest: Nest) -> _Squares | None:
+    if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+        return None
+    if len(nest.spatial) != 2 or any(integer(n.extent) is None for n in nest.loops):
+        return None
+    target, (row, lane), term = nest.accesses[0], nest.spatial, nest.reduction[0]
+    left = next((a for a in nest.accesses[1:] if a.stride(row.var) and a.stride(lane.var) == 0), None)
+    right = next((a for a in nest.accesses[1:] if a.stride(lane.var) and a.stride(row.var) == 0), None)
+    rows, columns = constant_extent(row), constant_extent(lane)
+    if left is None or right is None or min(rows, columns) < min(min(TILES)):
+        return None
+    def filled(tile: tuple[int, int]) -> int:
+        return -(-rows // tile[0]) * tile[0] * -(-columns // tile[1]) * tile[1]
+
+    # What is left over is filled up; along columns that takes a mask where they are copied.
+    height, width = min(TILES, key=lambda tile: (filled(tile), columns % tile[1] != 0))
+    if 2 * filled((height, width)) > 3 * rows * columns:
+        return None  # instructions for fewer products do as much
+    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+        does = meaning(name)
+        if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
+            continue
+        side, _, terms = (constant_extent(n) for n in statements(does) if isinstance(n, For))
+        if [t.dtype for t in (*does.inputs, *does.outputs)] == [a.tensor.dtype for a in (left, right, target)]:
+            found = _Squares(nest, name, side, terms, row, lane, term, left, right, height, width)
+            return found if constant_extent(term) >= terms else None
+    return None
+
+
+def _scheduled(plan: Plan, s: _Squares) -> list[str] | None:
+    lane_tiles, lane = plan.split(qualified(s.lane), s.width, tail="pad") or ("", "")
+    row_tiles, row = plan.split(qualified(s.row), s.height, tail="pad") or ("", "")
+    groups, term = plan.split(qualified(s.term), s.terms, tail="pad") or ("", "")
+    if not (lane_tiles and row_tiles and groups):
+        return None
+    tiles = constant_extent(plan.loop(lane_tiles))
+    blocks, lane_tiles = plan.split(lane_tiles, -(-tiles // _blocks(plan, s, tiles)), tail="clip") or ("", "")
+    if not blocks or not plan.step("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term):
+        return None
+    packed = [_packed(plan, a, at, along, width, s.terms)
+              for a, at, along, width in ((s.right, blocks, s.lane, s.width), (s.left, row_tiles, s.row, s.height))]
+    rows, row = plan.split(row, s.side, tail="exact") or ("", "")
+    lanes, lane = plan.split(lane, s.side, tail="exact") or ("", "")
+    _, together = plan.cut(groups, GROUPS, "peel")
+    if not rows or not lanes or not plan.step("reorder", together, rows, lanes, row, lane, term):
+        return None
+    for each in (together, rows, lanes, row):
+        plan.step("unroll", each)
+    plan.step("vectorize", lane)
+    total = s.nest.main.tensor.name
+    for buffer, form in (*packed, (total, f"i j -> i/{s.side} j/{s.side} i%{s.side} j%{s.side}")):
+        if not plan.step("layout", buffer, form):
+            return None
+    permitted = {"reassoc": True} if INSTRUCTIONS[s.instruction].flushes else {}
+    return [blocks] if plan.step("tensorize", row, s.instruction, **permitted) else None
+
+
+def _blocks(plan: Plan, s: _Squares, tiles: int) -> int:
+    """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
+    most = max(1, plan.nearby // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
+    blocks = -(-tiles // most)
+    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+
+
+def _packed(plan: Plan, a: Access, at: str, loop: For, width: int, terms: int) -> tuple[str, str]:
+    """Copy what is read to panels of `width` rows, in which groups of terms lie beside each other; the buffer, and its layout, which comes
+    last: only then are all indices sums of tiles and places in them.
+    """
+    along = next((d for d, i in enumerate(a.indices) if loop.var in variables(i)), 0)
+    if a.tensor.rank != 2 or not plan.step("cache_read", a.tensor.name, at):
+        return "", ""
+    buffer, other = plan.kernel.temporaries[-1], 1 - along
+    panels, lane = plan.split(f"{buffer.name}.d{along}", width, tail="exact") or ("", f"{buffer.name}.d{along}")
+    groups, term = plan.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
+    plan.step("reorder", *filter(None, (groups, panels)), lane, term)
+    if a.stride(loop.var) == 1:  # rows of terms are woven
+        plan.step("unroll", term)
+        plan.step("vectorize", lane)
+    else:
+        plan.step("vectorize", term)
+    names = "ab"
+    return buffer.name, f"a b -> {names[along]}/{width} {names[other]}/{terms} {names[along]}%{width} {names[other]}%{terms}"

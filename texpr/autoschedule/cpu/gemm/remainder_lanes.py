@@ -1,0 +1,33 @@
+"""Lanes over elements of which there is no whole number of registers, where each of some rows keeps its sums in registers of its own.
+
+What is left over runs in registers of fewer and fewer lanes, powers of two: 23 lanes are four registers of 16, 4, 2 and 1. Where all rows
+together then have more sums than there are registers, the last tile begins earlier instead, and computes some elements again.
+"""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, edges, extent
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.structure.loops import qualified
+
+
+def cut_lanes(plan: Plan, nest: Nest, lane: For, registers: int, rows: int) -> tuple[str, str]:
+    """Cut the loop over lanes into tiles of so many registers for each of so many rows; names of the outer (empty if there is none) and the
+    inner loop.
+    """
+    lanes, count = plan.lanes(nest), extent(lane)
+    width = registers * lanes
+    if plan.machine.loads_apart:  # what fills no register is made of parts of several
+        return plan.cut(qualified(lane), lanes, "overlap") if lanes < count < width and count % lanes else plan.cut(qualified(lane), width)
+    again = rows > 1 and count > lanes and not nest.recurrent and integer(lane.extent) is not None and edges(nest, lane) == (0, 0)
+    if not again or _sums(count % width, lanes, rows) <= plan.machine.vector_registers:
+        return plan.cut(qualified(lane), width)
+    return plan.cut(qualified(lane), width if count > width else lanes, "overlap")
+
+
+def _sums(count: int, lanes: int, rows: int) -> int:
+    """Registers for the sums of so many lanes of each row, a register of an operand for each of these, and a value for all lanes."""
+    pieces = count // lanes + (count % lanes).bit_count()
+    return pieces * rows + pieces + 1

@@ -1,0 +1,141 @@
+"""Products of few rows, whose other operand does not stay near: its columns are taken in strips as wide as a tile of registers.
+
+A strip comes to the second cache with the first rows and stays there for the others, so that a copy, which reads and writes all of it once
+more, would cost more than it saves. For more than `MOST_ROWS` it pays.
+
+Where two products begin in a cycle, a core would wait for lines that come from further away for each row of tiles. There a block of a
+strip is copied on its way: the first tile of rows reads the operand itself and leaves what it has read in a panel, for all others to read
+from the first cache. No pass over memory is made for the copy.
+
+Operands that come from memory are read by rows (`streams`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.gemm.packed import even, height_of, in_pairs
+from texpr.ir.build import integer
+from texpr.ir.expr import Mul
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+LEAST_ROWS, MOST_ROWS = 16, 64
+"""Fewer walk along rows of the operand (`streams`), for more a copy pays (`panels`)."""
+MOST_ON_THE_WAY = 128
+"""Rows for which an operand is copied on its way where loads that cross lines are dear, so that it is copied anyway."""
+HEIGHT = 8
+"""Rows of a tile, at most: as many as a first cache has ways."""
+FLAT = 4
+"""Rows of a tile that is four registers wide: runs of four lines are read while the operand is far, so more lines are on their way."""
+SHARE = 4
+"""Of the second cache, which a strip may fill."""
+NEAR = 8
+"""One part of so many of the second cache: an operand of this size is copied faster than it comes."""
+FAR = 4
+"""Second caches that the operand may fill: the third one holds it then, and a page of it serves several strips."""
+MOST_WASTE = 16
+"""One lane of so many may have nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """What plays which part.
+
+    Attributes:
+        row, lane, term: the loops.
+        operand: the read that moves with `lane`.
+    """
+
+    nest: Nest
+    row: For
+    lane: For
+    term: For
+    operand: Access
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Of the three loops."""
+        return constant_extent(self.row), constant_extent(self.lane), constant_extent(self.term)
+
+
+def in_strips(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a product of few rows; names of its outer loops, or None if it is none."""
+    found = _few_rows(plan, nest)
+    if found is None:
+        return None
+    return plan.whole(lambda: _copied_on_the_way(plan, found) if plan.machine.products > 1 else _read_in_place(plan, found))
+
+
+def _few_rows(plan: Plan, nest: Nest) -> _Product | None:
+    machine = plan.machine
+    if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+        return None
+    if machine.vector_registers < 32 or machine.lane_products or len(machine.caches) < 2:
+        return None
+    if any(integer(n.extent) is None for n in nest.loops):
+        return None
+    (row, lane), (term,) = nest.spatial, nest.reduction
+    operand = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 1 and a.stride(row.var) == 0), None)
+    other = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 0 and a.stride(row.var) not in (0, None)), None)
+    if operand is None or other is None or not isinstance(nest.main.value, Mul) or operand.tensor.dtype != nest.main.tensor.dtype:
+        return None
+    return _Product(nest, row, lane, term, operand)
+
+
+def _is_full(lanes: int, width: int) -> bool:
+    """Whether few lanes of the last tile have nothing to do."""
+    return MOST_WASTE * (-lanes % width) <= lanes
+
+
+def _read_in_place(plan: Plan, p: _Product) -> list[str] | None:
+    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, plan.machine.caches[:2]
+    width = _width(lanes, plan.lanes(p.nest), (3, 2))
+    stays = terms * width * each <= second // SHARE and first < terms * lanes * each <= FAR * second
+    if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
+        return None
+    strips, lane = plan.cut(qualified(p.lane), width)
+    tiles, row = plan.cut(qualified(p.row), -(-rows // -(-rows // HEIGHT)))
+    outer = [name for name in (strips, tiles) if name]
+    if not plan.step("reorder", *outer, qualified(p.term), row, lane):
+        return None
+    return outer if plan.step("unroll", row) and plan.step("vectorize", lane) else None
+
+
+def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
+    """Lanes of a tile: as many registers as come first in `choice`, or fewer where less is left over."""
+    return min(choice, key=lambda n: -(-lanes // (n * register)) * n) * register
+
+
+def _copied_on_the_way(plan: Plan, p: _Product) -> list[str] | None:
+    """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
+    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, plan.machine.caches[:2]
+    width = _width(lanes, plan.lanes(p.nest), (4, 3))
+    most = MOST_ON_THE_WAY if plan.machine.crossings > 1 else MOST_ROWS
+    block = even(terms, max(1, first * 2 // 3 // (width * each)))
+    far = terms * lanes * each > second // NEAR
+    if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
+        return None
+    strips, lane = plan.cut(qualified(p.lane), width, "pad")
+    shares, strips = plan.cut(strips, -(-lanes // width // plan.machine.cores), "clip") if plan.machine.cores > 1 else ("", strips)
+    blocks, term = plan.cut(qualified(p.term), block, "exact")
+    tiles, row = plan.cut(qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
+    outer = [name for name in (shares, blocks) if name]
+    if not (plan.step("reorder", *outer, strips, tiles, term, row, lane) and _left_behind(plan, p, strips, tiles, term, block)):
+        return None
+    in_pairs(plan, term)
+    if not (plan.step("unroll", row) and plan.step("vectorize", lane)):
+        return None
+    return [shares or strips] if shares or not blocks else []
+
+
+def _left_behind(plan: Plan, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:
+    """The panel of a strip is computed by the first tile of rows; whether that was possible."""
+    if not plan.step("cache_read", p.operand.tensor.name, strips):
+        return False
+    panel = plan.kernel.temporaries[-1].name
+    return (plan.split(f"{panel}.d0", block) is not None and plan.step("vectorize", f"{panel}.d1") and plan.step("peel", tiles, 1, 0)
+            and plan.step("compute_at", panel, term, recompute=False))

@@ -1,0 +1,336 @@
+"""Contractions that an instruction sums in registers of tiles: 16 rows times 16 columns, over as many terms as rows of 64 bytes have.
+
+Both operands are packed as tiles: of the left one rows of terms, of the right one groups of terms of all columns beside each other. Sums
+begin and end in tiles, then go to a small buffer, from which the operator takes them; of many terms they wait elsewhere for each next block
+of terms. Tiles are filled up with zeros in all three directions: to sums that start at 0 these add nothing. What instructions do is in
+`ir.instructions`.
+
+Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008, for blocks and panels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.gemm.packed import even
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+from texpr.schedule.structure.tensors import bytes_of
+
+SIDE = 16
+"""Rows and columns of a tile of sums."""
+ROW_BYTES = 64
+COLUMN_BYTES = 4
+HIGH, WIDE = 2, 2
+"""Tiles of sums, rows of them and columns, that are added to with as many of the left operand and of the right one."""
+ROWS_AHEAD = 2
+GROUPS_AHEAD = 4
+"""How early rows, and rows of groups of terms, are asked for that come from afar."""
+NEAR = 3
+"""The part of the first cache that rows of the left operand have."""
+LEAST_FILLED = 1 / 4
+"""The share of what is multiplied that is no filling, below which other instructions do as much."""
+LEAST_ROWS = 8
+"""Rows and columns for which operands are packed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiles:
+    """What plays which part.
+
+    Attributes:
+        row, lane, term: loops along the rows of the result, along its columns, and over the terms.
+        left, right: the reads that move with `row` and with `lane`.
+        others: loops around, with which both reads may move.
+        group: terms in a column of a tile.
+    """
+
+    nest: Nest
+    instruction: str
+    row: For
+    lane: For
+    term: For
+    left: Access
+    right: Access
+    others: list[For]
+    group: int
+
+    @property
+    def permitted(self) -> dict[str, bool]:
+        """What the step must say of roundings."""
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+
+    @property
+    def of_sums(self) -> tuple[int, int]:
+        """The dimensions of the sums along rows and columns."""
+        return _dimension(self.nest.accesses[0], self.row), _dimension(self.nest.accesses[0], self.lane)
+
+    @property
+    def terms(self) -> int:
+        """Terms of a tile."""
+        return self.group * ROW_BYTES // COLUMN_BYTES
+
+
+def tiled_product(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest whose sums tiles hold; names of its outer loops, or None if there are none."""
+    found = _tiles(plan, nest)
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
+    if not plan.machine.tiles or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
+        return None
+    if len(nest.reduction) != 1 or len(nest.accesses) != 3 or any(integer(n.extent) is None for n in nest.loops):
+        return None
+    target, term = nest.accesses[0], nest.reduction[0]
+    lane = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
+    right = next((a for a in nest.accesses[1:] if lane is not None and a.stride(lane.var)), None)
+    if lane is None or right is None:
+        return None
+    left = next(a for a in nest.accesses[1:] if a is not right)
+    rows = [n for n in nest.spatial if left.stride(n.var) and right.stride(n.var) == 0]
+    row = max(rows, key=constant_extent, default=None)
+    if row is None or left.stride(lane.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
+        return None
+    instruction = _instruction(plan, left, right, target)
+    if not instruction or not all(_is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))):
+        return None
+    others = [n for n in nest.spatial if n is not row and n is not lane]
+    found = _Tiles(nest, instruction, row, lane, term, left, right, others, COLUMN_BYTES // left.tensor.dtype.bytes)
+    return found if _fills(found) else None
+
+
+def _instruction(plan: Plan, *operands: Access) -> str:
+    """The one that multiplies tiles of these types; empty if the machine has none."""
+    types = [a.tensor.dtype for a in operands]
+    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+        does = meaning(name)
+        if len(does.inputs) == 2 and all(t.rank == 3 for t in does.inputs) and [t.dtype for t in (*does.inputs, *does.outputs)] == types:
+            return name
+    return ""
+
+
+def _is_matrix(a: Access, loops: tuple[For, For]) -> bool:
+    """Whether the loops move along a dimension of the tensor each, alone."""
+    along = [[d for d, i in enumerate(a.indices) if loop.var in variables(i)] for loop in loops]
+    return all(len(ds) == 1 for ds in along) and along[0] != along[1]
+
+
+def _fills(t: _Tiles) -> bool:
+    """Whether most of what tiles hold is no filling."""
+    extents = [(constant_extent(t.row), HIGH * SIDE), (constant_extent(t.lane), WIDE * SIDE), (constant_extent(t.term), t.terms)]
+    if min(extents[0][0], extents[1][0]) < LEAST_ROWS:
+        return False
+    return prod(n for n, _ in extents) >= LEAST_FILLED * prod(-(-n // tile) * tile for n, tile in extents)
+
+
+def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
+    """Panels of the right operand stay in the second cache, a few rows of the left one in the first, the sums in registers."""
+    lane_tiles, lane = plan.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
+    row_tiles, row = plan.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
+    terms, term = plan.split(qualified(t.term), t.terms, tail="pad") or ("", "")
+    if not (lane_tiles and row_tiles and terms):
+        return None
+    tiles = constant_extent(plan.loop(lane_tiles))
+    blocks, lane_tiles = plan.split(lane_tiles, -(-tiles // _blocks(plan, t, tiles)), tail="clip") or ("", "")
+    deep, terms = _term_blocks(plan, terms)
+    others = [qualified(n) for n in t.others]
+    outer = [*others, blocks, row_tiles, *deep]
+    if not blocks or not plan.step("reorder", *outer, lane_tiles, terms, row, lane, term):
+        return None
+    layouts: list[tuple[str, str]] = []
+    right, left = (_packed(plan, t, a, at, along, layouts) for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row)))
+    groups, term = plan.split(term, t.group, tail="exact") or ("", "")
+    rows, row = plan.split(row, SIDE, tail="exact") or ("", "")
+    lanes, lane = plan.split(lane, SIDE, tail="exact") or ("", "")
+    if not (right and left and groups and rows and lanes) or not plan.step("reorder", terms, rows, lanes, row, lane, groups, term):
+        return None
+    moves = _operands(plan, t, left, right, terms, layouts)
+    in_tiles = [buffer for buffer, _, _ in moves]
+    sums = t.nest.main.tensor.name
+    if deep:
+        moves += _in_blocks(plan, t, (deep[0], lane_tiles, rows, row), in_tiles, layouts)
+    else:
+        moves += [_stored(plan, t, rows, sums), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
+        in_tiles.append(sums)
+    layouts.append((sums, _form(t.nest.main.tensor, *t.of_sums, SIDE)))
+    for each in (rows, lanes):
+        plan.step("unroll", each)
+    if not all(buffer and plan.step("layout", buffer, form) for buffer, form in layouts):
+        return None
+    if not all(plan.step("scope", each, "tile") for each in in_tiles):
+        return None
+    if not all(plan.step("tensorize", loop, name) for _, loop, name in moves):
+        return None
+    if not plan.step("tensorize", row, t.instruction, **t.permitted):
+        return None
+    plan.step("vectorize", lane)  # of what no instruction runs
+    return [*others, blocks]
+
+
+def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
+    """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a block: rows of so many of the left
+    operand stay in the first cache while tiles of the right one come from the second.
+    """
+    count = constant_extent(plan.loop(terms))
+    most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
+    cut = plan.split(terms, even(count, most), tail="clip") if count > most else None
+    return ([], terms) if cut is None else ([cut[0]], cut[1])
+
+
+def _blocks(plan: Plan, t: _Tiles, tiles: int) -> int:
+    """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
+    most = max(1, plan.nearby // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
+    blocks = -(-tiles // most)
+    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+
+
+def _dimension(a: Access, loop: For) -> int:
+    return next(d for d, i in enumerate(a.indices) if loop.var in variables(i))
+
+
+def _names(buffer: Tensor) -> str:
+    return "abcdefghijklmnop"[: buffer.rank]
+
+
+def _form(buffer: Tensor, along: int, term: int, group: int) -> str:
+    """A layout in tiles: `group` terms beside each other, for all rows of a tile."""
+    names = _names(buffer)
+    i, k = names[along], names[term]
+    rest = "".join(f"{n} " for n in names if n not in (i, k))
+    return f"{' '.join(names)} -> {rest}{i}/{SIDE} {k}/{group} {i}%{SIDE} {k}%{group}"
+
+
+def _in_pairs(buffer: Tensor, groups: int) -> str:
+    """A layout of panels, such that the tiles that are loaded together follow each other."""
+    names = _names(buffer) + "yz"
+    *rest, panel, term, row, group = names[: buffer.rank + 2]
+    outer, inner = (f"{term}/{groups}", f" {term}%{groups}") if groups > 1 else (term, "")
+    together = f"{panel}/{WIDE} {outer} {panel}%{WIDE}{inner}"
+    return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
+
+
+def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
+    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are indices sums of tiles and places in them."""
+    if not plan.step("cache_read", a.tensor.name, at):
+        return ""
+    buffer = plan.kernel.temporaries[-1]
+    d, e = _dimension(a, along), _dimension(a, t.term)
+    group = t.terms if a is t.left else t.group
+    panels, lane = plan.split(f"{buffer.name}.d{d}", SIDE, tail="exact") or ("", "")
+    groups, term = plan.split(f"{buffer.name}.d{e}", group, tail="exact") or ("", "")
+    if not panels or not groups:
+        return ""
+    far = bytes_of(a.tensor) > plan.nearby and a.stride((t.term if a is t.left else along).var) == 1
+    if a is t.left:
+        plan.step("reorder", panels, lane, groups, term)
+        plan.step("vectorize", term)
+        if 0 < constant_extent(t.term) - (constant_extent(plan.loop(groups)) - 1) * t.terms < min(t.terms, constant_extent(t.term)):
+            plan.step("peel", groups, 0, 1)  # the last tile alone asks where rows end
+        asking = lane, ROWS_AHEAD
+    else:
+        plan.step("reorder", groups, panels, lane, term)
+        asking = groups, GROUPS_AHEAD
+        if a.stride(along.var) == 1:  # rows of terms are woven
+            plan.step("unroll", term)
+            plan.step("vectorize", lane)
+        else:
+            plan.step("vectorize", term)
+    if far:
+        plan.step("prefetch", a.tensor.name, *asking)
+    layouts.append((buffer.name, _form(buffer, d, e, group)))
+    layouts.append((buffer.name, _in_pairs(buffer, t.terms // group)))
+    return buffer.name
+
+
+def _operands(plan: Plan, t: _Tiles, left: str, right: str, terms: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Tiles of both operands, those from the first cache in turns with those from the second one, which take longer."""
+    near, tiles_of_rows = _loaded(plan, t, left, t.left, t.row, terms, layouts)
+    far, tiles_of_lanes = _loaded(plan, t, right, t.right, t.lane, terms, layouts)
+    joined = plan.step("join", tiles_of_lanes, tiles_of_rows)
+    for each in (tiles_of_lanes,) if joined else (tiles_of_lanes, tiles_of_rows):
+        plan.step("unroll", each)
+    return [near, far]
+
+
+def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
+            layouts: list[tuple[str, str]]) -> tuple[tuple[str, str, str], str]:
+    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name; the loop over tiles."""
+    if not plan.step("cache_read", buffer, terms):
+        return ("", "", ""), ""
+    tiles = plan.kernel.temporaries[-1]
+    d, e = _dimension(a, along), _dimension(a, t.term)
+    name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
+    outer, row = plan.split(f"{tiles.name}.d{d}", SIDE, tail="exact") or ("", "")
+    term = f"{tiles.name}.d{e}"
+    if a is t.right:
+        groups, term = plan.split(term, t.group, tail="exact") or ("", "")
+        order = [groups, row]
+    else:
+        order = [row]
+    plan.step("reorder", outer, *order, term)
+    layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
+    return (tiles.name, order[0], name), outer
+
+
+def _stored(plan: Plan, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
+    """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
+    total = t.nest.main.tensor
+    if not plan.step("cache_read", sums, rows):
+        return "", "", ""
+    buffer = plan.kernel.temporaries[-1]
+    return buffer.name, _as_tiles(plan, t, buffer), f"tilestored_{total.dtype}"
+
+
+def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles: list[str],
+               layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Sums that begin in tiles with the first block of terms, are taken up again by each of the others, and are used after the last one.
+
+    Args:
+        loops: those over blocks of terms, over tiles of columns, over tiles of rows, over the rows of a tile.
+        in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are added.
+    """
+    blocks, columns, rows, row = loops
+    count = constant_extent(plan.loop(blocks))
+    known = {b.name for b in plan.kernel.temporaries}
+    if not plan.step("peel", blocks, 1, 1) or not plan.step("join", columns, columns):
+        return [("", "", "")]
+    peeled = [(b.name, one) for b in plan.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
+    layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
+    in_tiles += [name for name, _ in peeled]
+    kept = [_kept(plan, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
+    in_tiles += [name for (name, *_), *_ in kept]
+    (_, put), *more, (got, _) = kept  # Nothing is fetched for the first block, and nothing put back after the last one.
+    used = _stored(plan, t, rows, got[0])
+    begin = t.nest.main.tensor.name, row, f"tilezero_{t.nest.main.tensor.dtype}"
+    return [put, *(each for both in more for each in both), got, used, begin]
+
+
+def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *, last: bool) -> list[tuple[str, str, str]]:
+    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
+    total = t.nest.main.tensor
+    if not plan.step("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
+        return [("", "", "")] * 2
+    buffer = plan.kernel.temporaries[-1]
+    row = _as_tiles(plan, t, buffer)
+    layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
+    return [(buffer.name, row, f"tileloadd_{total.dtype}"), (buffer.name, row, f"tilestored_{total.dtype}")]
+
+
+def _as_tiles(plan: Plan, t: _Tiles, buffer: Tensor) -> str:
+    """Copies of sums by tiles; the loop over the rows of one."""
+    rows, columns = (f"{buffer.name}.d{d}" for d in t.of_sums)
+    outer, row = plan.cut(rows, SIDE, "exact")
+    lanes, lane = plan.split(columns, SIDE, tail="exact") or ("", "")
+    plan.step("reorder", *filter(None, (outer, lanes)), row, lane)
+    for each in filter(None, (outer, lanes)):
+        plan.step("unroll", each)
+    return row

@@ -1,0 +1,31 @@
+"""How the work of a packed product is shared out: blocks of tiles for cores, or loops that use a whole panel again."""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import constant_extent
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+UNEVEN = 8
+"""Parts of all the work, of which one more for one core makes it better to share out rows."""
+
+
+def is_uneven(cores: int, tiles: int, blocks: int) -> bool:
+    """Whether one core would have much more to do than others, of a block of tiles for each: rows are shared out then."""
+    return blocks <= cores and busiest_of(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (UNEVEN + 1)
+
+
+def busiest_of(tiles: int, block: int, cores: int) -> int:
+    """Tiles of the core that has most of them, of blocks that are shared out one by one; the last block has what is left over."""
+    rounds, others = divmod(-(-tiles // block) - 1, cores)
+    return rounds * block + (block if others else tiles - rounds * cores * block)
+
+
+def used_again(plan: Plan, panel: Access, others: list[For]) -> str:
+    """The outermost loop that uses the whole panel again, if it has an iteration for each core; nothing where a loop moves the panel."""
+    wide = [n for n in others if constant_extent(n) > 1]
+    if not wide or any(panel.stride(n.var) != 0 for n in wide):
+        return ""
+    return qualified(wide[0]) if constant_extent(wide[0]) >= plan.machine.cores > 1 else ""

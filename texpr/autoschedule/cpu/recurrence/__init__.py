@@ -1,0 +1,1 @@
+"""Recurrences on CPUs."""

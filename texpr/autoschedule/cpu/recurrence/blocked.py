@@ -1,0 +1,68 @@
+"""Sums over earlier elements of a recurrence, as in elimination: `F[i, j] = A[i, j] - sum(k in 0..j: F[i, k] * F[k, j])`.
+
+An element waits for the one before it, so nothing runs in lanes, and sums walk down columns of memory. But what a tile of elements needs of
+those before the tile is there when the tile begins: these terms are added for all of the tile at once, along rows of memory, and only the
+terms from within the tile are added one element after the other. Every sum keeps its order. Where sums have a term or two more than there
+are elements before theirs, as in `P[i, j] = max(k in i..j: P[i, k] + P[k+1, j])`, these come first.
+
+Source: Dongarra, Duff, Sorensen and van der Vorst, Solving Linear Systems on Vector and Shared Memory Computers, SIAM 1991.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, extent
+from texpr.ir.affine import linear
+from texpr.ir.build import sub
+from texpr.ir.loop import For
+from texpr.passes.analysis.iteration_ranges import largest
+from texpr.schedule.structure.loops import free_name, qualified
+
+REGISTERS = 2
+"""Registers of sums in a tile: chains of additions that overlap, of which the terms within a tile have none."""
+LEAST_TILES = 4
+"""Tiles below which most terms come from within."""
+MOST_MORE = 2
+"""Terms beside one for each earlier element."""
+
+
+def blocked(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule sums over earlier elements in tiles; names of the outer loops, or None if there are none such."""
+    width = REGISTERS * plan.lanes(nest)
+    if not plan.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
+        return None
+    lane, term = nest.spatial[-1], nest.reduction[0]
+    more = linear(sub(term.extent, lane.var))
+    if more.terms or not 0 <= more.constant <= MOST_MORE:
+        return None
+    if _longest(nest, lane) < LEAST_TILES * width or not _walks_across(nest, lane, term):
+        return None
+    return plan.whole(lambda: _scheduled(plan, nest, width, more.constant))
+
+
+def _longest(nest: Nest, loop: For) -> int:
+    """Iterations of a loop where it has most of them."""
+    most = largest(loop.extent, {n.var: n.extent for n in (*nest.again, *nest.outer, *nest.spatial[:-1])})
+    return extent(loop if most is None else replace(loop, extent=most))
+
+
+def _walks_across(nest: Nest, lane: For, term: For) -> bool:
+    """Whether lanes would read neighbours where terms do not."""
+    steps = [(a.stride(lane.var), a.stride(term.var)) for a in nest.accesses[1:]]
+    return all(across in (0, 1) for across, _ in steps) and any(across == 1 and along not in (0, 1) for across, along in steps)
+
+
+def _scheduled(plan: Plan, nest: Nest, width: int, more: int) -> list[str] | None:
+    lane, term = nest.spatial[-1], nest.reduction[0]
+    if more and not plan.step("peel", qualified(term), more, 0):
+        return None
+    tiles, inner = plan.split(qualified(lane), width) or ("", "")
+    if not tiles or not plan.step("expand", nest.main.tensor.name, inner):
+        return None
+    blocks, within = plan.split(qualified(term), width, tail="peel") or ("", "")
+    rest = free_name(plan.kernel, lane.tensor, f"{lane.var.name}r")
+    if not blocks or not plan.step("fission", inner, blocks, name=rest) or not plan.step("reorder", blocks, within, inner):
+        return None
+    return [*(qualified(n) for n in nest.spatial[:-1]), tiles] if plan.step("vectorize", inner) else None

@@ -1,0 +1,117 @@
+"""Sums of many floats in levels: short chains of terms, chains of their sums, and so on.
+
+    for k: s += f(k)   ->   for ko: { p = 0;  for ki: p += f(ko, ki);  s += p }
+
+A sum of n terms that are added one after the other may be off by n/2 roundings, one in chains at each of a few levels by half of the
+lengths of the chains together. Another level costs an addition for each chain of the one below. Source: Castaldo, Whaley and
+Chronopoulos, Reducing Floating Point Error in Dot Product Using the Superblock Family of Algorithms, SIAM J. Sci. Comput. 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest
+from texpr.ir.build import integer
+
+CHAIN = 16
+"""Terms of a chain, about: chains of neighbouring blocks overlap in registers."""
+LEVELS = 5
+"""Of chains, at most: beyond a million chains, those of the outermost level are longer."""
+TILE_CHAIN = 64
+"""Of a chain where the registers of a tile all have one, whose sums then go to memory."""
+_Chain = tuple[str, int]
+"""The name of a loop and how many iterations it has, at most."""
+
+
+def in_levels(plan: Plan, nest: Nest, terms: Sequence[Sequence[str]], inside: Sequence[str], chain: int = CHAIN,
+              first: Sequence[int] = ()) -> list[list[str]] | None:
+    """Add the terms of a nest in levels, where chains would be longer than twice `chain`.
+
+    Args:
+        terms: for each loop over terms, outermost first, the loop that there is now.
+        inside: loops over elements that stand inside of those.
+        first: factors by which the innermost loop is cut in any case, the innermost one first.
+    Returns:
+        For each loop over terms those that there are then, outermost first; None where sums stay as they are.
+    """
+    if nest.main.update != "add" or not nest.main.tensor.dtype.is_float or nest.recurrent:
+        return None
+    count = prod(_iterations(plan, name) for names in terms for name in names)
+    if count <= 2 * chain or any(integer(n.extent) is None for n in nest.loops):
+        return None
+    found: list[list[_Chain]] = []
+
+    def work() -> list[str] | None:
+        loops = [name for names in terms for name in names]
+        found[:] = []
+        for name in reversed(loops):
+            found.insert(0, _cut(plan, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()))
+        chains = [each for of in found for each in of]
+        return [name for name, _ in chains] if _levels(plan, chains, inside, max(_longest(chain), prod(first))) else None
+
+    return None if plan.whole(work) is None else [[name for name, _ in of] for of in found]
+
+
+def _cut(plan: Plan, name: str, chain: int, most: int, first: Sequence[int]) -> list[_Chain]:
+    """Cut a loop into chains of chains, outermost first, at most so many times."""
+    inside: list[_Chain] = []
+    while len(inside) < most and (n := _iterations(plan, name)) > (first[len(inside)] if len(inside) < len(first) else _longest(chain)):
+        length = first[len(inside)] if len(inside) < len(first) else _length(n, chain)
+        cut = plan.split(name, length, tail="clip" if inside else "guard")
+        if cut is None:
+            break
+        name = cut[0]
+        inside.insert(0, (cut[1], length))
+    return [(name, _iterations(plan, name)), *inside]
+
+
+def _length(n: int, chain: int) -> int:
+    """The length of chains about as long as there are at each level, by which nothing is left over if there is such a one."""
+    longest, levels = _longest(chain), 1
+    while longest ** levels < n:
+        levels += 1
+    about = min(longest, max(chain * 3 // 4, ceil(n ** (1 / levels))))
+    choice = sorted(range(chain * 3 // 4, longest + 1), key=lambda c: abs(c - about))
+    return next((c for c in choice if n % c == 0 and n // c <= longest ** (levels - 1)), about)
+
+
+def _longest(chain: int) -> int:
+    return chain * 5 // 4
+
+
+def _levels(plan: Plan, chains: Sequence[_Chain], inside: Sequence[str], longest: int) -> bool:
+    """Each loop but those of the innermost chain gets sums for its iterations; whether that was possible."""
+    loops = [name for name, _ in chains]
+    if not _ordered(plan, *loops, *inside):
+        return False
+    together, outer = 1, len(chains)
+    while outer and together * chains[outer - 1][1] <= longest:
+        outer -= 1
+        together *= chains[outer][1]
+    if not all(_level(plan, name, [*loops[k + 1:], *inside], inside) for k, name in enumerate(loops[:outer])):
+        return False
+    for name in loops:  # those that end before a tile does have code of their own
+        plan.step("separate", name)
+    return True
+
+
+def _level(plan: Plan, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
+    """Give each iteration of a loop over terms a sum of its own, which is added to that of the loop around it at once."""
+    total = f"{name}_sum"
+    if not plan.step("rfactor", name, reassoc=True) or not _ordered(plan, total, *inside) or not _ordered(plan, name, *below):
+        return False
+    sums = plan.kernel.temporaries[-1]
+    joined = plan.step("join", name, name) and plan.step("join", name, total)
+    return joined and plan.step("fold", sums.name, len(sums.shape) - 1, 1)
+
+
+def _ordered(plan: Plan, *loops: str) -> bool:
+    return len(loops) < 2 or plan.step("reorder", *loops)
+
+
+def _iterations(plan: Plan, name: str) -> int:
+    """Of the longest loop of a name."""
+    return max(each or 1 for each in plan.extents(name))

@@ -1,0 +1,121 @@
+"""Reductions that read a large operand once: rows of memory are walked along, several at a time, while the sums stay in a near cache.
+
+A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows come from memory
+together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of them together: as
+they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums of columns have levels
+(`levels`), others keep their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.gemm.packed import FILLING, even, in_pairs
+from texpr.autoschedule.cpu.gemm.packing import pack
+from texpr.autoschedule.cpu.reduction.pairwise import in_levels
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import qualified
+
+DEPTH = 8
+"""Rows that are read together: as many as a first cache has ways, for where their distance is a multiple of a page, they share those."""
+STRIPS = 4
+"""Strips of rows in a chain of sums of columns, which stay in a near cache."""
+BUSY = 32
+"""How often an element is used, from which on a copy costs less than it saves: each use then reads whole lines that lie side by side."""
+MOST_USES = 48
+"""How often an element is used, beyond which packing saves more."""
+LEAST_STRIP = 1024
+"""Bytes of a row that are worth a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop along a row of the operand.
+        depth: the loop over its rows, the innermost one of the reduction.
+        operand: the large read.
+        shared: loops whose iterations use the same element of it.
+    """
+
+    nest: Nest
+    lane: For
+    depth: For
+    operand: Access
+    shared: tuple[For, ...]
+
+
+def streamed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that reads a large operand few times; names of its outer loops, or None if it is none."""
+    found = _stream(plan, nest)
+    return None if found is None else _scheduled(plan, found)
+
+
+def _stream(plan: Plan, nest: Nest) -> _Stream | None:
+    if nest.recurrent or nest.main.update is None or not nest.reduction or not plan.machine.vector_bytes:
+        return None
+    if any(integer(n.extent) is None for n in nest.loops):
+        return None
+    least = 4 * plan.lanes(nest)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least), None)
+    if lane is None:
+        return None
+    depth = nest.reduction[-1]
+    for a in nest.accesses[1:]:
+        shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
+        in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
+        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and plan.is_far(nest, a) and not _slides(nest, a, lane, depth):
+            return _Stream(nest, lane, depth, a, shared)
+    return None
+
+
+def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
+    """Whether rows are read again in other iterations, as those of a window are."""
+    rows = constant_extent(depth) * (a.stride(depth.var) or 0)
+    return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
+
+
+def _scheduled(plan: Plan, s: _Stream) -> list[str]:
+    size, width = constant_extent(s.lane), 2 * plan.lanes(s.nest)
+    busy = prod(map(constant_extent, s.shared)) >= BUSY
+    terms = [[qualified(n)] for n in s.nest.reduction]
+    chained = None if s.shared else in_levels(plan, s.nest, terms, [], first=(DEPTH, STRIPS))
+    tiles, lane = plan.cut(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
+    strips, tiles = plan.cut(tiles, -(-_strip(plan, s) // width), "clip")
+    if chained:
+        *sums, depth = [name for names in chained for name in names]
+        rows = ""
+    else:
+        rows, depth = plan.cut(qualified(s.depth), even(constant_extent(s.depth), _panel_depth(plan, s, width)) if busy else DEPTH)
+        sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
+    tall = max(s.shared, key=constant_extent, default=None)
+    around = [qualified(n) for n in s.shared if n is not tall]
+    inside: list[str] = []
+    if tall is not None:
+        outer, inner = plan.cut(qualified(tall), 8 if plan.machine.vector_registers >= 32 else 4)
+        around += [outer] if outer else []
+        inside.append(inner)
+    outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
+    if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
+        if busy and rows:
+            pack(plan, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
+            in_pairs(plan, depth)
+        plan.step("unroll", inside[0] if tall is not None and constant_extent(tall) > 1 else depth)
+    plan.step("vectorize", lane)
+    return outside
+
+
+def _panel_depth(plan: Plan, s: _Stream, width: int) -> int:
+    """Rows of which the first cache holds a panel in one half."""
+    return max(DEPTH, plan.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes))
+
+
+def _strip(plan: Plan, s: _Stream) -> int:
+    """Elements of a row that a thread walks along: a strip for each core, since short runs are over before hardware prefetches them."""
+    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // plan.machine.cores))

@@ -1,0 +1,119 @@
+"""Sums weighted by exponentials of scores on a GPU, such as attention: one kernel, in which scores never reach memory.
+
+The equations are rewritten to blocks with a maximum that runs along (`online`). A block of threads has some rows: it walks along the
+blocks of terms, computes the scores of each, and adds to sums that stay in registers. Each warp has rows of its own, whose extremes and
+sums its lanes fold. Rows whose terms end at a diagonal walk up to there. Where all factors of both products are of a type that the machine
+multiplies in tiles, warps do so.
+
+Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, extent, find_nests
+from texpr.autoschedule.gpu.attention.common import Parts, Work
+from texpr.autoschedule.gpu.attention.threads import ByThreads
+from texpr.autoschedule.gpu.attention.warpgroups import BY_WARPGROUPS
+from texpr.autoschedule.gpu.attention.warps import ByWarps
+from texpr.autoschedule.gpu.shared_memory import is_product
+from texpr.ir.affine import same_value
+from texpr.ir.build import add, integer
+from texpr.ir.expr import Read, index
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables, walk
+from texpr.schedule.steps.algebra.exp_to_exp2 import with_exponentials
+from texpr.schedule.steps.algebra.mask_to_zero import under_conditions
+from texpr.schedule.structure.loops import all_loops
+
+WAYS: tuple[type[Work], ...] = (*BY_WARPGROUPS, ByWarps, ByThreads)
+"""The first one that is possible is taken."""
+LEAST = 32
+"""Elements that a row of scores has of each operand, at least."""
+
+
+def attended(plan: Plan) -> bool:
+    """Schedule the nests around the first maximum that allows it; whether there is one."""
+    if any(integer(n.extent) == 0 for n in all_loops(plan.kernel)):
+        return False  # Nests without iterations are no longer there.
+    nests = find_nests(plan.kernel)
+    found = (n.label for n in nests if n.main.update == "max" and _of_products(plan, n, nests))
+    return any(plan.whole(partial(_scheduled, plan, label, way)) is not None for label in found for way in WAYS)
+
+
+def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
+    """Whether these are maxima along rows of an intermediate that is a sum of products."""
+    if len(maximum.reduction) != 1 or len(maximum.accesses) != 2:
+        return False
+    read = maximum.accesses[1].tensor
+    scores = [n for n in nests if n.label == read.name]
+    if read not in plan.kernel.temporaries or len(scores) != 1:
+        return False
+    made = scores[0]
+    enough = all(extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
+    return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)
+
+
+def _moves(terms: For, rows: Sequence[For]) -> bool:
+    """Whether the number of terms differs from row to row, along the last of these loops alone."""
+    return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
+
+
+def _scheduled(plan: Plan, maximum: str, way: type[Work]) -> list[str] | None:
+    before = {n.label for n in find_nests(plan.kernel)}
+    old = next(n for n in find_nests(plan.kernel) if n.label == maximum)
+    scores, depth = old.accesses[1].tensor.name, len(old.spatial)
+    along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
+    if not plan.step("online", maximum, way.wide, **along, reassoc=True):
+        return None
+    for name in dict.fromkeys(under_conditions(plan.kernel)) if way.tiles else ():
+        plan.step("widen", name, finite=True)
+    for name in dict.fromkeys(with_exponentials(plan.kernel)) if way.tiles and "exp2" in plan.machine.functions else ():
+        plan.step("base2", name)
+    parts = _parts(plan, before, scores, depth)
+    return None if parts is None else way(plan, parts, depth).steps()
+
+
+def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | None:
+    """What the nests are; None if some have other loops than rows and blocks."""
+    nests = {n.label: n for n in find_nests(plan.kernel)}
+    running = {label[:-2] for label in nests if label.endswith(".1") and label not in before}
+    lengths = {t.name: t.shape[depth] for t in plan.kernel.temporaries if t.rank > depth}
+    ends = [lengths[r] for r in running]
+
+    def along(label: str, beyond: int) -> bool:
+        """Whether there is one element for each block, and so many more."""
+        new = label not in before and len(nests[label].spatial) > depth
+        return new and label in lengths and any(same_value(add(lengths[label], index(1 - beyond)), n) for n in ends)
+
+    for label, n in nests.items():
+        if not n.reduction and label.partition(".")[0] not in running and along(label, 1) and not plan.step("inline", label):
+            return None
+    nests = {n.label: n for n in find_nests(plan.kernel)}
+    parts = Parts(nests, scores)
+    final = set(running)
+    for s in plan.kernel.body:
+        assert isinstance(s, For)
+        label, read = s.tensor, {n.tensor.name for n in walk(s) if isinstance(n, Read)}
+        own = label.partition(".")[0]
+        if own in running:
+            (parts.runs if label.endswith(".1") else parts.starts).append(label)
+        elif along(label, 0):
+            parts.inside.append(label)
+        elif read & final and _of_rows(nests[label], final, depth):
+            parts.ends.append(label)
+            final.add(own)
+        elif label != scores:
+            parts.outside |= read
+    return parts if scores in nests and parts.runs and parts.ends else None
+
+
+def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:
+    """Whether a nest computes, of each row by itself, what it reads of such tensors."""
+    rows = [n.var for n in nest.spatial[:depth]]
+    used = [a for a in nest.accesses[1:] if a.tensor.name in final]
+    aligned = all(len(a.indices) >= depth and all(i is v for i, v in zip(a.indices, rows)) for a in used)
+    return not nest.reduction and not nest.again and len(nest.spatial) in (depth, depth + 1) and aligned

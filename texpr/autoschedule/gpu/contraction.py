@@ -1,0 +1,74 @@
+"""What a contraction is: a sum of products of two reads, each of which moves with a loop over the target that the other one does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.gpu.shared_memory import is_product
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+
+TALL = 16
+"""Rows of an instruction's tile, for a warp."""
+LEAST = 32
+"""Rows and columns from which on a tile pays."""
+FEW_TILES = 128
+"""Tiles below which smaller ones keep more processors busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
+
+    Attributes:
+        upper: another loop that only the left read moves with, along which tiles have rows too where `row` alone would not fill them.
+    """
+
+    nest: Nest
+    row: For
+    upper: For | None
+    column: For
+    term: For
+    left: Access
+    right: Access
+
+    @property
+    def rows(self) -> list[For]:
+        """Loops over the target that only the left read moves with."""
+        others = (n for n in self.nest.spatial if n is not self.column)
+        return [n for n in others if self.left.stride(n.var) != 0 and self.right.stride(n.var) == 0]
+
+    @property
+    def outer(self) -> list[For]:
+        """Loops over the target that both reads move with, or neither."""
+        return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]
+
+
+def contraction(nest: Nest) -> Contraction | None:
+    """A nest as a contraction; None if it is none, or if tiles would not pay."""
+    apart = nest.recurrent or nest.again or nest.outer
+    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
+        return None
+    target, term = nest.accesses[0], nest.reduction[-1]
+    column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
+    right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)
+    if column is None or right is None:
+        return None
+    left = next(a for a in nest.accesses[1:] if a is not right)
+    rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
+    row = max(rows, key=lambda n: (filling(n, 2 * LEAST), extent(n)), default=None)
+    if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
+        return None
+    if extent(column) < LEAST or extent(term) < LEAST // 2:
+        return None
+    pairs = [(a, b) for a in rows for b in rows if a is not b]
+    best = max(pairs, key=lambda pair: filling(pair[0], TALL) * filling(pair[1], 4), default=None)
+    if best is not None and filling(best[0], TALL) * filling(best[1], 4) > filling(row, 2 * LEAST):
+        return Contraction(nest, *best, column, term, left, right)
+    return Contraction(nest, row, None, column, term, left, right) if extent(row) >= LEAST else None
+
+
+def filling(loop: For, tile: int) -> float:
+    """The share of tiles along a loop that is no filling."""
+    return extent(loop) / (max(1, -(-extent(loop) // tile)) * tile)

@@ -1,0 +1,270 @@
+"""Rows of sums on a GPU: a warp or a block for each row, what a row needs side by side in the registers of its threads.
+
+Nests that sum over neighbouring elements (softmax, layernorm, sums of rows) and those that use the sums are brought under one loop over
+rows. Each thread takes vectors of a row; partial results of threads are folded over the lanes of warps, then over warps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.nest import Nest, extent, free_nests
+from texpr.ir.build import integer
+from texpr.ir.expr import Read, Tensor
+from texpr.ir.loop import For
+from texpr.ir.traverse import walk
+from texpr.schedule.structure.loops import free_name, qualified, stores
+
+LANES = 32
+MOST_WARPS = 8
+VECTORS = 4
+"""Vectors of a row for each thread, from which on more warps take part."""
+ROWS_TOGETHER = 4
+"""Rows of a block, where a warp has one."""
+MOST_HELD = 64
+"""Elements of a row that a thread keeps in registers."""
+SHORTEST = 32
+VECTOR_BYTES = 16
+_FOLDED = ("f32", "f64", "i32", "i64")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """How threads share a row: each of `warps` warps of 32 lanes has `vector` neighbours at a time; `parts` times if that is known."""
+
+    warps: int
+    vector: int
+    parts: int | None
+
+    @property
+    def step(self) -> int:
+        """Elements that all threads have at a time."""
+        return self.warps * LANES * self.vector
+
+
+def summed_rows(plan: Plan) -> None:
+    """Schedule the nests that sum rows, and those that use the sums of a row."""
+    _without_long_rows(plan)
+    _rows_outside(plan)
+    nests, done = free_nests(plan.kernel), set[int]()
+    for nest in reversed(nests):
+        if id(nest) in done:
+            continue
+        depth = _depth(nest, nests, done)
+        if depth is None:
+            continue
+        names = [qualified(n) for n in nest.spatial[:depth]]
+        members, needed = [nest], _needed(nest, nests)
+        for other in reversed(nests[: nests.index(nest)]):
+            joins = names and id(other) not in done and any(other is n for n in needed) and _may_join(other, depth)
+            if joins and plan.step("compute_at", other.label, names[-1], recompute=False):
+                members.append(other)
+        if any(n.reduction for n in members):
+            done.update(map(id, members))
+            _scheduled(plan, names, members[::-1], depth)
+
+
+def _without_long_rows(plan: Plan) -> None:
+    """What is summed of rows that no block can keep is computed again where it is used."""
+    nests = free_nests(plan.kernel)
+    summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
+    for t in plan.kernel.temporaries:
+        made = [n for n in nests if n.main.tensor is t]
+        if t in summed and len(made) == 1 and not made[0].reduction and made[0].spatial and not _fits(made[0].spatial[-1]):
+            plan.step("inline", t.name)
+
+
+def _rows_outside(plan: Plan) -> None:
+    """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
+    nests = free_nests(plan.kernel)
+    sums = _of_rows(nests)
+    for nest in nests:
+        used = next((a for a in nest.accesses[1:] if a.tensor.name in sums), None)
+        if used is None or nest.reduction or nest.again:
+            continue
+        rows = [n for i in used.indices for n in nest.spatial if n.var is i]
+        order = [*rows, *(n for n in nest.spatial if not any(n is r for r in rows))]
+        if len(rows) == len(used.indices) and any(a is not b for a, b in zip(order, nest.spatial)):
+            plan.step("reorder", *map(qualified, order))
+
+
+def _of_rows(nests: list[Nest]) -> set[str]:
+    """The names of sums of rows, and of what is computed of them for each row, such as their reciprocals."""
+    found = set[str]()
+    for n in nests:
+        read = [a for a in n.accesses[1:] if a.tensor.name in found]
+        if n.reduction and _sums_row(n) or read and not n.reduction and all(len(a.indices) == len(n.spatial) for a in read):
+            found.add(n.label.partition(".")[0])
+    return found
+
+
+def _fits(loop: For) -> bool:
+    length = integer(loop.extent)
+    return length is not None and length <= MOST_WARPS * LANES * MOST_HELD
+
+
+def _depth(nest: Nest, nests: list[Nest], done: set[int]) -> int | None:
+    """How many loops over rows stand around: those of a sum itself, or of the sums that are used; None where rows are not summed."""
+    if nest.again or nest.outer or (nest.main.update is not None and not nest.reduction):
+        return None
+    if nest.reduction:
+        return len(nest.spatial) if _sums_row(nest) else None
+    depth = max((len(n.spatial) for n in _needed(nest, nests) if id(n) not in done and n.reduction and _sums_row(n)), default=None)
+    return depth if depth is not None and depth <= len(nest.spatial) else None
+
+
+def _needed(nest: Nest, nests: list[Nest]) -> list[Nest]:
+    """The nests from which a nest takes values, at once or by way of others."""
+    found: list[Nest] = []
+    todo = [nest]
+    while todo:
+        read = {a.tensor.name for a in todo.pop().accesses[1:]}
+        more = [n for n in nests if n.label.partition(".")[0] in read and not any(n is f for f in found)]
+        found += more
+        todo += more
+    return found
+
+
+def _sums_row(nest: Nest) -> bool:
+    """Whether neighbours are summed."""
+    loop = nest.reduction[-1]
+    strides = [a.stride(loop.var) for a in nest.accesses[1:]]
+    return (nest.main.update in ("add", "max", "min") and nest.main.tensor.dtype.name in _FOLDED and extent(loop) >= SHORTEST
+            and 1 in strides and all(s in (0, 1) for s in strides) and not nest.recurrent and not nest.again)
+
+
+def _may_join(nest: Nest, depth: int) -> bool:
+    """Whether a nest sums a row too, or computes elements of one."""
+    if nest.again or nest.outer:
+        return False
+    if nest.reduction:
+        return len(nest.spatial) == depth and _sums_row(nest)
+    return len(nest.spatial) >= depth and nest.main.update is None
+
+
+def _scheduled(plan: Plan, names: list[str], nests: list[Nest], depth: int) -> None:
+    row = _row(nests, depth)
+    for tensor in _held(plan, nests, depth, row):
+        plan.step("scope", tensor.name, "register")
+    for nest in nests:
+        if nest.reduction:
+            _sum(plan, nest, row)
+        elif len(nest.spatial) > depth:
+            _elements(plan, nest, depth, row)
+    _bind_rows(plan, names, row)
+
+
+def _row(nests: list[Nest], depth: int) -> _Row:
+    loops = [(n.reduction or n.spatial[depth:])[-1] for n in nests if n.reduction or len(n.spatial) > depth]
+    size = max(a.tensor.dtype.bytes for n in nests for a in n.accesses)
+    lengths = {integer(loop.extent) for loop in loops}
+    length = lengths.pop() if len(lengths) == 1 else None
+    vector = VECTOR_BYTES // size
+    if length is None or length % vector or length < LANES * vector:
+        vector = 1
+    warps = 1
+    while warps < MOST_WARPS and warps * LANES * vector * VECTORS < max(map(extent, loops)):
+        warps *= 2
+    return _Row(warps, vector, None if length is None else -(-length // (warps * LANES * vector)))
+
+
+def _held(plan: Plan, nests: list[Nest], depth: int, row: _Row) -> list[Tensor]:
+    """Intermediates of which each thread uses only what it has made itself: they stay in its registers."""
+    if row.parts is None or row.parts * row.vector > MOST_HELD:
+        return []
+    made = {n.main.tensor for n in nests if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in plan.kernel.temporaries}
+    used = [(a, (n.reduction or n.spatial[depth:] or (None,))[-1]) for n in nests for a in n.accesses if a.tensor in made]
+    apart = {a.tensor for a, loop in used if loop is None or a.stride(loop.var) != 1}
+    equations = {n.main.equation for n in nests}
+    outside = [s for s in stores(plan.kernel) if s.equation not in equations]
+    apart |= {n.tensor for n in walk(*outside) if isinstance(n, Read)}
+    return sorted(made - apart, key=lambda t: t.name)
+
+
+def _cut(plan: Plan, loop: For, row: _Row) -> tuple[str, str, str]:
+    """Names of the loops over parts of a row (empty if there is one), over threads, and over a thread's neighbours (empty if alone)."""
+    parts, inside = plan.cut(qualified(loop), row.step, "guard")
+    if row.vector == 1:
+        return parts, inside, ""
+    threads, vector = plan.split(inside, row.vector, tail="exact") or (inside, "")
+    return parts, threads, vector
+
+
+def _bind(plan: Plan, threads: str, row: _Row) -> None:
+    if row.warps > 1 and (cut := plan.split(threads, LANES, tail="guard")) is not None:
+        plan.step("bind", cut[0], "thread.y")
+        threads = cut[1]
+    plan.step("bind", threads, "thread.x")
+
+
+def _elements(plan: Plan, nest: Nest, depth: int, row: _Row) -> None:
+    """Each thread computes its elements of a row."""
+    parts, threads, vector = _cut(plan, nest.spatial[-1], row)
+    _bind(plan, threads, row)
+    if vector:
+        plan.step("vectorize", vector)
+    if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
+        plan.step("unroll", parts)
+
+
+def _sum(plan: Plan, nest: Nest, row: _Row) -> None:
+    """Threads sum what they have, then lanes are folded, then warps."""
+    parts, inside = plan.cut(qualified(nest.reduction[-1]), row.step, "guard")
+    if not plan.step("rfactor", inside, reassoc=True):
+        return
+    plan.step("scope", plan.kernel.temporaries[-1].name, "register")
+    total = f"{inside}_sum"
+    vector = ""
+    threads = inside
+    if row.vector > 1:
+        threads, vector = plan.split(inside, row.vector, tail="exact") or (inside, "")
+        within, neighbours = plan.split(total, row.vector, tail="exact") or (total, "")
+        plan.step("rfactor", within, reassoc=True)
+        plan.step("unroll", neighbours)
+        plan.step("scope", plan.kernel.temporaries[-1].name, "register")
+        _bind(plan, within, row)
+        total = f"{within}_sum"
+    _bind(plan, threads, row)
+    if vector:
+        plan.step("vectorize", vector)
+    if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
+        plan.step("unroll", parts)
+    _fold(plan, nest, total, row)
+
+
+def _fold(plan: Plan, nest: Nest, total: str, row: _Row) -> None:
+    lanes = total
+    if row.warps > 1:
+        warps, lanes = plan.split(total, LANES, tail="exact") or ("", total)
+        plan.step("rfactor", warps, reassoc=True)
+        plan.step("bind", warps, "thread.y")
+    plan.step("tensorize", lanes, f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
+
+
+def _bind_rows(plan: Plan, names: list[str], row: _Row) -> None:
+    while len(names) > 1 and integer(plan.loop(names[-1]).extent) == 1:
+        names = names[:-1]
+    if not names:
+        return
+    name = fused(plan, names)
+    if row.warps == 1:
+        blocks, rows = plan.cut(name, ROWS_TOGETHER, "guard")
+        plan.step("bind", rows, "thread.y")
+        name = blocks
+    if name:
+        plan.step("bind", name, "block.x")
+
+
+def fused(plan: Plan, names: list[str]) -> str:
+    """Neighbouring loops as one, as far as no iteration has to divide by a size that only the call knows; its name."""
+    name = names[0]
+    for inner in names[1:]:
+        loop = plan.loop(inner)
+        if integer(loop.extent) is None:
+            break
+        joined = free_name(plan.kernel, loop.tensor, name.rpartition(".")[2] + loop.var.name)
+        if not plan.step("fuse", name, inner, name=joined):
+            break
+        name = f"{loop.tensor}.{joined}"
+    return name

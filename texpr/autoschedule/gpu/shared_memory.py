@@ -1,0 +1,238 @@
+"""What blocks of a GPU keep in shared memory: copies that all threads make together, and the loops over blocks around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.cpu.gemm.packing import with_last
+from texpr.autoschedule.gpu.persistent_grid import rows_together
+from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
+from texpr.ir.affine import linear
+from texpr.ir.build import integer
+from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
+from texpr.ir.identities import is_rounded
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.analysis.access import Access, unclamped
+
+MOST_UNROLLED = 8
+"""Rounds of a copy that are worth code of their own."""
+ROW = 128
+"""Bytes of a row of an operand that a warpgroup multiplies."""
+UNITS = 8
+"""Units of 16 bytes that lie in different banks."""
+
+
+def is_product(value: Expr) -> bool:
+    """Whether this is a product of two reads, each converted or rounded or not, and 0 outside its tensor or not."""
+    return isinstance(value, Mul) and _is_factor(value.lhs) and _is_factor(value.rhs)
+
+
+def _is_factor(e: Expr) -> bool:
+    e = e.args[0] if is_rounded(e) and isinstance(e, Call) else e
+    if isinstance(e, Cast):
+        e = e.operand
+    if isinstance(e, Select) and isinstance(e.orelse, Const):
+        e = e.then
+    return isinstance(e, Read)
+
+
+def on_blocks(plan: Plan, groups: Sequence[list[str]]) -> bool:
+    """Whether the loops of each group become one, over blocks: of x those of the first group, of y and z those of the others."""
+    for axis, names in zip("xyz", groups):
+        name = fused(plan, names) if names else ""
+        if name and (name in names[:-1] or not plan.step("bind", name, f"block.{axis}")):
+            return False
+    return True
+
+
+def tiles_on_blocks(plan: Plan, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2) -> bool:
+    """Whether loops over tiles become loops over blocks, in whose order those that run at once read few rows and columns of the operands.
+
+    Args:
+        tile: rows and columns of one.
+        each: blocks that run at once on a processor, about.
+    """
+    high, wide = (integer(plan.loop(name).extent) for name in (rows, columns))
+    group = 1 if outer or high is None or wide is None else rows_together(high, wide, *tile, plan.machine.processors * each)
+    if group == 1:
+        return on_blocks(plan, ([columns], [rows], outer))
+    groups, row = plan.cut(rows, group, "exact")
+    if groups and not plan.step("reorder", groups, columns, row):
+        return False
+    return on_blocks(plan, ([row], [columns], [groups] if groups else []))
+
+
+def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool,
+           alone: bool = False) -> Rows | None:
+    """Copy what a block reads at a time to shared memory, all threads together. None where it cannot be; else how far apart its rows are to
+    be, so that they begin in different banks.
+
+    Args:
+        turned: neighbours along the target become neighbours, which they are not in the tensor.
+        alone: elements that are turned are copied one by one, as asynchronous copies are.
+        threads: of the block, along its axes from the last one to x.
+    """
+    buffer = copied(plan, access.tensor, at, threads, 1 if turned and alone else neighbours(access))
+    if buffer is None:
+        return None
+    last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+    if turned:
+        last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
+        if not plan.step("layout", buffer.name, with_last(buffer, last)):
+            return None
+        last = buffer.rank - 1
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    return Rows(buffer.name, last - buffer.rank, size, size)
+
+
+def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> bool:
+    """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged, where rows have a power of two of them."""
+    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    if buffer is None:
+        return False
+    row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
+    if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
+        last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+        Rows(buffer.name, last - buffer.rank, unit, unit).step(plan)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How far apart rows of a buffer in shared memory are to be, so that lanes find their elements in different banks.
+
+    Attributes:
+        dimension: the last one, from the end.
+        extra: bytes that rows get.
+    """
+
+    buffer: str
+    dimension: int
+    multiple: int
+    extra: int
+
+    def step(self, plan: Plan) -> bool:
+        """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes after it."""
+        rank = next(t.rank for t in plan.kernel.temporaries if t.name == self.buffer)
+        return plan.step("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
+
+
+def shared_elements(plan: Plan, access: Access, at: str, threads: tuple[int, ...], *, apart: bool) -> Rows | None:
+    """As `shared`, for instructions whose lanes read an element each, eight by four: in the order of the tensor, without room between rows.
+
+    Args:
+        apart: rows have the eight.
+    """
+    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    if buffer is None:
+        return None
+    last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    return Rows(buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size)
+
+
+def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:
+    """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none.
+
+    Args:
+        vector: neighbours that one thread copies at once.
+    """
+    if not plan.step("cache_read", tensor.name, at):
+        return None
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "shared")
+    filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
+    return buffer
+
+
+def in_rows(plan: Plan, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
+    """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of 128 bytes, longer ones in panels.
+
+    Args:
+        buffer: of two dimensions, and others of one element; the last one is a row.
+        threads: of the block, along its axes from the last one to x; without them the loops of the copy stay, a panel after the other.
+        vector: neighbours that one thread copies at once.
+    """
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    loops = [f"{buffer.name}.d{d}" for d in long]
+    row = ROW // buffer.dtype.bytes
+    if integer(buffer.shape[-1]) != row:
+        panels = plan.split(loops[1], row, tail="exact")
+        *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
+        form = f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
+        if panels is None or not plan.step("layout", buffer.name, form):
+            return False
+        loops[1:] = panels
+        if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
+            return False
+    if threads:
+        filled(plan, loops, vector, threads)
+    return plan.step("swizzle", buffer.name, row // 8, 8, row)
+
+
+def neighbours(access: Access) -> int:
+    """Neighbours that one thread copies at once: those of a row that begins at a multiple of them, and whose part begins there."""
+    last = linear(unclamped(access.indices[-1]))
+    if len(last.terms) != 1 or last.constant:
+        return 1  # a window begins anywhere
+    return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
+
+
+def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+    """The loops of a copy shared out among the threads of a block."""
+    inner = ""
+    if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:
+        loops, inner = [*loops[:-1], cut[0]], cut[1]
+    name = fused(plan, loops)
+    rounds, name = plan.cut(name, prod(threads), "guard")
+    for axis, count in zip("xyz", reversed(threads)):
+        if axis != "xyz"[len(threads) - 1] and (cut := plan.split(name, count)) is not None:
+            name, bound = cut
+            plan.step("bind", bound, f"thread.{axis}")
+        else:
+            plan.step("bind", name, f"thread.{axis}")
+    if rounds and (integer(plan.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+        plan.step("unroll", rounds)
+    if inner:
+        plan.step("vectorize", inner)
+
+
+def fragments(plan: Plan, shared: str, access: Access, at: str, along: For, upper: For | None = None) -> bool:
+    """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16 elements or of 32 bytes.
+
+    Args:
+        access: of the tensor that the copy is of.
+        along: the loop over rows or columns that the access moves with.
+        upper: another one, where tiles have rows along two loops.
+    """
+    if not plan.step("cache_read", shared, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "register")
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
+        return _rows_of_tiles(plan, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
+                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{buffer.dtype}")
+    if len(long) != 2:
+        return False
+    turned = along.var in variables(access.indices[long[1]])
+    first, second = (f"{buffer.name}.d{d}" for d in long)
+    tiles, inner = plan.cut(second if turned else first, 16)
+    names = [first, inner] if turned else [inner, second]
+    if tiles and not plan.step("reorder", tiles, *names):
+        return False
+    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}"):
+        return False
+    return not tiles or plan.step("unroll", tiles)
+
+
+def _rows_of_tiles(plan: Plan, loops: list[str], upper: int, instruction: str) -> bool:
+    """Tiles of 16 rows, one for each iteration of the upper loop."""
+    tile = [n for k, n in enumerate(loops) if k != upper]
+    if upper and not plan.step("reorder", loops[upper], *tile):
+        return False
+    return plan.step("tensorize", tile[0], instruction) and plan.step("unroll", loops[upper])

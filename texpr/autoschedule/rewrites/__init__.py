@@ -1,0 +1,1 @@
+"""Choices of algebraic rewrites for default schedules."""

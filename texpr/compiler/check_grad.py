@@ -1,0 +1,98 @@
+"""Whether a gradient is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from texpr import autodiff
+from texpr.compiler.op import Op, instance
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.tensor import Invoke, Program
+from texpr.passes.tensor.promote_to_f64 import widened
+from texpr.support.errors import CheckError
+
+_STEP = 1e-6
+MODES = 1e-10
+"""How far u . (J v) and (J^T u) . v may be apart: both are the same sum in another order."""
+Arrays = list[np.ndarray]
+
+
+class Errors(NamedTuple):
+    """Relative differences: of the gradient from central differences, of the two modes from each other (0 where one is given by hand)."""
+
+    differences: float
+    modes: float
+
+
+def check_grad(operator: Op, *arrays: object, directions: int = 4, tolerance: float = 1e-6, **options: object) -> float:
+    """Compare the gradient with central differences and with forward mode, in f64 whatever the operator's dtypes, along random directions.
+
+    For cotangents u and directions v it compares u.(f(x + hv) - f(x - hv)) / 2h with (J^T u).v, and that with u.(J v).
+
+    Args:
+        directions: how many random pairs are tried; the same ones each time.
+        tolerance: the largest difference allowed, relative to the larger of the two values and 1. The modes may differ by 1e-10.
+        options: constants, and inputs by name.
+    Returns:
+        The largest relative difference from central differences.
+    Raises:
+        CallError: arguments that do not fit.
+        CheckError: a difference is larger, or something has no gradient. Kinks (a maximum with a tie) are no places to ask.
+    """
+    worst = gradient_errors(operator, *arrays, directions=directions, **options)
+    if not worst.differences <= tolerance:
+        raise CheckError(f"the gradient of {operator.__name__} differs from central differences by {worst.differences:.2g}",
+                         code="gradient", help=f"the largest difference allowed is {tolerance:.2g}; is there a kink near these inputs?")
+    if not worst.modes <= MODES:
+        raise CheckError(f"forward and reverse mode of {operator.__name__} differ by {worst.modes:.2g}", code="gradient",
+                         help=f"the largest difference allowed is {MODES:.0e}")
+    return worst.differences
+
+
+def gradient_errors(operator: Op, *arrays: object, directions: int = 4, **options: object) -> Errors:
+    """What `check_grad` compares with its bars."""
+    program, given = instance(operator, arrays, options)
+    wide = widened(program)
+    backward, forward = autodiff.grad(wide), None if _by_hand(wide) else autodiff.jvp(wide)
+    x = [a.astype(np.float64) if t.dtype.is_float else a for a, t in zip(given, wide.inputs)]
+    random = np.random.default_rng(0)
+    worst = Errors(0.0, 0.0)
+    for _ in range(directions):
+        v = [np.asarray(random.standard_normal(a.shape)) for a, t in zip(x, wide.inputs) if t.dtype.is_float]
+        u, measured = _measured(wide, x, v, random)
+        derived = _dot(interpret(backward, [*x, *u]), v)
+        ahead = derived if forward is None else _dot(interpret(forward, [*x, *v])[len(wide.outputs):], u)
+        found = Errors(_apart(measured, derived), _apart(ahead, derived))
+        worst = Errors(*(float(np.maximum(a, b)) for a, b in zip(worst, found)))  # NaN stays
+    return worst
+
+
+def _by_hand(program: Program) -> bool:
+    """Whether it, or what it calls, is extern: then a gradient has been registered, and forward mode has nothing to differentiate."""
+    return not program.equations or any(isinstance(e, Invoke) and _by_hand(e.program) for e in program.equations)
+
+
+def _measured(program: Program, x: Arrays, v: Arrays, random: np.random.Generator) -> tuple[Arrays, float]:
+    """Random cotangents u of the float outputs, and u . (f(x + hv) - f(x - hv)) / 2h."""
+    sides = [interpret(program, _moved(program, x, v, step)) for step in (_STEP, -_STEP)]
+    ahead, behind = ([y for y, t in zip(side, program.outputs) if t.dtype.is_float] for side in sides)
+    u = [np.asarray(random.standard_normal(y.shape)) for y in ahead]
+    with np.errstate(invalid="ignore"):  # what is infinite on both sides does not change
+        changes = [np.where(a == b, 0.0, a - b) for a, b in zip(ahead, behind)]
+    return u, _dot(u, changes) / (2 * _STEP)
+
+
+def _moved(program: Program, x: Arrays, v: Arrays, step: float) -> Arrays:
+    directions = iter(v)
+    return [a + step * next(directions) if t.dtype.is_float else a for a, t in zip(x, program.inputs)]
+
+
+def _dot(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> float:
+    return sum(float(np.sum(a * b)) for a, b in zip(left, right, strict=True))
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(a - b) / max(1.0, abs(a), abs(b))

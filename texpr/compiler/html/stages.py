@@ -1,0 +1,21 @@
+"""A loop nest after each step of its schedule, with a slider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from texpr.compiler.html.highlight import coloured
+from texpr.compiler.html.nest import nest_html
+from texpr.ir.expr import Var
+from texpr.ir.loop import Kernel
+
+
+def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
+    """A slider over stages: what was done, the kernel then, and notes on its loops. Without scripts the last stage shows."""
+    last = len(stages) - 1
+    steps = "".join(f'<li class="{"now" if k == last else ""}" data-stage="{k}">{coloured(done, "texpr")}</li>'
+                    for k, (done, _, _) in enumerate(stages))
+    panes = "".join(f'<div class="stage"{"" if k == last else " hidden"}>{nest_html(kernel, notes)}</div>'
+                    for k, (_, kernel, notes) in enumerate(stages))
+    slider = f'<input type="range" min="0" max="{last}" value="{last}" aria-label="step" {"disabled" if last == 0 else ""}>'
+    return f'<div class="stages"><div class="steps">{slider}<ol start="0">{steps}</ol></div>{panes}</div>'

@@ -1,0 +1,60 @@
+"""Arrays with some elements replaced: what `x[key] = value` gives to `x`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from texpr.graph.arrays import functions as calls
+from texpr.graph.arrays import operator_texts as written
+from texpr.graph.arrays.indexing import put_condition, selection
+from texpr.graph.arrays.promotion import with_number
+from texpr.ir.dtypes import BOOL
+from texpr.support.errors import CallError
+
+
+def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]) -> Any:
+    """`x` with the elements at `key` replaced.
+
+    Args:
+        make: makes what `x` is of an array or a number.
+    Raises:
+        CallError: an array of integers as index; shapes that do not fit.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        with_number(x.dtype, value)  # refuses what the dtype does not hold
+    if isinstance(key, list):
+        key = np.asarray(key, None if key else np.int64)
+    if getattr(key, "dtype", None) in (BOOL, np.bool_) and np.ndim(key):  # type: ignore[arg-type]
+        if np.ndim(value):
+            raise CallError("an array is assigned where a mask holds", code="index",
+                            help="assign one number, or choose element by element: tx.where(mask, values, x)")
+        return calls.cast(calls.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
+    found = selection(x.shape, calls.normal(key, x.shape))
+    if found.places:
+        raise CallError("elements at places that an array gives are assigned", code="index",
+                        help="use texpr.ops.scatter, which says what happens where places meet")
+    condition, at, shape = put_condition(found)
+    values = calls.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
+    if len(values.shape) > len(shape):
+        values = values.reshape(tuple(n for n in values.shape if n != 1))
+    if not _fits(values.shape, shape):
+        raise CallError(f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape")
+    own = at[len(shape) - len(values.shape) :]
+    own = ["0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place for k, (n, place) in enumerate(zip(values.shape, own))]
+    return written.put(x.shape, condition, own, values.shape, x.dtype)(x, values)
+
+
+def _over(x: Any, mask: Any) -> Any:
+    """A mask of the first axes of `x`, with the others as axes of extent 1."""
+    if mask.shape != x.shape[: len(mask.shape)]:
+        raise CallError(f"a mask of shape {list(mask.shape)} chooses from axes of extents {list(x.shape[: len(mask.shape)])}", code="index",
+                        help="a mask has the extents of the axes that it stands for, from the first one on")
+    return mask.reshape((*mask.shape, *[1] * (len(x.shape) - len(mask.shape))))
+
+
+def _fits(values: Sequence[int], shape: Sequence[int]) -> bool:
+    """True if an array broadcasts to a shape."""
+    return len(values) <= len(shape) and all(n in (1, m) for n, m in zip(reversed(values), reversed(shape)))

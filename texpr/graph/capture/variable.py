@@ -1,0 +1,241 @@
+"""Tensors that live longer than one step: parameters, the state of optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from texpr.compiler import Op
+from texpr.graph.arrays.delegated import InExpressions
+from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
+from texpr.runtime import gpu
+from texpr.runtime.slabs import ALIGNMENT, in_lines
+from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.graph.capture.capture import Capture
+
+active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", default=None)
+"""The capture whose `with` block is running: operators on variables alone belong to it too."""
+_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
+
+
+def is_recording() -> bool:
+    """True unless gradients are switched off: in a block of `no_grad`."""
+    return _recording.get()
+
+
+@contextmanager
+def recording(wanted: bool) -> Iterator[None]:
+    """Within the block, gradients flow through what is computed, or they do not."""
+    before = _recording.set(wanted)
+    try:
+        yield
+    finally:
+        _recording.reset(before)
+
+
+class Structures:
+    """When something that captured programs depend on besides shapes has last changed, such as the parts of modules or dtypes.
+
+    Attributes:
+        stamp: another object after each change; what was found under the same stamp still holds.
+    """
+
+    stamp: ClassVar[object] = object()
+
+    @classmethod
+    def change(cls) -> None:
+        """To be called after a change."""
+        cls.stamp = object()
+
+
+class Leaf(Protocol):
+    """A lazy tensor over the memory of a variable."""
+
+    def kept(self) -> None:
+        """Called before that memory changes."""
+
+
+class Variable(InExpressions):
+    """A tensor with a value, of a shape that never changes.
+
+    A step that assigns to it writes the new value over the old one, once nothing can fail any more, or to a second array, which it
+    exchanges for the first one when it is complete (`Plan.explain()` says which): a step that fails leaves the old value. So take `data`
+    anew after each step; an array taken before holds the new value or an older one, and `data.copy()` keeps a value. Both begin at whole
+    lines of memory.
+
+    It has the methods and operators of tensors, which compute from the value that it has then and pass gradients to it; `==` and `len` are
+    those of objects.
+
+    Attributes:
+        leaf: the lazy tensor that stands for the value, if there is one.
+    Args:
+        data: the first value, copied.
+        name: for messages and listings.
+        dtype: what NumPy cannot say of `data`: bf16 in 16 bits, floats in 8 bits.
+        device: where it lies, a name.
+    Raises:
+        CallError: a dtype that texpr does not have.
+    """
+
+    __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
+    moves: ClassVar[int] = 0
+    """How often variables went to other devices: programs are captured anew afterwards."""
+
+    def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
+        array, known = _as_held(np.asarray(data))
+        dtype = dtype or known
+        if dtype is None or array.dtype != numpy_dtype(dtype):
+            raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
+        self.name, self.dtype = name, dtype
+        self._current: Any = _placed(array, device)
+        self._spare: Any = None
+        self.leaf: Leaf | None = None
+        capture = active_capture.get()
+        if capture is not None:
+            capture.made.append(self)
+
+    def changes(self) -> None:
+        """The value is about to be another one: computations that wait for this one keep it."""
+        if self.leaf is not None:
+            self.leaf.kept()
+            self.leaf = None
+
+    @property
+    def data(self) -> Any:
+        """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
+        the program do so. What NumPy lacks is held as its bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is
+        an array of the device, which takes values as a whole: `data[...] = value`. While a function is traced, what stands for the value.
+        """
+        capture = active_capture.get()
+        return self._current if capture is None else capture.data_of(self, self._current)
+
+    @data.setter
+    def data(self, value: object) -> None:
+        capture = getattr(value, "capture", None)
+        if capture is not None:
+            capture.assign(self, value)
+            return
+        array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _as_held(np.asarray(value))
+        bits = self.dtype.as_bits and array.dtype == numpy_dtype(self.dtype)
+        if array.shape != self.shape or not (dtype == self.dtype or bits):
+            raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
+                            code="shape", help="a variable keeps its shape and dtype; make a new one")
+        if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
+            array = array.numpy()
+        self.changes()
+        self._current[...] = array
+
+    def held(self) -> np.ndarray:
+        """The value as NumPy stores it: `data`, or a copy of what lies on a device."""
+        return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
+
+    def numpy(self) -> np.ndarray:
+        """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a device."""
+        return readable(self.held(), self.dtype)
+
+    @property
+    def device(self) -> str:
+        """The name of the device that the value lies on."""
+        return self._current.device.name if isinstance(self._current, gpu.DeviceArray) else gpu.HOST
+
+    def move(self, device: str) -> None:
+        """Let the value lie on another device. Programs that were captured before are for the old one.
+
+        Raises:
+            CallError: there is no such device.
+            ResourceError: it cannot be used, or has not enough memory.
+        """
+        if gpu.full_name(device) != self.device:
+            moved = _placed(self.held(), device)
+            self.changes()
+            self._current, self._spare = moved, None
+            Variable.moves += 1
+            Structures.change()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._current.shape
+
+    @property
+    def size(self) -> int:
+        return self._current.size
+
+    @property
+    def ndim(self) -> int:
+        return self._current.ndim
+
+    def arrays(self) -> tuple[Any, Any]:
+        """The array that holds the value, and the one a step may write."""
+        if self._spare is None:
+            now = self._current
+            self._spare = gpu.empty(now.device, now.shape, now.dtype) if isinstance(now, gpu.DeviceArray) else in_lines(now)
+        return self._current, self._spare
+
+    def convert(self, dtype: DType) -> None:
+        """Let the value be of another dtype. Programs that were captured before are of the old one."""
+        if dtype != self.dtype:
+            self.changes()
+            self._current, self._spare = _placed(stored(self.numpy(), dtype), self.device), None
+            self.dtype = dtype
+            Structures.change()
+
+    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+        capture = active_capture.get()
+        return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        value = readable(np.asarray(self._current), self.dtype)
+        return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
+
+    def __getstate__(self) -> tuple:
+        """Without the leaf, which stands for this variable, and the second array, which holds nothing that is needed."""
+        nothing, slots = object.__getstate__(self)  # type: ignore[misc]
+        return nothing, {**slots, "leaf": None, "_spare": None}
+
+    def __setstate__(self, state: tuple) -> None:
+        """NumPy's copies begin anywhere."""
+        for name, value in {**(state[0] or {}), **state[1]}.items():
+            setattr(self, name, value)
+        if isinstance(self._current, np.ndarray) and self._current.ctypes.data % ALIGNMENT:
+            self._current = in_lines(self._current)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"
+
+
+def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
+    """An array as variables hold it, in native byte order, and its dtype."""
+    dtype = from_numpy(array.dtype)
+    if dtype is None or dtype.as_bits:
+        return as_bits(array, dtype), dtype
+    return array.astype(numpy_dtype(dtype), copy=False), dtype
+
+
+def _placed(array: np.ndarray, device: str) -> Any:
+    """A copy of an array where it is to lie, from the beginning of a line on."""
+    found = gpu.find_device(device)
+    return in_lines(array) if found is None else gpu.to_device(found, np.asarray(array, order="C"))
+
+
+def announce(variables: Iterable[Variable]) -> None:
+    """Tell all who wait for the values of variables that they change: they make copies, for which there may be no memory."""
+    for v in variables:
+        if v.leaf is not None:
+            v.changes()
+
+
+def exchange(variables: Iterable[Variable]) -> None:
+    """Make the arrays that a step has written the values, which was announced."""
+    for v in variables:
+        v._current, v._spare = v._spare, v._current
+
+
+array_of = attrgetter("_current")
+"""`Variable.data` for every step, which asks for that of all variables: a property takes four times as long."""

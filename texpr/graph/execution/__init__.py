@@ -1,0 +1,1 @@
+"""Plans at run time: placement, memory, updates in place, locks."""

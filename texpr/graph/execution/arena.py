@@ -1,0 +1,111 @@
+"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the last launch that reads it, or in this
+launch already for what it computes of each element from the same element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from texpr.graph.fusion.producer_consumer import tensor_bytes
+from texpr.ir.expr import Tensor
+from texpr.runtime.slabs import ALIGNMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """Places of tensors in one block.
+
+    Attributes:
+        offset: of each tensor, in bytes.
+        size: of the block.
+        naive: what the tensors would take each in a place of its own.
+        over: tensors that are computed in the memory of others, which are gone then.
+    """
+
+    offset: Mapping[Tensor, int]
+    size: int
+    naive: int
+    over: Mapping[Tensor, Tensor] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.over)} over others; each alone: {self.naive:,}"
+
+
+Lifetimes = Mapping[Tensor, tuple[int, int]]
+"""The first and the last launch that uses a tensor."""
+
+
+def lifetimes(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kept: Collection[Tensor]) -> dict[Tensor, tuple[int, int]]:
+    """When tensors live that launches (their inputs, their outputs) write.
+
+    Args:
+        kept: tensors that are read after the last launch.
+    """
+    found: dict[Tensor, tuple[int, int]] = {}
+    for k, (inputs, outputs) in enumerate(launches):
+        for t in outputs:
+            found.setdefault(t, (k, k))
+        for t in (*inputs, *outputs):
+            if t in found:
+                found[t] = found[t][0], k
+    return {t: (first, len(launches) if t in kept else last) for t, (first, last) in found.items()}
+
+
+def in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], pairs: Sequence[Sequence[tuple[int, int]]],
+             lives: Lifetimes) -> dict[Tensor, Tensor]:
+    """Which tensors are computed in the memory of which others: those that their launch alone reads, once, and as the last one.
+
+    Args:
+        pairs: of each launch, positions of inputs and of outputs that may lie in their memory.
+    """
+    over: dict[Tensor, Tensor] = {}
+    for k, ((inputs, outputs), allowed) in enumerate(zip(launches, pairs, strict=True)):
+        for source, target in ((inputs[i], outputs[j]) for i, j in allowed):
+            if lives.get(source, (k, -1))[1] != k or source in outputs or inputs.count(source) > 1:
+                continue
+            if target in lives and lives[target][0] == k and target not in over and source not in over.values():
+                over[target] = source
+    return over
+
+
+def make_arena(lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None) -> Arena:
+    """Places where no two tensors that live at once overlap: the largest first, each at the lowest place that is free while it lives.
+
+    Args:
+        over: tensors that have the place of others, as `in_place` says.
+
+    Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020.
+    """
+    over = over or {}
+    alone, first = sum(map(_rounded, lives)), {}
+    for tensor in sorted(lives, key=lambda t: lives[t]):
+        first[tensor] = first[over[tensor]] if tensor in over else tensor
+    whole = dict(lives)
+    for tensor, place in first.items():
+        whole[place] = min(whole[place][0], lives[tensor][0]), max(whole[place][1], lives[tensor][1])
+    offset, top = _placed({t: life for t, life in whole.items() if first[t] is t})
+    return Arena({t: offset[first[t]] for t in lives}, top, alone, over)
+
+
+def _placed(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
+    offset: dict[Tensor, int] = {}
+    top = 0
+    for tensor in sorted(lives, key=lambda t: (-tensor_bytes(t), lives[t])):
+        at = 0
+        for low, high in sorted((offset[t], offset[t] + _rounded(t)) for t in offset if _together(lives[t], lives[tensor])):
+            if at + _rounded(tensor) <= low:
+                break
+            at = max(at, high)
+        offset[tensor] = at
+        top = max(top, at + _rounded(tensor))
+    return offset, top
+
+
+def _rounded(tensor: Tensor) -> int:
+    """Bytes up to the next line; an empty tensor has a place, too."""
+    return max(1, -(-tensor_bytes(tensor) // ALIGNMENT)) * ALIGNMENT
+
+
+def _together(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] <= b[1] and b[0] <= a[1]

@@ -1,0 +1,268 @@
+"""Where a program runs: this machine, or a device with memory and kernels of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from texpr.autoschedule.cpu.nest_groups import PARALLEL_WORK
+from texpr.compiler import CompiledKernel
+from texpr.graph.capture.variable import Variable, array_of
+from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.tensor import Program
+from texpr.runtime import gpu
+from texpr.runtime.call.kernel_sequence import AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
+from texpr.runtime.call.spec import RangeCheck
+from texpr.runtime.slabs import ALIGNMENT, block
+from texpr.support.errors import CallError
+from texpr.support.options import current
+from texpr.targets import target_of
+
+if TYPE_CHECKING:
+    from texpr.graph.lowering.launches import Launch
+
+Arrays = Mapping[Tensor, Any]
+"""Tensors as arrays: NumPy's, or those of a device."""
+
+Step = Callable[[], object]
+
+
+class Place(Protocol):
+    """Memory, and kernels over it."""
+
+    name: str
+    sweeps: bool
+    """Whether one launch can run a kernel on the elements of many tensors."""
+
+    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+        """The default kernel for these sizes."""
+        ...
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """Launches with the memory that their kernels want of the program."""
+        ...
+
+    def block(self, size: int) -> Any:
+        """Memory of so many bytes."""
+        ...
+
+    def view(self, memory: Any, at: int, tensor: Tensor) -> Any:
+        """An array in a block."""
+        ...
+
+    def zeros(self, tensor: Tensor) -> Any:
+        """A new array."""
+        ...
+
+    def constant(self, value: np.ndarray) -> Any:
+        """An array of NumPy's here."""
+        ...
+
+    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
+                 failed: Callable[[int], object]) -> Step:
+        """Checks and kernels on fixed arrays, to be run again and again."""
+        ...
+
+    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+        """One kernel, run and waited for."""
+        ...
+
+
+class Host:
+    """This machine."""
+
+    name = gpu.HOST
+    sweeps = True
+
+    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+        """Machine code of this process."""
+        return kernel_for(program, sizes)
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """Buffers that would be on the heap."""
+        return tuple(n.with_scratch() for n in launches)
+
+    def block(self, size: int) -> np.ndarray:
+        """Memory that begins at a whole line."""
+        return block(size)
+
+    def view(self, memory: np.ndarray, at: int, tensor: Tensor) -> np.ndarray:
+        """An array in a block."""
+        shape, dtype = shape_of(tensor), numpy_dtype(tensor.dtype)
+        return memory[at : at + prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+
+    def zeros(self, tensor: Tensor) -> np.ndarray:
+        """A new array."""
+        return np.zeros(shape_of(tensor), numpy_dtype(tensor.dtype))
+
+    def constant(self, value: np.ndarray) -> np.ndarray:
+        """The array itself."""
+        return value
+
+    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
+                 failed: Callable[[int], object]) -> Step:
+        """One native call, which keeps the arrays themselves: those that kernels see may be views of them."""
+        return sequence(name, _entries(ranges, launches, arrays), failed, (launches, arrays))
+
+    def function(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
+                 failed: Callable[[int], object], inputs: Sequence[Any], results: Sequence[Any]) -> Callable[..., Any]:
+        """The same as a function of new values for `inputs`, which gives `results` as new arrays; None where it does not take those."""
+        return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays))
+
+    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+        """One native call."""
+        return sequence(launch.program.name, [_entry(launch, arrays)], failed, launch)
+
+
+class OnDevice:
+    """A device. Kernels are queued on its current stream; calls do not wait for them."""
+
+    sweeps = False
+
+    def __init__(self, device: gpu.Device) -> None:
+        self.device, self.name = device, device.name
+        self._target = target_of(device).name
+
+    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+        """Code for the device's processor."""
+        return kernel_for(program, sizes, self._target)
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """The launches: what kernels pass to each other comes from the allocator."""
+        return tuple(launches)
+
+    def block(self, size: int) -> gpu.DeviceArray:
+        """Memory of the device's allocator."""
+        return gpu.empty(self.device, (size,), np.uint8)
+
+    def view(self, memory: gpu.DeviceArray, at: int, tensor: Tensor) -> gpu.DeviceArray:
+        """An array in a block."""
+        return memory.view(at, shape_of(tensor), numpy_dtype(tensor.dtype))
+
+    def zeros(self, tensor: Tensor) -> gpu.DeviceArray:
+        """A new array."""
+        return gpu.to_device(self.device, np.zeros(shape_of(tensor), numpy_dtype(tensor.dtype)))
+
+    def constant(self, value: np.ndarray) -> gpu.DeviceArray:
+        """A copy on the device."""
+        return gpu.to_device(self.device, value)
+
+    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
+                 failed: Callable[[int], object]) -> Step:
+        """Launches, from the second run on as one graph. Nothing is checked there."""
+        assert not ranges, "values are checked before"
+        return gpu.Replay(self.device, [self.bound(n, arrays) for n in launches], tuple(arrays.values()))
+
+    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+        """One kernel and a wait."""
+        bound = self.bound(launch, arrays)
+
+        def step() -> None:
+            bound(self.device.stream)
+            self.device.driver.synchronize(self.device.stream)
+
+        return step
+
+    def bound(self, launch: Launch, arrays: Arrays) -> gpu.Bound:
+        """A kernel with its arrays."""
+        return launch.kernel.bound_on(self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)])
+
+
+class Scalars:
+    """Variables of one element that live on the host and are read by programs on a device: copied there before each run, all at once.
+
+    Attributes:
+        arrays: where programs find them.
+    """
+
+    def __init__(self, place: Place, variables: Mapping[Variable, Tensor]) -> None:
+        self._variables = tuple(variables)
+        self.arrays: dict[Tensor, gpu.DeviceArray] = {}
+        if not isinstance(place, OnDevice) or not variables:
+            self._there = None
+            return
+        self._here = np.zeros(ALIGNMENT * len(variables), np.uint8)
+        self._there = place.block(self._here.nbytes)
+        places = [(k * ALIGNMENT, t) for k, t in enumerate(variables.values())]
+        self._views = [self._here[at : at + numpy_dtype(t.dtype).itemsize].view(numpy_dtype(t.dtype)) for at, t in places]
+        self.arrays = {t: place.view(self._there, at, t) for at, t in places}
+
+    def copy(self) -> None:
+        """Let the device have the values of now."""
+        if self._there is not None:
+            for view, variable in zip(self._views, self._variables):
+                view[0] = array_of(variable)
+            self._there.set(self._here)
+
+
+def _nothing(*_: object) -> None:
+    """What is done for arrays that are not taken."""
+
+
+def _entries(ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays) -> list[AnyEntry]:
+    checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in ranges]  # type: ignore[arg-type]
+    return [*checks, *(_entry(n, arrays) for n in launches)]
+
+
+def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
+    if launch.lengths:
+        parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
+        shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= PARALLEL_WORK
+        address, whole = launch.kernel.address if launch.kernel in launch.kernels else 0, launch.whole.address if launch.whole else 0
+        return sweep(address, whole, parts, launch.lengths, shared)
+    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch)))
+
+
+def place_of(name: str) -> Place:
+    """The place of a device's name.
+
+    Raises:
+        CallError: there is no such device.
+        ResourceError: it cannot be used.
+        CompileError: there is no code for it.
+    """
+    device = gpu.find_device(name)
+    return Host() if device is None else OnDevice(device)
+
+
+def device_of(array: object) -> str:
+    """The name of the device that an array lies on."""
+    return array.device.name if isinstance(array, gpu.DeviceArray) else gpu.HOST
+
+
+def place_for(name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]) -> Place:
+    """Where a program with these variables runs: where they lie. Without any it is `name`, or what `options(device=...)` says.
+
+    Variables of one element may stay on the host, unless the program assigns to them.
+
+    Raises:
+        CallError: variables lie elsewhere, or on several devices.
+    """
+    found: dict[str, Variable] = {}
+    for v in variables:
+        if v.shape or device_of(array_of(v)) != gpu.HOST:
+            found.setdefault(device_of(array_of(v)), v)
+    wanted = gpu.full_name(name) if name is not None else next(iter(found), None) or gpu.full_name(current().device)
+    others = [v for d, v in found.items() if d != wanted]
+    others += [v for v in assigned if device_of(array_of(v)) != wanted]
+    for variable in others:
+        raise CallError(f"`{variable.name}` lies on {variable.device}, and the program runs on {wanted}", code="device",
+                        help=f'move what belongs together to one device, such as model.to("{wanted}")')
+    return place_of(wanted)
+
+
+def on_host(array: Any) -> np.ndarray:
+    """An array as NumPy's: itself, or a copy of what lies on a device."""
+    return array.numpy() if isinstance(array, gpu.DeviceArray) else array
+
+
+def shown(value: Any) -> str:
+    """An array by its dtype and shape, anything else by its type."""
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"{value.dtype}{list(shape)}"

@@ -1,0 +1,1 @@
+"""The choice of equations that share a kernel, horizontally and vertically, and their costs."""

@@ -1,0 +1,343 @@
+"""Operator fusion: equations are written into their readers, and what is left is put into groups, each a kernel.
+
+Four kinds, in this order. A tensor that is computed element by element is computed where it is read (`inline`). A tensor in parts, such as
+the gradient of a pooling, ends with what is done to it, part by part (`parts`). A reduction ends with what is done to its result
+(`epilogue`). Equations over the same elements, over the same rows, or of one attention (`attention`), share a kernel (`together`), whose
+schedule `auto()` then chooses. What is dear, and wanted several times by the kernel of its rows, is not computed where it is read. Each
+is judged by the cost model here, and the judgement is kept to be read (`Decision`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
+from texpr.autodiff.core.activity import targets
+from texpr.autoschedule.core.cost import WORTH, operations
+from texpr.graph.passes.absorb_views import at, with_values
+from texpr.graph.passes.flatten_calls import shape_of, viewed
+from texpr.ir.build import integer
+from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
+from texpr.passes.analysis.equation_cycles import in_groups
+
+FLOPS_PER_BYTE = 4
+"""Operations that take as long as moving a byte to a cache and back."""
+ROW_BYTES = 1 << 20
+"""Of a tensor whose rows stay near between two uses."""
+MOST_OPERATIONS = 400
+"""Of one element: what is longer is not grown any more, for compiling takes longer than it would save."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a tensor was fused into those who read it, and why.
+
+    Attributes:
+        kind: `keep`, `inline`, `parts`, `epilogue`, `together`, `sweep` or `over`.
+        tensor: what is computed.
+        readers: the tensors that are computed from it.
+        saved: bytes that need not move.
+        extra: operations that are done again.
+        reason: in words.
+    """
+
+    kind: str
+    tensor: str
+    readers: tuple[str, ...]
+    fused: bool
+    saved: int
+    extra: int
+    reason: str
+
+    def __str__(self) -> str:
+        into = ", ".join(self.readers)
+        numbers = f"; saves {amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
+        told = numbers if self.fused and (self.saved or self.extra) else ""
+        return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{told}"
+
+
+def amount(size: int) -> str:
+    """Bytes in words."""
+    return f"{size} bytes" if size < 1024 else f"{size / 1024:.1f} KiB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MiB"
+
+
+def tensor_bytes(tensor: Tensor) -> int:
+    """Bytes of a tensor whose extents are numbers."""
+    return tensor.dtype.bytes * prod(shape_of(tensor))
+
+
+def points(axes: Sequence[Axis]) -> int:
+    """Instances of axes with constant ranges; a bound that is no number counts as one instance."""
+    ends = [(integer(a.lo), integer(a.hi)) for a in axes]
+    return prod(max(0, hi - lo) if lo is not None and hi is not None else 1 for lo, hi in ends)
+
+
+def is_reduction(equation: Equation) -> bool:
+    """Whether its value holds a reduction."""
+    return any(isinstance(n, Reduce) for n in walk(equation.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A read of a tensor: how often it is made, and by which reduction."""
+
+    read: Read
+    times: int
+    inside: Reduce | None
+
+
+def uses(equation: Equation, tensor: Tensor) -> list[Use]:
+    """The different reads of a tensor in an equation."""
+    found: list[Use] = []
+    stack: list[tuple[Node, int, Reduce | None]] = [(equation.value, points(equation.axes), None)]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        node, times, inside = stack.pop()
+        if (id(node), id(inside)) in seen:
+            continue
+        seen.add((id(node), id(inside)))
+        if isinstance(node, Read) and node.tensor is tensor and not any(equal(node, u.read) for u in found):
+            found.append(Use(node, times, inside))
+        if isinstance(node, Reduce):
+            times, inside = times * points(node.axes), node
+        stack += [(c, times, inside) for c in children(node)]
+    return found
+
+
+def is_contraction(equation: Equation) -> bool:
+    """Whether it sums products some factors of which serve many elements: such a nest is blocked, and its operands are packed."""
+    for node in walk(equation.value):
+        if isinstance(node, Reduce) and node.op == "sum" and isinstance(node.body, Mul):
+            factors = [n for n in walk(node.body) if isinstance(n, Read)]
+            here = [a.var for a in equation.axes if points([a]) > 1]
+            if len(factors) > 1 and any(not set(here) <= free_variables(f) for f in factors) and points(node.axes) > 1:
+                return True
+    return False
+
+
+def first_axis(equation: Equation) -> Var | None:
+    """The outermost axis, if it is the first index of the target and begins at 0."""
+    if not equation.axes or not equation.indices or integer(equation.axes[0].lo) != 0 or equation.indices[0] is not equation.axes[0].var:
+        return None
+    return equation.axes[0].var
+
+
+class _Web:
+    """Equations in order, with who defines and who reads each tensor: kept while equations take each other's places."""
+
+    def __init__(self, equations: Sequence[Equation | Invoke]) -> None:
+        self._place: dict[Equation | Invoke, tuple[int, ...]] = {}
+        self._makers: dict[Tensor, set[Equation | Invoke]] = {}
+        self._readers: dict[Tensor, set[Equation | Invoke]] = {}
+        for k, equation in enumerate(equations):
+            self._add(equation, (k,))
+
+    @property
+    def equations(self) -> list[Equation | Invoke]:
+        """All equations in order."""
+        return self._sorted(self._place)
+
+    def readers(self, tensor: Tensor) -> list[Equation | Invoke]:
+        """Those that read a tensor, in order."""
+        return self._sorted(self._readers.get(tensor, ()))
+
+    def makers(self, tensor: Tensor) -> list[Equation | Invoke]:
+        """Those that define or update a tensor, in order."""
+        return self._sorted(self._makers.get(tensor, ()))
+
+    def definition(self, tensor: Tensor) -> Equation | None:
+        """The equation of a tensor that has exactly one, a definition of all its elements in bare indices."""
+        return definitions(self.makers(tensor)).get(tensor)
+
+    def replace(self, old: Equation | Invoke, *new: Equation | Invoke) -> None:
+        """Put equations in the place of one."""
+        place = self._place.pop(old)
+        for index, tensors in ((self._makers, targets(old)), (self._readers, reads(old))):
+            for tensor in tensors:
+                index[tensor].discard(old)
+        for k, equation in enumerate(new):
+            self._add(equation, (*place, k))
+
+    def _add(self, equation: Equation | Invoke, place: tuple[int, ...]) -> None:
+        self._place[equation] = place
+        for index, tensors in ((self._makers, targets(equation)), (self._readers, reads(equation))):
+            for tensor in tensors:
+                index.setdefault(tensor, set()).add(equation)
+
+    def _sorted(self, equations: Iterable[Equation | Invoke]) -> list[Equation | Invoke]:
+        return sorted(equations, key=self._place.__getitem__)
+
+
+def _in_turn(producer: Equation, readers: Sequence[Equation]) -> bool:
+    """Whether a kernel that the producer and its readers share computes a row of the tensor and uses it up before the next one."""
+    row = first_axis(producer)
+    if row is None or any(r.update is not None or first_axis(r) is None or is_contraction(r) for r in readers):
+        return False
+    rows = points(producer.axes[:1])
+    if rows < 2 or any(points(r.axes[:1]) != rows for r in readers) or tensor_bytes(producer.target) > rows * ROW_BYTES:
+        return False
+    return all(u.read.indices[0] is first_axis(r) for r in readers for u in uses(r, producer.target))
+
+
+class Fusion:
+    """The decisions about a program, made one after the other, and the equations they give."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.decisions: list[Decision] = []
+        self._kept = {*program.outputs, *program.inputs}
+        self._web = _Web(program.equations)
+
+    def run(self) -> Program:
+        """The program with equations written into others."""
+        self._inline()
+        self._parts()
+        self._epilogues()
+        return replace(self.program, equations=tuple(in_order(self._web.equations)))
+
+    def _inline(self) -> None:
+        for tensor in definitions(self._web.equations):
+            producer = self._web.definition(tensor)
+            if tensor in self._kept or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
+                continue
+            readers = self._web.readers(tensor)
+            if any(not isinstance(r, Equation) or viewed(r) for r in readers):
+                continue
+            decision = self._judged(producer, [r for r in readers if isinstance(r, Equation)])
+            self.decisions.append(decision)
+            if decision.fused:
+                self._write_into(producer, readers)
+
+    def _write_into(self, producer: Equation, readers: Sequence[Equation | Invoke]) -> None:
+        for reader in readers:
+            if isinstance(reader, Equation):
+                self._web.replace(reader, with_values(reader, {producer.target: producer}))
+        self._web.replace(producer)
+
+    def _judged(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
+        """Whether a tensor is computed where it is read."""
+        tensor, size = producer.target, points(producer.axes)
+        names = tuple(r.target.name for r in readers)
+        found = [(r, u) for r in readers for u in uses(r, tensor)]
+        cost = operations(producer.value)
+        extra = cost * max(0, sum(u.times for _, u in found) - size)
+        inputs = sum(tensor_bytes(t) for t in reads(producer) if t is not tensor and t.dims)  # numbers stay in registers
+        saved = tensor_bytes(tensor) * (1 + len(readers)) - inputs * (len(readers) - 1)
+
+        def no(reason: str) -> Decision:
+            return Decision("inline", tensor.name, names, False, max(0, saved), extra, reason)
+
+        if any(u.read.guard is not None for _, u in found):
+            return no("a reader asks for elements outside of it")
+        if any(tensor in reads(replace(r, value=Const(0, dtype=r.value.dtype))) for r in readers):
+            return no("a reader's indices or conditions depend on it")
+        if any(r.update is not None for r in readers):
+            return no("a reader folds it into what is there")
+        if any(u.inside is not None and _is_operand(r, u) for r, u in found):
+            return no("a product takes it as an operand, again and again")
+        if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
+            return no("the reader is long as it is")
+        ends = (self._ending(producer, t) for t in reads(producer))
+        if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
+            return no("it ends a reduction, and would be done again by each reader")
+        if extra and cost > WORTH and _in_turn(producer, readers):
+            return no("its rows are used in turn, by the kernel that computes them")
+        if extra > FLOPS_PER_BYTE * max(0, saved):
+            return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")
+        return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
+
+    def _parts(self) -> None:
+        """`T[2*i] = a; T[2*i + 1] = b; Y[i] = f(T[i])`  ->  `Y[2*i] = f(a); Y[2*i + 1] = f(b)`."""
+        for reader in definitions(self._web.equations).values():
+            if is_reduction(reader) or viewed(reader):
+                continue
+            for tensor in reads(reader):
+                parts = self._parts_of(tensor, reader)
+                if parts:
+                    into, saved = (reader.target.name,), 2 * tensor_bytes(tensor)
+                    self.decisions.append(Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts"))
+                    self._web.replace(reader, *(_ended(p, reader) for p in parts))
+                    for part in parts:
+                        self._web.replace(part)
+                    break
+
+    def _parts_of(self, tensor: Tensor, reader: Equation) -> list[Equation]:
+        """The equations that define parts of a tensor, if each can end with the one reader, which reads it element by element."""
+        made = [e for e in self._web.makers(tensor) if isinstance(e, Equation)]
+        readers = self._web.readers(tensor)
+        if len(made) < 2 or tensor in self._kept or readers != [reader] or not equal(tensor.shape, reader.target.shape):
+            return []
+        if any(e.update is not None or e.guard is not None or is_reduction(e) for e in made):
+            return []
+        found = uses(reader, tensor)
+        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, reader.axes))
+        small = all(operations(e.value) + operations(reader.value) <= MOST_OPERATIONS for e in made)
+        return made if here and small else []
+
+    def _epilogues(self) -> None:
+        circle = circles(self._web.equations)
+        for equation in self._web.equations:
+            if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
+                continue
+            candidates = [p for t in reads(equation) if (p := self._ending(equation, t)) is not None]
+            # A sum that does not wait for the recurrence is done before it, for all times at once.
+            candidates = [p for p in candidates if circle.get(equation.target) in (None, circle.get(p.target))]
+            if not candidates:
+                continue
+            alone_ones = [p for p in candidates if self._is_alone(p, equation)]
+            best = max(alone_ones or candidates, key=lambda p: points(p.axes) * _reduced(p))
+            alone = bool(alone_ones)
+            saved = 2 * tensor_bytes(best.target)
+            reason = "done to the sum when it is complete" if alone else "others read it, too"
+            self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), alone, saved, 0, reason))
+            if alone:
+                self._web.replace(equation, with_values(equation, {best.target: best}))
+                self._web.replace(best)
+
+    def _is_alone(self, producer: Equation, reader: Equation) -> bool:
+        """Whether nobody else needs what the producer computes."""
+        return producer.target not in self._kept and all(e is reader for e in self._web.readers(producer.target))
+
+    def _ending(self, equation: Equation, tensor: Tensor) -> Equation | None:
+        """The reduction that defines a tensor, if the equation reads it element by element."""
+        producer = self._web.definition(tensor)
+        if producer is None or not is_reduction(producer) or tensor in reads(producer):
+            return None
+        found = uses(equation, tensor)
+        same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])
+        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
+        return producer if same and here else None
+
+
+def _ended(part: Equation, reader: Equation) -> Equation:
+    """The part of the reader's target that is computed from a part of what it reads."""
+    def rule(node: Node) -> Node | None:
+        return part.value if isinstance(node, Read) and node.tensor is part.target else None
+
+    return replace(part, target=reader.target, value=rewrite(at(reader, part.indices), rule))  # type: ignore[arg-type]
+
+
+def circles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
+    """For tensors that are computed from each other, a number that they have in common."""
+    groups = [[e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)]
+    return {t: k for k, targets in enumerate(groups) if len(targets) > 1 for t in targets}
+
+
+def _reduced(equation: Equation) -> int:
+    return prod(points(n.axes) for n in walk(equation.value) if isinstance(n, Reduce))
+
+
+def _is_operand(reader: Equation, use: Use) -> bool:
+    """Whether a read stands in a sum of products that blocks and packs what it reads."""
+    assert use.inside is not None
+    return is_contraction(reader) and use.inside.op == "sum"
+
+
+def fused(program: Program) -> tuple[Program, list[Decision]]:
+    """A program with its equations written into others where that pays, and what was decided."""
+    fusion = Fusion(program)
+    return fusion.run(), fusion.decisions

@@ -1,0 +1,165 @@
+"""From a program to an ordered list of kernel launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from texpr.compiler import CompiledKernel
+from texpr.graph.fusion.flops import operations
+from texpr.graph.fusion.horizontal import flat, length_of, swept
+from texpr.graph.fusion.kernel_groups import Group, as_program, grouped, ordered
+from texpr.graph.fusion.producer_consumer import Decision
+from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.dtypes import U8
+from texpr.ir.expr import Tensor, Var, index, plain
+from texpr.ir.shapes import bind_sizes
+from texpr.ir.tensor import Program
+from texpr.runtime.call.kernel_sequence import SWEPT
+
+KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch:
+    """One kernel of a plan.
+
+    Attributes:
+        program: what it computes; its sizes may be symbolic.
+        kernel: compiled for the sizes of this call.
+        inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of each part.
+        operations: float operations of one run.
+        lengths: of a sweep, how many elements each part has, which is the kernel's only size.
+        whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
+        scratch: what the kernel needs besides, while it runs.
+    """
+
+    program: Program
+    kernel: CompiledKernel
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    operations: int
+    lengths: tuple[int, ...] = ()
+    whole: CompiledKernel | None = None
+    scratch: tuple[Tensor, ...] = ()
+
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """Positions of inputs, and of outputs that may lie in their memory."""
+        first, *others = (k.overwrites for k in self.kernels)
+        pairs = [p for p in first if all(p in more for more in others)]
+        inputs, outputs = len(self.program.inputs), len(self.program.outputs)
+        return tuple((k * inputs + i, k * outputs + j) for k in range(len(self.lengths) or 1) for i, j in pairs)
+
+    def with_scratch(self) -> Launch:
+        """The same with the tensors that its kernel wants, once that is there."""
+        assert not any(k.scratch for k in self.kernels) or not self.lengths, "pieces of a sweep share no memory"
+        sizes = () if self.lengths else self.kernel.scratch
+        return replace(self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))) if sizes else self
+
+    @property
+    def self_contained(self) -> bool:
+        """Whether it cannot fail: it asks neither for memory nor for functions of others."""
+        return all(k.self_contained for k in self.kernels)
+
+    @property
+    def kernels(self) -> tuple[CompiledKernel, ...]:
+        """Those that run: of a sweep, the one for whole pieces and the one for the rest, where there are such."""
+        if not self.lengths:
+            return (self.kernel,)
+        rest = any(n % SWEPT for n in self.lengths)
+        return (*((self.kernel,) if rest else ()), *((self.whole,) if self.whole else ()))
+
+    def parts(self) -> Iterator[Launch]:
+        """The calls of the kernel: one, or one for each part of a sweep."""
+        if len(self.lengths) < 2:
+            yield self
+            return
+        inputs, outputs = len(self.program.inputs), len(self.program.outputs)
+        for k, length in enumerate(self.lengths):
+            yield replace(self, inputs=self.inputs[k * inputs : (k + 1) * inputs], outputs=self.outputs[k * outputs : (k + 1) * outputs],
+                          operations=self.operations * length // sum(self.lengths), lengths=(length,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launches:
+    """What a program is run by.
+
+    Attributes:
+        order: the kernels.
+        views: tensors that are other tensors' memory, of another shape.
+        decisions: which equations share kernels, and why.
+    """
+
+    order: tuple[Launch, ...]
+    views: Mapping[Tensor, Tensor]
+    decisions: tuple[Decision, ...]
+
+
+def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf = kernel_for) -> Launches:
+    """Compile what the outputs of `program` need.
+
+    Args:
+        kernel_of: gives the kernel of a program at some sizes.
+        join: equations of several tensors may share a kernel.
+        sweep: results that are computed alike share a loop.
+    """
+    groups, decisions = grouped(program, join)
+    groups, sweeps = swept(groups, set(program.outputs)) if sweep else (groups, [])
+    groups = ordered(groups)
+    needed = _needed(groups, program)
+    views: dict[Tensor, Tensor] = {}
+    order: list[Launch] = []
+    for group in groups:
+        source = group.view_of
+        (target, *_) = group.targets
+        if source is not None and target not in program.outputs:
+            views[target] = views.get(source, source)
+            continue
+        if group.parts:
+            order.append(_sweep(group, kernel_of))
+            continue
+        callee, inputs, outputs = as_program(group, needed)
+        sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
+        order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
+    return Launches(tuple(order), views, (*decisions, *sweeps))
+
+
+def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
+    lengths = tuple(map(length_of, group.parts))
+    program = flat(group.parts[0])
+    assert program is not None
+    inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
+    return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
+
+
+def launch_of_sweep(program: Program, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], lengths: tuple[int, ...], kernel_of: KernelOf
+                    ) -> Launch:
+    """One loop over the elements of parts of these lengths, with the kernels that it needs."""
+    (size,) = program.sizes
+    whole = kernel_of(program, {size: SWEPT}) if max(lengths) >= SWEPT else None
+    return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {size: sum(lengths)}), lengths, whole)
+
+
+def _sources(group: Group) -> tuple[Tensor, ...]:
+    return tuple(group.sources)
+
+
+def _targets(group: Group) -> tuple[Tensor, ...]:
+    return tuple(group.targets)
+
+
+def _needed(groups: Sequence[Group], program: Program) -> set[Tensor]:
+    """What is read outside of the group that computes it."""
+    return {*program.outputs, *(t for g in groups for t in g.sources)}
+
+
+def show_launches(launches: Sequence[Launch], note: Callable[[Launch], str] = lambda launch: "") -> str:
+    """One line per launch: results, operator, arguments."""
+    lines = []
+    for launch in launches:
+        arguments = ", ".join(t.name for t in launch.inputs)
+        results = ", ".join(f"{t.name}: {t.dtype}{list(shape_of(t))}" for t in launch.outputs)
+        lines.append(f"{results} = {launch.program.name}({arguments}){note(launch)}")
+    return "\n".join(lines)

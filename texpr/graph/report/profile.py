@@ -1,0 +1,176 @@
+"""Where the time of programs goes: each kernel beside what the machine could do at best, and a trace to look at."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from texpr.graph.fusion.producer_consumer import tensor_bytes
+from texpr.graph.lowering.launches import Launch
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.graph.report.roofline import least_seconds
+from texpr.ir.dtypes import F32, DType
+from texpr.runtime.native import library as native
+from texpr.support.files import write_file
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One kernel, one run.
+
+    Attributes:
+        program: that the kernel is of.
+        start, seconds: when it began, from the beginning of the profile, and how long it took.
+        thread: that called it.
+    """
+
+    program: str
+    launch: Launch
+    start: float
+    seconds: float
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All runs of one kernel.
+
+    Attributes:
+        seconds: altogether.
+        operations, moved: float operations, and bytes of what is read and written, of one run.
+        least: seconds that one run takes at least; 0 on a device.
+        bound: by "arithmetic" or "memory"; empty on a device.
+    """
+
+    name: str
+    shapes: str
+    calls: int
+    seconds: float
+    operations: int
+    moved: int
+    least: float
+    bound: str
+
+    @property
+    def share(self) -> float:
+        """How close to its roofline the kernel is: 1 is as fast as the machine."""
+        return self.calls * self.least / max(self.seconds, 1e-12)
+
+
+@dataclass
+class Profile:
+    """What ran in a `with tx.profile()` block.
+
+    Attributes:
+        events: every kernel, in the order in which they ran.
+        threads: with which kernels ran.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
+    threads: int = field(default_factory=native.threads)
+
+    def run(self, program: str, launches: Sequence[Launch], steps: Sequence[Callable[[], object]]) -> None:
+        """Run a plan's kernels one by one."""
+        for launch, step in zip(launches, steps, strict=True):
+            start = time.perf_counter()
+            step()
+            self.events.append(Event(program, launch, start - self.began, time.perf_counter() - start, threading.get_ident()))
+
+    @property
+    def rows(self) -> list[Row]:
+        """One row per kernel and shapes, the most expensive first."""
+        found: dict[tuple[str, str, str], list[Event]] = {}
+        for event in self.events:
+            found.setdefault((event.program, event.launch.program.name, shapes_of(event.launch)), []).append(event)
+        rows = [self._row(name, shapes, events) for (_, name, shapes), events in found.items()]
+        return sorted(rows, key=lambda r: -r.seconds)
+
+    def _row(self, name: str, shapes: str, events: Sequence[Event]) -> Row:
+        launch = events[0].launch
+        moved = _bytes_of(launch)
+        # Nothing is known of how fast a GPU can be.
+        least, bound = (0.0, "") if launch.kernel.target.gpu else least_seconds(launch.operations, moved, _dtype_of(launch), self.threads)
+        return Row(name, shapes, len(events), sum(e.seconds for e in events), launch.operations, moved, least, bound)
+
+    def __str__(self) -> str:
+        rows = self.rows
+        total = sum(r.seconds for r in rows)
+        if not rows:
+            return "no program ran"
+        lines = [f"{'kernel':<26}{'calls':>7}{'ms':>10}{'%':>6}{'GFLOP/s':>9}{'GB/s':>8}{'roofline':>10}  bound       shapes"]
+        for r in rows:
+            rates = f"{r.operations * r.calls / r.seconds / 1e9:>9.2f}{r.moved * r.calls / r.seconds / 1e9:>8.2f}"
+            share = f"{100 * r.share:.0f}%" if r.bound else ""
+            lines.append(f"{r.name[:25]:<26}{r.calls:>7}{r.seconds * 1e3:>10.3f}{100 * r.seconds / total:>6.1f}{rates}"
+                         f"{share:>10}  {r.bound:<10}  {r.shapes}")
+        least = sum(r.calls * r.least for r in rows)
+        share = f"{100 * least / total:.0f}%" if least else ""
+        return "\n".join([*lines, f"{'altogether':<26}{len(self.events):>7}{total * 1e3:>10.3f}{'':>23}{share:>10}".rstrip()])
+
+    def _repr_html_(self) -> str:
+        text = str(self).replace("&", "&amp;").replace("<", "&lt;")
+        return f"<pre>{text}</pre>"
+
+    def trace(self) -> dict[str, object]:
+        """The events as chrome://tracing and Perfetto read them, times in microseconds."""
+        events: list[dict[str, object]] = []
+        for e in self.events:
+            about = {"program": e.program, "shapes": shapes_of(e.launch), "operations": e.launch.operations, "bytes": _bytes_of(e.launch)}
+            events.append({"name": e.launch.program.name, "cat": "kernel", "ph": "X", "ts": e.start * 1e6, "dur": e.seconds * 1e6,
+                           "pid": os.getpid(), "tid": e.thread, "args": about})
+        return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace as JSON, for chrome://tracing or ui.perfetto.dev."""
+        write_file(path, json.dumps(self.trace()).encode())
+
+
+watching: ContextVar[Profile | None] = ContextVar("texpr_profile", default=None)
+
+
+@contextmanager
+def profile() -> Iterator[Profile]:
+    """Measure the kernels of all programs that run in the block: networks, training steps, lazy tensors, functions under `tx.jit`.
+
+        with tx.profile() as p:
+            trainer.fit(x, y)
+        print(p)                    # per kernel: time, rates, and the share of what the machine can do at best
+        p.save("trace.json")        # for chrome://tracing
+
+    Kernels run one by one, which costs a few microseconds each. An operator that is called on arrays by itself is no program. How fast the
+    machine can be is measured when the result is printed, once.
+    """
+    found = Profile()
+    token = watching.set(found)
+    try:
+        yield found
+    finally:
+        watching.reset(token)
+
+
+def shapes_of(launch: Launch) -> str:
+    """Shapes of the inputs and outputs; of a sweep, how many elements its parts have."""
+    if launch.lengths:
+        return f"{len(launch.lengths)} parts of {' '.join(map(str, launch.lengths))}"
+    return " ".join("x".join(map(str, shape_of(t))) or "1" for t in (*launch.inputs, *launch.outputs))
+
+
+def _bytes_of(launch: Launch) -> int:
+    return sum(map(tensor_bytes, dict.fromkeys((*launch.inputs, *launch.outputs))))
+
+
+def _dtype_of(launch: Launch) -> DType:
+    """The dtype that most of the elements have."""
+    sizes: dict[DType, int] = {}
+    for t in (*launch.inputs, *launch.outputs):
+        if t.dtype.is_float:
+            sizes[t.dtype] = sizes.get(t.dtype, 0) + tensor_bytes(t)
+    return max(sizes, key=lambda t: sizes[t], default=F32)

@@ -1,0 +1,1 @@
+"""Arithmetic of indices: digits, bounds, overflow."""

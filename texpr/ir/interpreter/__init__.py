@@ -1,0 +1,1 @@
+"""The reference: programs and loops evaluated as they stand, in Python."""

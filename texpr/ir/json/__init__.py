@@ -1,0 +1,1 @@
+"""Programs and sizes as JSON."""

@@ -1,0 +1,1 @@
+"""Programs, loops and expressions as text."""

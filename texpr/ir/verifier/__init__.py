@@ -1,0 +1,1 @@
+"""Invariants of programs and loops, checked between passes."""

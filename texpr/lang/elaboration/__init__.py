@@ -1,0 +1,1 @@
+"""Trees to programs: names, types, shapes."""

@@ -1,0 +1,1 @@
+"""Listings of loops, read back."""

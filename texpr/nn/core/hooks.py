@@ -1,0 +1,70 @@
+"""What happens around a `forward`: hooks, observers, and the name of the layer in complaints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from texpr.graph import Capture
+from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.nn.core.module import Module
+
+Observer = Callable[["Module", tuple[Any, ...], Any, int, int], None]
+"""Called after a forward with the module, its inputs and outputs, and which equations of the capture are its own."""
+
+_observer: ContextVar[Observer | None] = ContextVar("texpr_nn_observer", default=None)
+
+
+Hook = Callable[..., Any]
+
+
+class Handle:
+    """A hook that is registered, until `remove`."""
+
+    def __init__(self, registry: dict[Handle, Hook], hook: Hook) -> None:
+        self._registry = registry
+        registry[self] = hook
+
+    def remove(self) -> None:
+        """Register the hook no longer."""
+        self._registry.pop(self, None)
+
+
+def observed(module: Module, capture: Capture, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
+    before = len(capture.equations)
+    try:
+        with capture.made_by(module):
+            outputs = _with_hooks(module, inputs, options)
+    except CallError as error:
+        if not any(note.startswith("in the layer ") for note in error.notes):
+            error.notes = (*error.notes, f"in the layer {module!r}")
+        raise
+    observer = _observer.get()
+    if observer is not None:
+        observer(module, inputs, outputs, before, len(capture.equations))
+    return outputs
+
+
+def _with_hooks(module: Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    for hook in tuple(module._pre_hooks.values()):
+        changed = hook(module, inputs)
+        if changed is not None:
+            inputs = changed if isinstance(changed, tuple) else (changed,)
+    outputs = module.forward(*inputs, **options)
+    for hook in tuple(module._hooks.values()):
+        changed = hook(module, inputs, outputs)
+        outputs = outputs if changed is None else changed
+    return outputs
+
+
+def observe(observer: Observer, run: Callable[[], Any]) -> Any:
+    """Run with an observer."""
+    token = _observer.set(observer)
+    try:
+        return run()
+    finally:
+        _observer.reset(token)

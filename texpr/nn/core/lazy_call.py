@@ -1,0 +1,93 @@
+"""Modules on lazy tensors: a call of a module is one operator in what waits to be computed.
+
+The module is captured once per shapes, as when it is called on arrays; its program then takes part in the history of tensors, with the
+parameters as leaves, so that `loss.backward()` gives each parameter its `grad`. What a program changes, such as running statistics, is
+computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from texpr.graph import Capture, Variable
+from texpr.graph.lazy import Tensor
+from texpr.graph.lazy.kept import Keeper, keeper_of
+from texpr.graph.lazy.making import tensor
+from texpr.graph.lazy.tensor import applied, common_device, leaf_of
+from texpr.ir.dtypes import DType
+from texpr.ir.tensor import Program
+from texpr.nn.core import pytree as tree
+from texpr.runtime.gpu import HOST
+from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.nn.core.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a module computes for inputs of some shapes.
+
+    Attributes:
+        bones: how its results are nested.
+        updates: variables whose next values are the last outputs.
+        keeper: of the program, which is the same for modules whose programs are equal.
+    """
+
+    keeper: Keeper
+    variables: tuple[Variable, ...]
+    constants: dict[str, tuple[Tensor, ...]]
+    """By device: they are copied there once."""
+    bones: tree.Skeleton
+    updates: tuple[Variable, ...]
+
+    @staticmethod
+    def of(module: Module, tensors: Sequence[Tensor], bones: tree.Skeleton) -> Called:
+        """Capture a call.
+
+        Raises:
+            CallError: inputs that do not fit.
+        """
+        capture = Capture(type(module).__name__)
+        symbols = [capture.input(f"x{k}" if k else "x", t.shape, t.dtype) for k, t in enumerate(tensors)]
+        with capture:
+            inputs, options = tree.rebuilt(bones, symbols)
+            outputs = module(*inputs, **options)
+            results = [capture.own_result(y) for y in tree.leaves(outputs)]
+        if capture.rows:
+            raise CallError(f"{type(module).__name__} asks for distinct values of an input, which is not checked of tensors",
+                            code="distinct", help="call it on arrays")
+        updates = capture.updates
+        distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
+        assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
+        constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
+        weight = sum(v.data.nbytes for v in capture.variables)
+        keeper = keeper_of(capture.differentiable(distinct), weight)
+        return Called(keeper, tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs), tuple(updates))
+
+    @property
+    def program(self) -> Program:
+        """The operators of the module: its inputs are data, the values of `variables`, and `constants`."""
+        assert self.keeper.program is not None
+        return self.keeper.program
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The results, nested as the module gives them."""
+        given = (*tensors, *map(leaf_of, self.variables))
+        device = common_device(self.program.name, given)
+        if device not in self.constants:
+            self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
+        found = applied(self.program, (*given, *self.constants[device]), self.keeper)
+        count = len(found) - len(self.updates)
+        values = [new.realize().value for new in found[count:]]
+        for variable, value in zip(self.updates, values, strict=True):
+            variable.data = value
+        return tree.rebuilt(self.bones, found[:count])
+
+
+def as_tensor(value: object, dtype: DType | None) -> Tensor:
+    """An input of a module: floats in the network's dtype, everything else as it is."""
+    found = leaf_of(value) if isinstance(value, Variable) else value if isinstance(value, Tensor) else tensor(value)
+    return found.astype(dtype) if found.dtype.is_float and dtype is not None else found

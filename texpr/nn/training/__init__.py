@@ -1,0 +1,1 @@
+"""Training: the loop of epochs, callbacks, metrics, resuming. Optimizers stand in `nn.optim`."""

@@ -1,0 +1,174 @@
+"""Callbacks that write what happens: checkpoints, logs, pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from texpr.nn.core.arguments import whole
+from texpr.nn.training.callbacks.callback import Best, Callback, measured
+from texpr.support.files import write_file
+
+if TYPE_CHECKING:
+    from texpr.nn.training.trainer import Trainer
+
+
+class Checkpoint(Callback):
+    """Saves the whole training (`Trainer.save`) after each epoch, so that `fit(..., resume=path)` goes on from there.
+
+    The file is replaced in one step: whoever reads it, also after a crash, finds the old training or the new one.
+
+    Args:
+        every: save after so many updates as well.
+        monitor: save only after epochs in which this measurement is better than ever before.
+        mode: "min" or "max": which is better.
+    """
+
+    saves = True
+
+    def __init__(self, path: str | Path, every: int | None = None, monitor: str | None = None, mode: str = "min") -> None:
+        self.path, self.monitor = Path(path), monitor
+        self.every = None if every is None else whole("Checkpoint", "every", every)
+        self._best = Best("Checkpoint", mode)
+
+    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+        if self.every is not None and step % self.every == 0:
+            trainer.save(self.path)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        if self.monitor is None or self._best.improves(measured(self, self.monitor, values)):
+            trainer.save(self.path)
+
+    def key(self) -> str:
+        return f"Checkpoint({self.monitor}, {self._best.mode})"
+
+    def state_dict(self) -> dict[str, Any]:
+        return {} if self.monitor is None else {"best": self._best.value}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self._best.load(state_dict["best"])
+
+
+class _Log(Callback):
+    """A text file that grows by a line per epoch. Where a training goes on, lines of epochs that it makes again are taken out."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file: IO[str] | None = None
+
+    def on_train_begin(self, trainer: Trainer) -> None:
+        self._begin_again(self._kept(trainer))
+
+    def _kept(self, trainer: Trainer) -> list[str]:
+        """The lines of the epochs that are done."""
+        raise NotImplementedError
+
+    def _begin_again(self, lines: list[str]) -> None:
+        self.on_train_end()
+        write_file(self.path, "".join(line + "\n" for line in lines).encode())
+        self._file = self.path.open("a", encoding="utf-8", newline="")
+
+    def _write(self, line: str) -> None:
+        assert self._file is not None, "fit has begun"
+        self._file.write(line + "\n")
+        self._file.flush()
+
+    def on_train_end(self, trainer: Trainer | None = None) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class CSVLog(_Log):
+    """A row per epoch; the first row names the columns. A measurement that is new gets a column, with NaN for the epochs before."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self._names: tuple[str, ...] = ()
+
+    def _kept(self, trainer: Trainer) -> list[str]:
+        self._names = tuple(trainer.history)
+        return trainer.history.rows() if trainer.epoch else []
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        if self._names == tuple(trainer.history):
+            self._write(trainer.history.rows()[-1])
+        else:
+            self._begin_again(self._kept(trainer))
+
+
+class JSONLog(_Log):
+    """A JSON object per epoch and line; NaN and infinite numbers are null, which JSON has."""
+
+    def _kept(self, trainer: Trainer) -> list[str]:
+        if not trainer.epoch or not self.path.exists():
+            return []
+        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if 0 < _epoch(line) <= trainer.epoch]
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        finite = {n: v if abs(v) < float("inf") else None for n, v in values.items()}
+        self._write(json.dumps({"epoch": epoch + 1, "lr": trainer.optimizer.lr, **finite}))
+
+
+def _epoch(line: str) -> int:
+    """The epoch of a line; 0 where it is damaged."""
+    try:
+        return int(json.loads(line)["epoch"])
+    except (ValueError, TypeError, LookupError):
+        return 0
+
+
+class Plot(Callback):
+    """A picture of the curves so far (`History.plot`), after each epoch."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        trainer.history.plot(self.path)
+
+
+class TensorBoard(Callback):
+    """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss after so many updates.
+
+    Raises:
+        ImportError: tensorboard is not installed.
+    """
+
+    def __init__(self, folder: str | Path, every: int | None = None) -> None:
+        self.folder, self.every = Path(folder), None if every is None else whole("TensorBoard", "every", every)
+        self._writer: Any = None
+        _tensorboard()
+
+    def on_train_begin(self, trainer: Trainer) -> None:
+        self._writer = _tensorboard()[0](str(self.folder))
+
+    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+        if self.every is not None and step % self.every == 0:
+            self._add("step/loss", values["loss"], trainer.optimizer.steps)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        for name, value in {**values, "lr": trainer.optimizer.lr}.items():
+            self._add(f"epoch/{name}", value, epoch + 1)
+        self._writer.flush()
+
+    def _add(self, tag: str, value: float, step: int) -> None:
+        _, event, summary = _tensorboard()
+        self._writer.add_event(event(step=step, summary=summary(value=[summary.Value(tag=tag, simple_value=value)])))
+
+    def on_train_end(self, trainer: Trainer) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _tensorboard() -> tuple[Any, Any, Any]:
+    try:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError:
+        raise ImportError("writing for TensorBoard needs tensorboard: pip install texpr[board]") from None
+    return EventFileWriter, Event, Summary

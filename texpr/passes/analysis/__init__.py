@@ -1,0 +1,1 @@
+"""Analyses that passes share: intervals, ranges, rows, cycles of equations."""

@@ -1,0 +1,1 @@
+"""Tensor IR to loop IR: naive nests and orders of recurrences."""

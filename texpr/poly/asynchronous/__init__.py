@@ -1,0 +1,1 @@
+"""Proofs about asynchronous copies, barriers and clusters."""

@@ -1,0 +1,498 @@
+"""The certificate: a proof that the loops, as they are in the end, compute what the program says, and what it says of rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
+
+import islpy as isl
+
+from texpr.ir.build import compare, conjunction
+from texpr.ir.dtypes import F32, I64
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.identities import EXP2_LAW, SIGMOID_LAW
+from texpr.ir.index.overflow import USUAL_SIZE
+from texpr.ir.index.uncollapse import parted
+from texpr.ir.instructions import INSTRUCTIONS, Instruction
+from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.printing.loop import source_kernel
+from texpr.ir.tensor import Program
+from texpr.ir.traverse import equal, substitute
+from texpr.poly.certificate.engine.barrier_intervals import in_phases
+from texpr.poly.certificate.engine.buffer_renaming import told_apart
+from texpr.poly.certificate.engine.coverage import covered
+from texpr.poly.certificate.engine.dead_statements import without_idle
+from texpr.poly.certificate.engine.instance_pairs import Access
+from texpr.poly.certificate.engine.isl_frame import Frame, NotAffine, Parameters
+from texpr.poly.certificate.engine.obligations import OBLIGATIONS, Context, Hollow, Proof, Refuted, Reused, instances
+from texpr.poly.certificate.engine.privatization import made_inside
+from texpr.poly.certificate.engine.program_semantics import Meaning, within
+from texpr.poly.certificate.engine.races import check_races
+from texpr.poly.certificate.engine.reductions import Sums, name_of
+from texpr.poly.certificate.engine.statements import Buffer, Statement, extract, parameters_of
+from texpr.poly.certificate.engine.value_equality import Disagreement, agree, agrees, check_call, check_store
+from texpr.poly.certificate.engine.write_back import put_back
+from texpr.poly.certificate.rewrites.drop_padding import with_trimmed
+from texpr.poly.certificate.rewrites.exp_to_exp2 import without_powers
+from texpr.poly.certificate.rewrites.factor_out import LAW as DISTRIBUTED
+from texpr.poly.certificate.rewrites.factor_out import without_factored
+from texpr.poly.certificate.rewrites.mask_to_zero import without_widened
+from texpr.poly.certificate.rewrites.online_softmax import LAW, check_running
+from texpr.poly.certificate.rewrites.reciprocal import LAW as QUOTIENT
+from texpr.poly.certificate.rewrites.reciprocal import with_inverses
+from texpr.poly.certificate.rewrites.round_to_tf32 import with_rounded
+from texpr.poly.certificate.rewrites.tanh_to_sigmoid import with_quotients
+from texpr.poly.constraints.solver import OutOfQuota, asked
+from texpr.support.errors import CertificateError
+
+MEANINGS = {
+    "values": "every store computes its instance of its equation, from the right elements",
+    "bounds": "every element used exists",
+    "initialised": "every element used was written before",
+    "covered": "every element of every output is computed",
+    "once": "no sum is started twice, and no element defined twice that data chooses",
+    "sums": "every sum has all its terms, once each, before it is used",
+    "order": "sums run in the order of the program, or may not",
+    "races": "iterations that run at once use no common element",
+}
+"""What each obligation says, in the order of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What was proven of a kernel.
+
+    Attributes:
+        kernel: its name.
+        obligations: how many questions each took, and seconds.
+        reassociated: outputs and intermediates whose sums run in another order than the program's.
+        contracted: what may be rounded once: "all" multiply-adds, those of "sums", or "" none.
+        flushed: those whose sums take denormal numbers for zeros, since an instruction does.
+        coarse: those whose sums an instruction holds in fewer bits than their type has.
+        online: those whose sums are computed with a maximum that runs along, by the law of `running`.
+        trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
+        inverted: those whose quotients are products with reciprocals.
+        rounded: those whose sums have factors that are rounded to tf32.
+        logistic: those with quotients for sums of 1 and a tanh.
+        powers: those with powers of 2 for exponentials.
+        widened: those whose sums have terms with a factor that is 0 beside those that are said.
+        factored: those whose sums of products are products of sums.
+    """
+
+    kernel: str
+    obligations: Mapping[str, tuple[int, float]]
+    reassociated: tuple[str, ...]
+    contracted: str
+    flushed: tuple[str, ...] = ()
+    coarse: tuple[str, ...] = ()
+    online: tuple[str, ...] = ()
+    trimmed: tuple[str, ...] = ()
+    inverted: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
+    logistic: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+    factored: tuple[str, ...] = ()
+
+    @property
+    def bit_exact(self) -> bool:
+        """The kernel gives the very bits that the program says."""
+        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
+                    or self.logistic or self.powers or self.widened or self.factored)
+
+    @property
+    def seconds(self) -> float:
+        """How long the proof took."""
+        return sum(seconds for _, seconds in self.obligations.values())
+
+    @property
+    def rounding(self) -> str:
+        """What holds of the bits of the result."""
+        if self.bit_exact:
+            return "bit-exact"
+        said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
+        said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
+        said += [f"coarse: sums have about 13 bits of a fraction in {', '.join(self.coarse)}"] if self.coarse else []
+        said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
+        said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
+        said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
+        said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
+        said += [f"logistic: {SIGMOID_LAW} in {', '.join(self.logistic)}"] if self.logistic else []
+        said += [f"powers: {EXP2_LAW} in {', '.join(self.powers)}"] if self.powers else []
+        said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
+        said += [f"factored: {DISTRIBUTED} in {', '.join(self.factored)}"] if self.factored else []
+        return "; ".join([*said, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])
+
+    def __str__(self) -> str:
+        lines = [f"certificate of {self.kernel}: {self.rounding}"]
+        for name, (questions, seconds) in self.obligations.items():
+            lines.append(f"  {name:<12} {questions:>4} questions {seconds * 1e3:>8.1f} ms   {MEANINGS[name]}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{name}</td><td>{questions}</td><td>{seconds * 1e3:.1f}</td><td>{escape(MEANINGS[name])}</td></tr>"
+                       for name, (questions, seconds) in self.obligations.items())
+        return (f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
+                f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
+
+
+@dataclass(frozen=True, slots=True)
+class _Laws:
+    """The tensors for which each law was needed to derive the program's equations from those that the loops compute."""
+
+    online: tuple[str, ...] = ()
+    trimmed: tuple[str, ...] = ()
+    inverted: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
+    logistic: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+    factored: tuple[str, ...] = ()
+
+
+def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
+    """Prove that equations say what other ones say.
+
+    Raises:
+        Refuted: that is not so, or not proven.
+    """
+    computed, powers = without_powers(program, computed)
+    computed, widened = without_widened(program, computed)
+    computed, factored = without_factored(program, computed)
+    said, inverted = with_inverses(program, computed)
+    said, rounded = with_rounded(said, computed)
+    said, logistic = with_quotients(said, computed)
+    said, trimmed = with_trimmed(said, computed, parameters, facts)
+    online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
+    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened, factored)
+
+
+_CONTRACTED = {"all": "a * b + c is rounded once", "sums": "products are added to sums in one rounding"}
+QUOTA = 20_000_000
+"""isl operations per certificate; about ten seconds."""
+
+
+def certify(kernel: Kernel, program: Program) -> Certificate:
+    """Prove that a kernel computes what a program says, from the loops alone.
+
+    That sums on data seldom wrap is seldom needed and makes isl slow, so it is only known to a second attempt.
+
+    Args:
+        program: after the tensor passes, over the sizes of the kernel.
+    Raises:
+        CertificateError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
+    """
+    try:
+        return _proven(kernel, program, unwrapped=False)
+    except CertificateError as error:
+        if not error.label or not any(t.dtype == I64 and t.value_range is None for t in kernel.inputs):
+            raise
+        try:
+            return _proven(kernel, program, unwrapped=True)
+        except CertificateError:
+            raise error from None
+
+
+def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate:
+    """As `certify`; `unwrapped` says whether sums on data are known not to wrap where the data are near to 0."""
+    stores: dict[Store, Store] = {}
+
+    whole = parted(kernel)
+
+    def prove() -> Certificate:
+        stores.update(whole.origin)
+        cut, origin = in_phases(whole.kernel)
+        parameters = parameters_of(kernel)
+        parameters.unwrapped = unwrapped
+        parameters.alias(program.sizes)
+        parameters.inputs |= set(program.inputs)
+        _of_the_program(kernel, program)
+        facts = _facts(kernel, program, parameters)
+        computed, laws = program, _Laws()
+        if kernel.program is not None and not equal(kernel.program.equations, program.equations):
+            computed = kernel.program
+            laws = _derived(program, computed, parameters, facts)
+        direct, source = put_back(cut, parameters, facts)
+        origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
+        stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
+        named = dict(zip((*kernel.inputs, *kernel.outputs), (*computed.inputs, *computed.outputs)))
+        proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
+        return replace(_searched(proof, computed, whole.kernel, stores), **asdict(laws))
+
+    try:
+        return asked(prove, QUOTA)
+    except Refuted as e:
+        raise _error(kernel, e, stores) from None
+    except OutOfQuota as e:
+        if "operations" in str(e):
+            raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate",
+                                   help="give the sizes as constants: tx.schedule(op, N=...)") from None
+        raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
+                               help="report the operator; tx.options(certify=\"warn\") compiles it all the same") from None
+
+
+def _of_the_program(kernel: Kernel, program: Program) -> None:
+    """It has the sizes that the program has, leaves its inputs as they are and calls outside code once; its loops are told apart."""
+    names = [v.name for v in kernel.sizes]
+    missing = {v.name for v in program.sizes} - set(names)
+    if missing:
+        raise Refuted("bounds", f"it has no size {min(missing)}", None)
+    if len(set(names)) < len(names):
+        raise Refuted("bounds", "two of its sizes have one name", None)
+    placed = list(_placed(kernel.body))
+    if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in placed):
+        raise Refuted("values", "it writes an input", None)
+    if any(isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in placed):
+        raise Refuted("values", "outside code is called in a loop or under a condition", None)
+    told = [s.var if isinstance(s, For) else s for s in placed if isinstance(s, For | Store)]
+    if len(set(told)) < len(told):
+        raise Refuted("values", "two loops have one variable, or a store stands at two places", None)
+
+
+def _placed(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """All statements, as often as they stand there. Depth is that of the loop nest."""
+    for s in body:
+        yield s
+        if isinstance(s, For | If):
+            yield from _placed(s.body)
+
+
+def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> CertificateError:
+    sizes, instance = e.witness()
+    notes = []
+    if sizes or instance:
+        where = f"at {_values(sizes)}: " if sizes else ""
+        notes.append(f"{where}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
+    at = (e.statement.call or e.statement.node) if e.statement is not None else kernel
+    span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
+    return CertificateError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
+                         label=e.obligation, notes=notes, witness={**sizes, **instance},
+                         help="a step or a pass is wrong, or the proof is not found; tx.options(certify=\"warn\") compiles it all the same")
+
+
+def _values(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
+def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate:
+    """The first proof that succeeds: of the kernel, without stores that nobody reads, with buffers made in inner loops, with a place for
+    every value of buffers that are used for several.
+
+    Raises:
+        Refuted: none does.
+    """
+    later: list[tuple[Proof, Refuted]] = []
+    moved = False
+    while True:
+        try:
+            return _certified(proof, program, kernel)
+        except Refuted as e:
+            if isinstance(e, Hollow) and (found := _with_hollow(proof, e, program, kernel, stores)) is not None:
+                return found
+            if (fewer := without_idle(proof)) is not None:
+                proof = replace(fewer, suspects=())
+            elif not moved and (inside := made_inside(proof)) is not None:
+                later.append((proof, e))
+                proof, moved = inside, True
+            else:
+                proof = _next(proof, e, later, stores)
+
+
+def _with_hollow(proof: Proof, e: Hollow, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate | None:
+    """The proof in which not all instances of a copy need a source; None if it fails."""
+    assert e.statement is not None
+    if e.statement.node in proof.hollow:
+        return None
+    try:
+        return _searched(replace(proof, hollow=proof.hollow | {e.statement.node}, reassociated={}), program, kernel, dict(stores))
+    except Refuted:
+        return None
+
+
+def _next(proof: Proof, e: Refuted, later: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
+    """The proof to try after a refutation: with more told apart, or one that was put off.
+
+    Raises:
+        Refuted: there is none.
+    """
+    while True:
+        try:
+            return _told_apart(proof, e, stores)
+        except Refuted:
+            if not later:
+                raise
+            proof, e = later.pop()
+
+
+def _told_apart(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:
+    """The proof with places for the values of buffers that are used for several.
+
+    Raises:
+        Refuted: it is refuted for another reason, or for the first of them there is no name for its values.
+    """
+    if not isinstance(e, Reused):
+        raise e
+    for each in (e, *e.others):
+        try:
+            proof, source = told_apart(proof, each)
+        except Refuted:
+            if each is e:
+                raise
+            continue  # it may follow from what is told apart now
+        stores.update({new: stores.get(old, old) for new, old in source.items()})
+    return replace(proof, suspects=e.suspects)
+
+
+def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+    try:
+        return _obligations(proof, program, kernel)
+    except NotAffine as e:
+        raise Refuted("values", str(e), None) from None
+
+
+def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+    nest = proof.nest
+    _same_shapes(proof)
+    sums = Sums(proof)
+    with proof.asking("values"):
+        sums.tracer.places()
+    for s in nest.statements:
+        s.frame.like = agrees(proof, s)
+    _check_stores(proof, sums)
+    for call, readers in nest.calls:
+        check_call(proof, sums.tracer, call, readers)
+    for k, output in enumerate(kernel.outputs):
+        _check_output(proof, sums, nest.buffers[output], program.outputs[k])
+    for buffer in nest.buffers.values():
+        if buffer.updates:
+            sums.prepare(buffer, whole=False)
+    check_races(proof, sums, kernel)
+    reordering = list(_reordering(proof))
+    flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
+    coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
+    obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, coarse)
+
+
+def _check_stores(proof: Proof, sums: Sums) -> None:
+    """Stores compute what they say, those first that did not before.
+
+    Raises:
+        Refuted: one does not. Of buffers that are used for several values, all are told at once: each proof takes as long as this one.
+    """
+    statements = proof.nest.statements
+    for group in (proof.suspects, [k for k in range(len(statements)) if k not in proof.suspects]):
+        reused: dict[int, Reused] = {}
+        for k in group:
+            try:
+                check_store(proof, sums.tracer, statements[k])
+            except Reused as e:
+                reused[k] = e
+            except Refuted:
+                if not reused:  # else it may follow from those
+                    raise
+        if reused:
+            of_buffers = {e.tensor: e for e in reversed(reused.values())}
+            first, *others = reversed(of_buffers.values())
+            first.others, first.suspects = tuple(others), tuple(reused)
+            raise first
+
+
+def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
+    """The sums of floats that instructions compute, in an order of their own, which the stores must permit."""
+    names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
+    for u in proof.nest.statements:
+        used = next((names[n.kind] for n in u.loops if n.kind in names), None)
+        if used is not None:
+            if not u.store.reassoc:
+                raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
+            yield name_of(proof.meaning.definitions[u.store.equation]), used
+
+
+def _atomic_sums(proof: Proof) -> Iterator[str]:
+    """Sums of f32 that threads meet in: GPUs take denormal numbers in them for 0."""
+    for u in proof.nest.statements:
+        if u.store.atomic and u.store.update == "add" and u.store.tensor.dtype == F32:
+            yield name_of(proof.meaning.definitions[u.store.equation])
+
+
+def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
+    """What holds of the sizes: they are at least 0, so are all extents of the program's arrays, and a call checks what the program
+    requires. What the kernel says that it requires is not believed: nobody checks it. Where sums on data matter, calls of larger sizes are
+    refused (`ir.reach`).
+    """
+    frame = Frame(parameters, ())
+    conditions = [compare("<=", index(0), v) for v in kernel.sizes]
+    conditions += [compare("<=", index(0), n) for t in (*program.inputs, *program.outputs) for n in t.shape]
+    conditions += program.requires
+    conditions += [compare("<", v, index(USUAL_SIZE)) for v in kernel.sizes] if parameters.unwrapped else []
+    mine = {v.name: v for v in kernel.sizes}
+    conditions = [substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions]  # products of sizes have one column
+    plain = frame.plain(conjunction(*conditions))
+    return frame.holds(conjunction(plain, frame.bounds())).params()
+
+
+def _same_shapes(proof: Proof) -> None:
+    """Callers see the arrays that the program says."""
+    frame = Frame(proof.nest.parameters, ())
+    sizes = Context(proof, frame, frame.universe().intersect_params(proof.facts))
+    for mine, theirs in proof.named.items():
+        if mine.rank != theirs.rank or mine.dtype != theirs.dtype or not all(map(sizes.equal, mine.shape, theirs.shape)):
+            raise Refuted("bounds", f"{mine.name} is not the array that the program says", None)
+
+
+def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> None:
+    """Every element of an output that the program defines is computed, once, and holds what the program says of it.
+
+    Operators define all elements of their outputs. Of what one kernel of a plan hands to another, some may have no definition; nobody reads
+    those.
+    """
+    with proof.asking("covered"):
+        uses = _uses_of_output(proof, sums, buffer, output)
+        for use in uses:
+            sums.tracer.unspoiled(buffer, use)
+    with proof.asking("values"):
+        for d in buffer.definitions:
+            _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))
+    if any(d.is_fold for d in proof.meaning.of.get(output, ())):
+        for use in uses:
+            sums.complete(proof, buffer, use)
+
+
+def _uses_of_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> list[Access]:
+    """Who finds every element that the program defines after the end.
+
+    Raises:
+        Refuted: one of them is not computed.
+    """
+    there = tuple(Var(f"x{k}") for k in range(output.rank))
+    whole = _at_end(proof, there, there, within(there, output.shape))
+    if any(d.data() for d in buffer.definitions):
+        sums.whole(buffer, whole)
+        return [whole]
+    valued = sums.tracer.valued(buffer)
+    if covered(whole, valued, proof.facts).is_empty():
+        return [whole]
+    defined = [d for d in proof.meaning.of.get(output, ()) if not d.is_fold]
+    uses = [_at_end(proof, d.axes, d.element, conjunction(d.domain, d.stored)) for d in defined] or [whole]
+    for use in uses:
+        if not (left := covered(use, valued, proof.facts)).is_empty():
+            at = buffer.definitions[-1] if buffer.definitions else None
+            raise Refuted("covered", f"an element of {output.name} is not computed", at, use.statement.frame, left)
+    return uses
+
+
+def _at_end(proof: Proof, variables: tuple[Var, ...], element: tuple[Expr, ...], held: Expr) -> Access:
+    """A read of elements after all that the kernel does."""
+    frame = Frame(proof.nest.parameters, variables)
+    return Access(Statement(Poll(), (), (), (), 1 << 40, frame, held=[held]), element, False)
+
+
+def _holds(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
+    try:
+        agree(proof.meaning, claimed, wanted, instances(proof, d))
+    except Disagreement as e:
+        raise Refuted("values", f"{wanted.tensor.name} is written where another element belongs", d, d.frame, e.context.set) from None
+
+

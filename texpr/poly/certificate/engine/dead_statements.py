@@ -1,0 +1,31 @@
+"""Statements that never run, because their loops are empty or their conditions never hold: the kernel without them computes the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.expr import Node
+from texpr.ir.loop import For, If, Kernel, Store
+from texpr.ir.traverse import rewrite
+from texpr.poly.certificate.engine.obligations import Proof
+from texpr.poly.certificate.engine.statements import extract
+
+
+def without_idle(proof: Proof) -> Proof | None:
+    """The proof of a kernel without the statements that never run; None if every statement has an instance."""
+    idle = {s.node for s in proof.nest.statements if s.call is None and s.domain(proof.facts).is_empty()}
+    if not idle:
+        return None
+    kernel = _without(proof.nest.kernel, idle)
+    return replace(proof, nest=extract(kernel, proof.nest.parameters), reassociated={})
+
+
+def _without(kernel: Kernel, idle: set) -> Kernel:
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, For | If | Kernel):
+            left = tuple(s for s in node.body if s not in idle and not (isinstance(s, For | If) and not s.body))
+            return replace(node, body=left) if len(left) < len(node.body) else None
+        return None
+
+    assert all(isinstance(s, Store) for s in idle)
+    return rewrite(kernel, rule)

@@ -1,0 +1,500 @@
+"""Integer expressions and conditions of one statement, or of two beside each other, as isl sees them.
+
+A frame has a column per loop variable and one per *atom*: an integer or bool that is not affine, such as a value of data. Two atoms of
+a frame are one where they are written alike. What depends on sizes alone is a parameter, and the same in all frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import islpy as isl
+
+from texpr.ir.affine import Linear, linear, same_value
+from texpr.ir.build import compare, conjunction, disjunction, fold
+from texpr.ir.dtypes import BOOL, I64, U64, int_range
+from texpr.ir.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Read,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+)
+from texpr.ir.index.overflow import LARGEST_FACTOR
+from texpr.ir.printing.expr import show
+from texpr.ir.traverse import children, identical, rewrite, substitute, variables, walk, with_children
+from texpr.poly.certificate.engine.program_semantics import Total
+from texpr.poly.certificate.engine.wrapping import equal_where_near, fits, is_between
+from texpr.poly.constraints.solver import OutOfQuota, context
+
+_SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
+Bounds = tuple[int | None, int | None]
+
+
+MOST_ATOMS = 96
+"""Terms of data in the questions about one statement: each is compared with all others, and isl is slow with as many columns."""
+
+
+class Parameters:
+    """Expressions that are equal in all instances of all statements: sizes, products of sizes, rank-0 inputs.
+
+    Attributes:
+        unwrapped: True if sums on data are known not to wrap where the data are near to 0.
+    """
+
+    def __init__(self, sizes: Iterable[Var], inputs: Iterable[Tensor]) -> None:
+        self.variables: list[Var] = list(sizes)
+        self.position = {v: k for k, v in enumerate(self.variables)}
+        self.inputs = set(inputs)
+        self.unwrapped = False
+        self.terms: list[tuple[Expr, Var]] = []
+        self._spaces: dict[tuple[int, int], tuple[isl.Space, isl.Aff]] = {}
+
+    def alias(self, others: Iterable[Var]) -> None:
+        """Other variables for the sizes of the same names: those of a program whose kernel was read from a text."""
+        named = {v.name: k for v, k in self.position.items()}
+        self.position |= {v: named[v.name] for v in others if v.name in named}
+
+    def term(self, e: Expr) -> Var | None:
+        """The parameter that stands for `e`, if nothing in it differs between instances."""
+        if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in walk(e)):
+            return None
+        return found_like(self.terms, e) or self._new(e)
+
+    def _new(self, e: Expr) -> Var:
+        var = Var(f"p{len(self.terms)}")
+        self.position[var] = len(self.variables)
+        self.variables.append(var)
+        self.terms.append((e, var))
+        return var
+
+    def space(self, columns: int) -> isl.Space:
+        """A space of so many columns."""
+        key = len(self.variables), columns
+        if key not in self._spaces:
+            space = isl.Space.set_alloc(context(), *key)
+            for k in range(len(self.variables)):
+                space = space.set_dim_name(_PARAM, k, f"s{k}")
+            self._spaces[key] = space, isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+        return self._spaces[key][0]
+
+    def zero(self, columns: int) -> isl.Aff:
+        """The form that is 0 on a space of so many columns."""
+        self.space(columns)
+        return self._spaces[len(self.variables), columns][1]
+
+
+class NotAffine(Exception):
+    """An expression that isl has no form for, where an obligation needs one."""
+
+
+def found_like(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
+    """The variable of a term that is `e`."""
+    return next((v for t, v in terms if alike(t, e)), None)
+
+
+def alike(a: Expr, b: Expr) -> bool:
+    """The same value, because the same is done with indices that are linearly equal."""
+    stack: list[tuple[Node, Node]] = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):
+            continue
+        if not same_node(x, y):
+            return False
+        below = children(x)
+        if not below and not identical(x, y):
+            return False
+        stack += zip(below, children(y), strict=True)
+    return True
+
+
+def same_node(x: Node, y: Node) -> bool:
+    """Equal in all but their children."""
+    match x, y:
+        case (Compare(a), Compare(b)) | (Call(a), Call(b)) if a != b:
+            return False
+        case Read(t), Read(u) if t is not u:
+            return False
+    if getattr(x, "equation", None) != getattr(y, "equation", None):
+        return False
+    return type(x) is type(y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
+
+
+def interval(e: Expr, ranges: Mapping[Var, Bounds]) -> Bounds:
+    """The least and the largest value of an integer where variables have these bounds; None where there is none, or none is seen."""
+    form = linear(e)
+    low: int | None = form.constant
+    high: int | None = form.constant
+    for t, c in form.terms:
+        bottom, top = ranges.get(t, (None, None)) if isinstance(t, Var) else (None, None)
+        ends = (bottom, top) if c > 0 else (top, bottom)
+        low = None if low is None or ends[0] is None else low + c * ends[0]
+        high = None if high is None or ends[1] is None else high + c * ends[1]
+    return low, high
+
+
+class Frame:
+    """Columns, and the sets over them.
+
+    Args:
+        ranges: bounds of variables that are constants.
+        constants: by position, sizes whose values are known of all instances: with them, more is affine.
+    Attributes:
+        atoms: with what they stand for, in the columns of the frame; `whole` has that as it was written.
+        like: whether two conditions on data are one although they are not written alike; asked if set.
+    """
+
+    def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None,
+                 constants: Mapping[int, Const] | None = None) -> None:
+        self.parameters, self.constants = parameters, dict(constants or {})
+        self.variables = list(variables)
+        self.position = {v: k for k, v in enumerate(self.variables)}
+        self.ranges = dict(ranges or {})
+        self.atoms: list[tuple[Expr, Var]] = []
+        self.whole: dict[Var, Expr] = {}
+        self.like: Callable[[Expr, Expr], bool] | None = None
+        self._plain: dict[int, tuple[Expr, Expr]] = {}
+        self._values: dict[int, tuple[Expr, isl.PwAff]] = {}
+
+    def add(self, var: Var) -> None:
+        """One more column."""
+        self.position[var] = len(self.variables)
+        self.variables.append(var)
+
+    def plain(self, e: Expr) -> Expr:
+        """`e` with atoms and parameters replaced by variables."""
+        known = self._plain
+        stack: list[tuple[Expr, bool]] = [(e, False)]
+        while stack:
+            node, ready = stack.pop()
+            if id(node) in known:
+                continue
+            if isinstance(node, Const | Var):
+                known[id(node)] = node, node
+                continue
+            below = children(node)
+            if below and not ready:
+                stack.append((node, True))
+                stack += [(c, False) for c in reversed(below)]  # type: ignore[misc]
+                continue
+            new = tuple([known[id(c)][1] for c in below])
+            rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+            rebuilt = fold(rebuilt) or rebuilt
+            known[id(node)] = node, self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
+        return known[id(e)][1]
+
+    def number(self, e: Expr) -> Expr:
+        """An atom as an integer, 0 or 1 for a bool."""
+        match self.plain(e):
+            case Compare("==", Var() as var, Const(1)):
+                return var
+            case Const(value):
+                return index(int(value))
+            case found:
+                assert e.dtype != BOOL, "an atom is one column"
+                return found
+
+    def _plainer(self, node: Expr, whole: Expr) -> Expr | None:
+        if isinstance(node, FloorDiv) and (number := self._quotient(node)) is not None:
+            return index(number)
+        if isinstance(node, Max | Min) and node.dtype == I64 and (chosen := self._chosen(node)) is not None:
+            return chosen
+        if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
+            return None
+        if isinstance(node, Cast) and widens(node):
+            return node.operand
+        node = self._with_wrapped(node)
+        var = self.parameters.term(node)
+        if var is None and (known := self.with_constants(node)) is not None:
+            return known
+        var = var or found_like(self.atoms, node) or self._atom(node)
+        self.whole.setdefault(var, whole)
+        return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def _quotient(self, node: FloorDiv) -> int | None:
+        """The value of a quotient that is the same wherever the loops are."""
+        low, high = interval(node.lhs, self.ranges)
+        by = node.rhs.value if isinstance(node.rhs, Const) else 0
+        if not isinstance(by, int) or by <= 0 or low is None or high is None or low // by != high // by:
+            return None
+        return low // by
+
+    def _chosen(self, node: Max | Min) -> Expr | None:
+        """The operand that is the result wherever the loops are: `max(i - 1, 0)` in one iteration is a number."""
+        (low, high), (least, most) = interval(node.lhs, self.ranges), interval(node.rhs, self.ranges)
+        if low is not None and most is not None and low >= most:
+            return node.lhs if isinstance(node, Max) else node.rhs
+        if least is not None and high is not None and least >= high:
+            return node.rhs if isinstance(node, Max) else node.lhs
+        return None
+
+    def _with_wrapped(self, node: Expr) -> Expr:
+        """Arithmetic that may wrap, with what it is made of: sums modulo 2^64 are equal however they are associated."""
+        if not self._may_wrap(node):
+            return node
+        terms = {var: t for t, var in (*self.atoms, *self.parameters.terms) if t.dtype == I64 and isinstance(t, Add | Sub | Neg | Mul)}
+        return substitute(node, terms) if terms.keys() & variables(node) else node
+
+    def with_constants(self, node: Expr) -> Expr | None:
+        """A product or a quotient of variables with its sizes as the constants that they are, if that is affine."""
+        if not self.constants or not isinstance(node, Mul | FloorDiv | Mod):
+            return None
+        found = rewrite(node, lambda n: self.constants.get(self.parameters.position.get(n, -1)) if isinstance(n, Var) else fold(n))
+        return found if _affine(found) and not self._may_wrap(found) else None
+
+    def _may_wrap(self, node: Expr) -> bool:
+        """Whether this is arithmetic of 64 bits on data of which nothing is known, or with a factor that is no index arithmetic.
+
+        The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
+        """
+        match node:
+            case Add() | Sub() | Mul() | Neg() | Call("abs") | FloorDiv(_, Const(-1)):
+                pass
+            case _:
+                return False
+        if isinstance(node, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (node.lhs, node.rhs)):
+            return True
+        if not self.atoms and not self.parameters.terms:
+            return False
+        is_wild = self._wild_among(variables(node))
+        if not any(map(is_wild, _value_variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
+            return False
+        return not fits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
+
+    def _wild_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
+        """Whether a variable, one of those, stands for any value of 64 bits."""
+        wild = {var for term, var in (*self.atoms, *self.parameters.terms) if var in used and self._is_wild(term)}
+        return wild.__contains__
+
+    def _is_wild(self, term: Expr) -> bool:
+        """Whether the value of an atom, or of what it is made of, is any of 64 bits."""
+        terms = {var: t for t, var in (*self.atoms, *self.parameters.terms)}
+        stack: list[Node] = [term]
+        while stack:
+            match n := stack.pop():
+                case Read():
+                    if n.dtype in (I64, U64) and n.tensor.value_range is None:
+                        return True
+                case Total(dtype=t) if t == I64:
+                    return True
+                case Cast(operand) if n.dtype == I64 and operand.dtype.is_float:
+                    return True
+                case Var() if n in terms:
+                    stack.append(terms[n])
+                case _:
+                    stack += _of_values(n)
+        return False
+
+    def _atom(self, node: Expr) -> Var:
+        if len(self.atoms) >= MOST_ATOMS:
+            raise OutOfQuota(f"more than {MOST_ATOMS} terms of data in one statement")
+        like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
+        if like is not None:
+            known = next((v for t, v in list(self.atoms) if same_node(t, node) and like(t, node)), None)
+            if known is not None:
+                self.like = like
+                self.atoms.insert(0, (node, known))
+                return known
+        self.like = like
+        known = found_like(self.atoms, node)
+        if known is not None:  # Comparing asked for it.
+            return known
+        var = Var(f"a{len(self.atoms)}")
+        self.atoms.append((node, var))
+        self.add(var)
+        return var
+
+    def bounds(self, of: Collection[Var] | None = None) -> Expr:
+        """What is known of parameters and atoms; of some of them alone, if they are named."""
+        every = (*self.atoms, *self.parameters.terms)
+        terms = every if of is None else tuple((term, var) for term, var in every if var in of)
+        data = {var for _, var in every}
+        return conjunction(*(c for term, var in terms for c in (*_known(term, var, data), *self._unwrapped(term, var, data))))
+
+    def _unwrapped(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+        """What is known of a sum that may wrap."""
+        if not self.parameters.unwrapped or term.dtype != I64 or not self._may_wrap(term):
+            return []
+        sizes = [v for v in self.parameters.variables if v not in data]
+        return equal_where_near(term, var, self._wild_among(variables(term)), sizes)
+
+    def universe(self) -> isl.Set:
+        return isl.Set.universe(self.parameters.space(len(self.variables)))
+
+    def up(self, s: isl.Set) -> isl.Set:
+        """A set from when the frame had fewer columns."""
+        missing = len(self.variables) - s.dim(_SET)
+        return s.add_dims(_SET, missing) if missing else s
+
+    def _aff(self, form: Linear) -> isl.Aff:
+        aff = self.parameters.zero(len(self.variables)).set_constant_val(_val(form.constant))
+        sums: dict[tuple[isl.dim_type, int], int] = {}
+        for t, c in form.terms:
+            assert isinstance(t, Var), "an affine form"
+            column = self.position.get(t)
+            at = (_IN, column) if column is not None else (_PARAM, self.parameters.position[t])
+            sums[at] = sums.get(at, 0) + c  # A size may have two variables.
+        for (kind, column), c in sums.items():
+            aff = aff.set_coefficient_val(kind, column, _val(c))
+        return aff
+
+    def value(self, e: Expr) -> isl.PwAff:
+        """A plain integer expression. Depth is bounded by the nesting limit of the text."""
+        form = linear(e)
+        affine = Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant)
+        total = isl.PwAff.from_aff(self._aff(affine))
+        for t, c in form.terms:
+            if not isinstance(t, Var):
+                total = total + self._term(t).scale_val(_val(c))
+        return total
+
+    def _term(self, e: Expr) -> isl.PwAff:
+        found = self._values.get(id(e))
+        if found is None or found[1].dim(_IN) != len(self.variables):
+            found = self._values[id(e)] = e, self._made(e)
+        return found[1]
+
+    def _made(self, e: Expr) -> isl.PwAff:
+        match e:
+            case FloorDiv(a, Const(0)) | Mod(a, Const(0)):
+                return self.value(index(0))
+            case FloorDiv(a, Const(c)) | Mod(a, Const(c)):
+                whole = self.value(a)
+                quotient = (whole if c > 0 else whole.neg()).scale_down_val(_val(abs(int(c)))).floor()
+                return quotient if isinstance(e, FloorDiv) else whole - quotient.scale_val(_val(int(c)))
+            case Max(a, b):
+                return self.value(a).max(self.value(b))
+            case Min(a, b):
+                return self.value(a).min(self.value(b))
+            case Call("abs", (a,)):
+                return self.value(a).max(self.value(a).neg())
+            case Select(cond, then, orelse):
+                holds = self.holds(cond)
+                return self.value(then).intersect_domain(holds).union_add(self.value(orelse).intersect_domain(holds.complement()))
+        raise NotAffine(f"`{show(e)}` is no quotient or remainder by a constant")
+
+    def holds(self, e: Expr) -> isl.Set:
+        """Where a plain condition is true."""
+        match e:
+            case Const(value):
+                return self.universe() if value else isl.Set.empty(self.parameters.space(len(self.variables)))
+            case And(a, b):
+                return self.holds(a) & self.holds(b)
+            case Or(a, b):
+                return self.holds(a) | self.holds(b)
+            case Not(a):
+                return self.holds(a).complement()
+            case Select(cond, then, orelse):
+                holds = self.holds(cond)
+                return (holds & self.holds(then)) | (holds.complement() & self.holds(orelse))
+            case Compare(op, a, b):
+                return self._compared(op, a, b)
+        raise AssertionError(f"{type(e).__name__} is no condition")
+
+    def _compared(self, op: str, a: Expr, b: Expr) -> isl.Set:
+        a, b = _undivided(op, a, b)
+        form = linear(Sub(a, b) if op in (">", ">=", "==") else Sub(b, a))
+        if op == "!=" or not form.is_affine:
+            return getattr(self.value(a), _SETS[op])(self.value(b))
+        aff = self._aff(Linear(form.terms, form.constant - (op in ("<", ">"))))
+        made = isl.Constraint.equality_from_aff if op == "==" else isl.Constraint.inequality_from_aff
+        return isl.BasicSet.from_constraint(made(aff)).to_set()
+
+
+_SETS = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+
+
+def _undivided(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """a < n // c says c*a + c <= n, and a <= n // c says c*a <= n: without a quotient isl is faster."""
+    match b:
+        case FloorDiv(n, Const(c)) if c > 0 and op in ("<", "<="):
+            scaled = Mul(a, index(int(c)))
+            return (Add(scaled, index(int(c) - 1)) if op == "<" else scaled), n
+    return a, b
+
+
+def _affine(node: Expr) -> bool:
+    """Whether isl can look into the node."""
+    match node:
+        case Const() | Var() | And() | Or() | Not() | Select():
+            return True
+        case Add() | Sub() | Neg():
+            return node.dtype == I64
+        case Mul(a, b):
+            return node.dtype == I64 and isinstance(b, Const)
+        case FloorDiv(_, b) | Mod(_, b):
+            return node.dtype == I64 and isinstance(b, Const)
+        case Max() | Min():
+            return True
+        case Call("abs"):
+            return node.dtype == I64
+        case Compare(_, a):
+            return a.dtype.is_int
+    return False
+
+
+def _of_values(n: Node) -> list[Node]:
+    """The operands that the size of a value depends on: not the conditions, which only choose."""
+    return [c for c in children(n) if not (isinstance(c, Expr) and c.dtype == BOOL)]
+
+
+def _value_variables(e: Expr) -> set[Var]:
+    found, stack = set[Var](), [*_of_values(e)]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Var):
+            found.add(n)
+        stack += _of_values(n)
+    return found
+
+
+def widens(node: Cast) -> bool:
+    """Whether the conversion of an integer keeps every value."""
+    if not (node.dtype.is_int and node.operand.dtype.is_int):
+        return False
+    (lo, hi), (low, high) = int_range(node.operand.dtype), int_range(node.dtype)
+    return low <= lo and hi <= high
+
+
+def _known(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+    """Bounds of what a variable stands for; loops and sizes, which are not in `data`, are no less than 0."""
+    found: list[Expr] = []
+    if term.dtype == BOOL:
+        found += [compare("<=", index(0), var), compare("<=", var, index(1))]
+    elif term.dtype != I64:
+        lo, hi = int_range(term.dtype)
+        found += [compare("<=", index(lo), var), compare("<=", var, index(hi))]
+    match term:
+        case Read(tensor) if tensor.value_range is not None:
+            found += [compare("<=", tensor.value_range[0], var), compare("<", var, tensor.value_range[1])]
+        case Mul(Var() as a, Var() as b) if a not in data and b not in data:
+            found.append(compare("<=", index(0), var))
+        case Mod(_, n) if term.dtype == I64:
+            found.append(disjunction(compare("<=", n, index(0)), conjunction(compare("<=", index(0), var), compare("<", var, n))))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _val(n: int) -> isl.Val:
+    return isl.Val.int_from_si(context(), n) if abs(n) < 1 << 62 else isl.Val.read_from_str(context(), str(n))

@@ -1,0 +1,55 @@
+"""Reads of what was never written that do no harm: nobody uses what is made of it.
+
+A store past the end of its equation, as in a tile that is filled, is of no element of the program: what it stores is taken for none.
+A copy of such an element is as if it did not run, if no use finds what it wrote: packed copies of a triangle take whole rows.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from texpr.ir.expr import And, Expr, Or, Read, Select
+from texpr.ir.loop import Store
+from texpr.ir.traverse import walk
+from texpr.poly.certificate.engine.obligations import Proof, beyond
+from texpr.poly.certificate.engine.statements import Statement
+
+
+def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
+    """Whether a read in an expression of a statement is part of what is stored, and decides neither what else is read nor where."""
+    if not isinstance(s.node, Store) or e is not s.node.value:
+        return False
+    deciding: list[Expr] = []
+    for n in walk(e):
+        match n:
+            case Read(_, indices):
+                deciding += indices
+            case Select(cond):
+                deciding.append(cond)
+            case And(lhs) | Or(lhs):
+                deciding.append(lhs)
+    return not any(n is read for d in deciding for n in walk(d))
+
+
+def past_the_end(proof: Proof, s: Statement) -> isl.Set | None:
+    """The instances of a store, or of a term of a sum, that its equation does not have: they make a total that it does not have either."""
+    d = None if s.call is not None else proof.meaning.definitions.get(s.store.equation)
+    if d is None or s.store.start or s.store.part or s.store.update is not None and d.is_fold:
+        return None
+    whole = len(s.at) == len(d.axes) + (0 if s.store.update is None else len(d.binders))
+    return beyond(proof, s, d) if whole else None
+
+
+def may_be_hollow(proof: Proof, s: Statement) -> bool:
+    """Whether a copy is one of those whose instances need not all have a source, and what it fills is filled by places alone."""
+    if s.node not in proof.hollow:
+        return False
+    target = proof.nest.buffers[s.store.tensor]
+    return not target.updates and not any(d.data() for d in target.definitions)
+
+
+def is_copy(s: Statement) -> bool:
+    """Whether a statement stores an element as it is somewhere else."""
+    if not isinstance(s.node, Store) or s.call is not None:
+        return False
+    return s.node.equation < 0 and s.node.update is None and isinstance(s.node.value, Read)

@@ -1,0 +1,1 @@
+"""Algebraic rewrites that a certificate accepts, one checker each, named as their steps."""

@@ -1,0 +1,203 @@
+"""Sums of products that are products of sums: what `factor_out` and `premultiply` claim, read off the new equations.
+
+Said: Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l]). Computed: T[j, l] = sum(k: B[j, k] * C[k, l]), Y[i, l] = sum(j: A[i, j] * T[j, l]).
+The LAW holds of numbers, and of integers that wrap; floats are rounded otherwise. T may be a product alone, a sum over no index. With its
+sum in the place of every read of T, each equation must be the said one but for the order of its factors and indices. A term that a
+condition of T leaves out is one that the said sum has not either, or 0. Nothing here is shared with the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from texpr.ir.affine import linear
+from texpr.ir.build import add, compare, conjunction
+from texpr.ir.expr import Axis, Expr, Mul, Node, Read, Reduce, Sub, Var
+from texpr.ir.index.float_lower_bounds import single_definitions
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, equal, rewrite, substitute, walk
+from texpr.poly.certificate.engine.obligations import conjuncts
+
+LAW = "sum(a * b) = sum(a) * b"
+
+
+def without_factored(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
+    """What is computed, with said sums of products in the place of those that are computed apart; the targets whose floats those are."""
+    known, alone = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}, single_definitions(computed)
+    sums = {name: e for name, e in alone.items() if name not in known and _is_sum_or_product(e)}
+    waiting: dict[str, list[Equation]] = {}
+    for e in said.equations:
+        if isinstance(e, Equation):
+            waiting.setdefault(e.target.name, []).append(e)
+    equations: list[Equation | Invoke] = []
+    names: list[str] = []
+    apart: list[Equation] = []
+    for new in computed.equations:
+        left = waiting.get(new.target.name, []) if isinstance(new, Equation) else []
+        old = left.pop(0) if left else None
+        whole = _as_said(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
+        equations.append(new if whole is None else whole)
+        if whole is not None and isinstance(new, Equation):
+            apart.append(new)
+            names += [whole.target.name] if whole.target.dtype.is_float else []
+    return replace(computed, equations=_without_unused(equations, apart, sums)), tuple(dict.fromkeys(names))
+
+
+def _without_unused(equations: Sequence[Equation | Invoke], apart: list[Equation],
+                    sums: Mapping[str, Equation]) -> tuple[Equation | Invoke, ...]:
+    """The equations without the sums that nothing reads now.
+
+    Args:
+        apart: equations in whose place others stand.
+    """
+    left = list(equations)
+    while apart:
+        for name in {n.tensor.name for n in walk(apart.pop()) if isinstance(n, Read)} & sums.keys():
+            if not any(isinstance(n, Read) and n.tensor.name == name for n in walk(*left)):
+                apart.append(sums[name])
+                left = [e for e in left if e is not sums[name]]
+    return tuple(left)
+
+
+def _is_sum_or_product(e: Equation) -> bool:
+    """Whether an equation has a sum, or a product, for each element, and no conditions of its own."""
+    alone = e.where is None and e.guard is None and e.value.dtype == e.target.dtype
+    return alone and (isinstance(e.value, Mul) or isinstance(e.value, Reduce) and e.value.op == "sum")
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """A sum of products: its indices, factors and conditions."""
+
+    axes: tuple[Axis, ...]
+    factors: tuple[Expr, ...]
+    conditions: tuple[Expr, ...]
+
+
+def _as_said(old: Equation, new: Equation, sums: Mapping[str, Equation]) -> Equation | None:
+    """The said equation, if the new one with sums in the place of what it reads is that; with further conditions of its sum, if it has any.
+    """
+    if len(new.axes) != len(old.axes):
+        return None
+    into = {a.var: b.var for a, b in zip(new.axes, old.axes)}
+    mine = replace(substitute(new, into), axes=tuple(replace(substitute(a, into), var=into[a.var]) for a in new.axes))
+    there, here = _product_of_sums(old.value, {}), _product_of_sums(mine.value, sums)
+    if there is None or here is None or there.dtype != here.dtype or not _is_apart(here, sums):
+        return None
+    wanted, found = _terms(there, old.axes, {}), _terms(here, old.axes, sums)
+    whole = [n for n in walk(there) if isinstance(n, Reduce)]
+    if wanted is None or found is None or len(whole) != 1 or not equal(rewrite(old, lambda n: here if n is there else None), mine):
+        return None
+    more = _beyond(found, wanted, old)
+    if not more:
+        return None if more is None else old
+    fewer = replace(whole[0], where=conjunction(*_conditions(whole[0]), *more))
+    return rewrite(old, lambda n: fewer if n is whole[0] else None)
+
+
+def _product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
+    """The one product in a value that has sums, or elements that are such; None if there are several."""
+    stack: list[Node] = [value]
+    found: list[Expr] = []
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Reduce) or isinstance(n, Mul) and any(_is_any_sum(f, sums) for f in _factors(n)):
+            found.append(n)
+        else:
+            stack += children(n)
+    return found[0] if len(found) == 1 else None
+
+
+def _is_apart(e: Expr, sums: Mapping[str, Equation]) -> bool:
+    """Whether a factor of a product, or of the terms of a sum, is a sum."""
+    return any(_is_any_sum(f, sums) for f in _factors(e.body if isinstance(e, Reduce) else e))
+
+
+def _is_any_sum(e: Expr, sums: Mapping[str, Equation]) -> bool:
+    return isinstance(e, Reduce) or isinstance(e, Read) and e.tensor.name in sums
+
+
+def _factors(e: Expr) -> Iterator[Expr]:
+    """What a product is a product of. Depth is that of the product."""
+    if isinstance(e, Mul):
+        yield from _factors(e.lhs)
+        yield from _factors(e.rhs)
+    else:
+        yield e
+
+
+def _conditions(e: Reduce) -> tuple[Expr, ...]:
+    return () if e.where is None else tuple(conjuncts(e.where))
+
+
+def _terms(e: Expr, around: tuple[Axis, ...], sums: Mapping[str, Equation]) -> _Terms | None:
+    """A product of sums as one sum of products; None where it is none. Depth is that of the sums in each other.
+
+    Args:
+        around: the indices that it stands under.
+    """
+    axes: tuple[Axis, ...] = ()
+    factors: list[Expr] = []
+    conditions: tuple[Expr, ...] = ()
+    for f in _factors(e):
+        apart = isinstance(f, Read) and f.tensor.name in sums
+        inner = _element(f, around, sums) if isinstance(f, Read) and apart else f
+        if inner is None or isinstance(inner, Reduce) and (inner.op != "sum" or inner.dtype != inner.body.dtype):
+            return None
+        if not apart and not isinstance(inner, Reduce):
+            factors.append(f)
+            continue
+        own, body = (inner.axes, inner.body) if isinstance(inner, Reduce) else ((), inner)
+        below = _terms(body, (*around, *own), sums)
+        if below is None:
+            return None
+        axes += (*own, *below.axes)
+        factors += below.factors
+        conditions += (*(_conditions(inner) if isinstance(inner, Reduce) else ()), *below.conditions)
+    return _Terms(axes, tuple(factors), conditions)
+
+
+def _element(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) -> Expr | None:
+    """The sum or product that an element is, if its equation has that element: each of its indices is one around, of the same range."""
+    e = sums[read.tensor.name]
+    values: dict[Var, Expr] = {}
+    for axis, i, at in zip(e.axes, e.indices, read.indices, strict=True):
+        here = at if i is axis.var else add(at, i.rhs) if isinstance(i, Sub) and i.lhs is axis.var else None
+        mine = None if here is None else next((a for a in around if equal(linear(here).expr(), a.var)), None)
+        if mine is None:
+            return None
+        values[axis.var] = mine.var
+    for axis in e.axes:
+        mine = next(a for a in around if a.var is values[axis.var])
+        if not all(map(equal, (substitute(axis.lo, values), substitute(axis.hi, values)), (mine.lo, mine.hi))):
+            return None
+    return substitute(e.value, values)
+
+
+def _beyond(found: _Terms, wanted: _Terms, e: Equation) -> list[Expr] | None:
+    """The conditions that a sum has and another one, which is the same otherwise, has not; None if they differ in anything else.
+
+    Args:
+        e: the equation of the other one: what its own conditions say, and that all its ranges have indices, holds wherever a term is.
+    """
+    names = {a.var.name: a.var for a in wanted.axes}
+    into: dict[Var, Expr] = {a.var: names[a.var.name] for a in found.axes if a.var.name in names}
+    axes = {a.var.name: a for a in found.axes}
+    if len(axes) != len(found.axes) or axes.keys() != names.keys() or len(found.factors) != len(wanted.factors):
+        return None
+    for a in wanted.axes:
+        mine = axes[a.var.name]
+        if not all(map(equal, (substitute(mine.lo, into), substitute(mine.hi, into)), (a.lo, a.hi))):
+            return None
+    factors, conditions = [substitute(f, into) for f in found.factors], [substitute(c, into) for c in found.conditions]
+    for f in wanted.factors:
+        same = next((k for k, other in enumerate(factors) if equal(f, other)), None)
+        if same is None:
+            return None
+        del factors[same]
+    if any(not any(equal(c, other) for other in conditions) for c in wanted.conditions):
+        return None
+    where = () if e.where is None else conjuncts(e.where)
+    holds = [*wanted.conditions, *where, *(compare("<", a.lo, a.hi) for a in (*e.axes, *wanted.axes))]
+    return [c for c in conditions if not any(equal(c, known) for known in holds)]

@@ -1,0 +1,1 @@
+"""Integer sets: affine forms, conditions, cases, questions to isl within a quota."""

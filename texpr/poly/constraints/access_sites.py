@@ -1,0 +1,123 @@
+"""Where expressions read and reduce: each place with the condition under which it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
+from texpr.ir.expr import Add, And, Axis, Const, Expr, Guard, Mul, Or, Read, Reduce, Select, Sub, Var, index
+from texpr.ir.traverse import children, walk
+from texpr.poly.constraints.conversion import Converter
+from texpr.poly.constraints.linear_forms import Piece, Truth, conjoined
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A read or a reduction.
+
+    Attributes:
+        condition: when it is evaluated.
+        axes: the binders around it, outermost first.
+    """
+
+    node: Read | Reduce
+    condition: Truth
+    axes: tuple[Axis, ...]
+
+
+_Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
+_COMMON = (Add, Sub, Mul)
+"""Most nodes, so that they are asked about first."""
+
+
+def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
+    """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards restrict what is below them."""
+    found: list[Site] = []
+    seen: set[tuple[int, int]] = set()
+    number = _Numbers()
+    stack = [(root, condition, axes) for root in reversed(roots)]
+    while stack:
+        node, condition, axes = stack.pop()
+        if isinstance(node, Var | Const) or (key := (id(node), number.of(condition))) in seen:
+            continue
+        seen.add(key)
+        below: _Below
+        if isinstance(node, _COMMON):
+            stack += [(node.rhs, condition, axes), (node.lhs, condition, axes)]
+            continue
+        match node:
+            case Select(cond, then, orelse):
+                holds = converter.under(*condition.true).truth(cond)
+                below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
+                         (orelse, conjoined(condition, holds.negated), axes)]
+            case And(a, b) | Or(a, b):
+                decides = converter.under(*condition.true).truth(a)
+                needed = decides if isinstance(node, And) else decides.negated
+                below = [(a, condition, axes), (b, conjoined(condition, needed) if _looks(b) else condition, axes)]
+            case Reduce():
+                found.append(Site(node, condition, axes))
+                below = _below_reduction(node, converter, condition, axes)
+            case Read(tensor, indices, guard):
+                found.append(Site(node, condition, axes))
+                below = [(i, condition, axes) for i in indices]
+                if isinstance(guard, Guard) and guard.value is not None:
+                    outside = converter.under(*condition.true).truth(inside(indices, tensor.shape)).negated
+                    below.append((guard.value, conjoined(condition, outside), axes))
+            case _:
+                below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
+        stack += reversed(below)
+    return found
+
+
+class _Numbers:
+    """A number for each condition, the same for equal ones. Hashing a long condition once per node below it would take most of the time."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Truth, int]] = {}
+        self._equal: dict[tuple[Piece, ...], int] = {}
+
+    def of(self, condition: Truth) -> int:
+        found = self._known.get(id(condition))
+        if found is None:
+            found = self._known[id(condition)] = condition, self._equal.setdefault(condition.true, len(self._equal))
+        return found[1]
+
+
+def _looks(e: Expr) -> bool:
+    """Whether anything is read or reduced: conditions are only worth their cost where something is."""
+    return any(isinstance(n, Read | Reduce) for n in walk(e))
+
+
+def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes: tuple[Axis, ...]) -> _Below:
+    below: _Below = []
+    for axis in node.axes:
+        below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
+        condition, axes = conjoined(condition, converter.under(*condition.true).within(axis.var, axis.lo, axis.hi)), (*axes, axis)
+    if node.where is None:
+        return [*below, (node.body, condition, axes)]
+    selected = conjoined(condition, converter.under(*condition.true).truth(node.where))
+    return [*below, (node.where, condition, axes), (node.body, selected, axes)]
+
+
+def inside(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+    """The condition that the indices lie in the shape."""
+    return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+
+
+def folded(indices: Sequence[Expr], shape: Sequence[Expr], guard: Guard | None) -> tuple[Expr, ...]:
+    """Where accesses outside the shape go under `clamp`, `wrap` and `reflect`."""
+    mode = guard.mode if guard is not None else ""
+    return tuple(_folded(i, n, mode) for i, n in zip(indices, shape))
+
+
+def _folded(i: Expr, n: Expr, mode: str) -> Expr:
+    last = sub(n, index(1))
+    match mode:
+        case "clamp":
+            return maximum(index(0), minimum(i, last))
+        case "wrap":
+            return select(compare("<", i, index(0)), add(i, n), select(compare("<", i, n), i, sub(i, n)))
+        case "reflect":
+            return select(compare("<", i, index(0)), neg(i), select(compare("<", i, n), i, sub(add(last, last), i)))
+    return i

@@ -1,0 +1,54 @@
+"""What else is equal where two elements are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from texpr.ir.expr import Read, Tensor
+from texpr.poly.constraints.conversion import Converter
+from texpr.poly.constraints.elimination import Row
+from texpr.poly.constraints.linear_forms import Form, Key, Unknown, variable
+from texpr.poly.constraints.solver import Question
+
+
+def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:
+    """What else is equal where two elements are: rows of a `distinct` tensor that nothing writes hold each value once.
+
+    If an index is `p[a, i]` here and `p[b, j]` there, the two are equal, and so are `a` and `b` because they are indices
+    themselves, then `i` equals `j`.
+    """
+    known = set(zip(at, to))
+    found = []
+    for i, j in zip(at, to):
+        if len(i.terms) == len(j.terms) == 1 and i.constant == j.constant and i.terms[0][1] == j.terms[0][1]:
+            here, there = (_elements_of_distinct(converter, f.terms[0][0]) for f in (i, j))
+            if here and there and here[0] is there[0] and known.issuperset(zip(here[1][:-1], there[1][:-1])):
+                found.append((here[1][-1], there[1][-1]))
+    return found
+
+
+def hold_each_once(converter: Converter, question: Question, one: int, other: int) -> Iterator[list[list[Row]]]:
+    """What is known of the elements of `distinct` tensors that two copies of variables in a question speak of: two of them are of different
+    rows, have different values, or are one. A disjunction for each two.
+    """
+    asked: set[tuple[Key, Key]] = set()
+    while pairs := [pair for pair in product(question.unknowns(one), question.unknowns(other)) if pair not in asked]:
+        asked.update(pairs)
+        for key, again in pairs:  # What stands in their indices is spoken of from now on.
+            here, there = _elements_of_distinct(converter, key), _elements_of_distinct(converter, again)
+            if here and there and here[0] is there[0]:
+                *rows, last = zip(here[1], there[1])
+                apart = [[row] for a, b in (*rows, (variable(key), variable(again)))
+                         for row in (question.compare(a, one, b, other, gap=1), question.compare(b, other, a, one, gap=1))]
+                yield [[question.compare(last[0], one, last[1], other)], *apart]
+
+
+def _elements_of_distinct(converter: Converter, key: Key) -> tuple[Tensor, list[Form]] | None:
+    """The tensor and indices of a read from a distinct tensor, where each index is one form."""
+    match key:
+        case Unknown(node=Read(tensor, args, None)) if tensor.distinct and tensor in converter.stable and args:
+            cases = [converter.values(a).cases for a in args]
+            if all(len(c) == 1 for c in cases):  # What is known of the forms is left out: they are equal whatever it is.
+                return tensor, [c[0][1] for c in cases]
+    return None

@@ -1,0 +1,55 @@
+"""Data of 64 bits that conditions hold within bounds: arithmetic on it does not wrap where that is so.
+
+The proofs have no largest integer, and kernels compute in 64 bits, so a sum of data of which nothing is known says nothing: `k[i] + 1` may
+be the least number. Between two sums of a few sizes and small numbers data is far from both ends, at sizes below `ir.reach.USUAL_SIZE`;
+calls with larger ones are looked at by `ir.reach`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from texpr.ir.expr import Mul, Var
+from texpr.poly.constraints.linear_forms import Form, Key, Piece
+
+MOST_FACTORS = 16
+"""Sizes and indices, counted as often as they are added, that a bound is made of."""
+LARGEST_NUMBER = 1 << 40
+"""The number beside them."""
+SMALL = 1 << 8
+"""Factor of data in a sum."""
+
+
+_ROUNDS = 4
+"""Bounds by way of other data: each step may add as much again."""
+
+
+def held(piece: Piece, is_wild: Callable[[Key], bool], known: frozenset[Key] = frozenset()) -> frozenset[Key]:
+    """The keys, wild ones, that the constraints of a piece hold within bounds from both sides; `known` are."""
+    forms = [(f, wild) for c in piece for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
+             if (wild := [k for k, _ in f.terms if is_wild(k)]) and _is_bound(f, wild)]
+    from_below: set[Key] = set(known)
+    from_above: set[Key] = set(known)
+    for _ in range(_ROUNDS if forms else 0):
+        before = len(from_below) + len(from_above)
+        for form, wild in forms:
+            for key, factor in form.terms:
+                rest = ((k, c) for k, c in form.terms if k in wild and k is not key)
+                if key in wild and all(k in (from_above if c > 0 else from_below) for k, c in rest):
+                    (from_below if factor > 0 else from_above).add(key)
+        if len(from_below) + len(from_above) == before:
+            break
+    return frozenset(from_below & from_above)
+
+
+def _is_bound(form: Form, wild: Collection[Key]) -> bool:
+    """Whether a form that is at least 0 is one of data, a few sizes, indices and a number."""
+    rest = [(k, c) for k, c in form.terms if k not in wild]
+    plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
+    return plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
+
+
+def is_small(forms: Iterable[Form], wild: Iterable[Key]) -> bool:
+    """Whether sums of data that is held stay far from 64 bits: each is added a few times."""
+    keys = set(wild)
+    return all(sum(abs(c) for k, c in form.terms if k in keys) <= SMALL for form in forms)

@@ -1,0 +1,174 @@
+"""How the instances of a rewritten kernel correspond to those of the kernel it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+
+from texpr.ir.build import fold
+from texpr.ir.expr import Expr, Var
+from texpr.ir.loop import Store
+from texpr.ir.traverse import rewrite
+from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, is_parameter, variable
+from texpr.poly.constraints.solver import Question, Region, System
+from texpr.poly.dependence.kernel_model import Nest, Statement, shared_by
+
+Case = tuple[Piece, Piece, tuple[Form, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """A statement of the new kernel and the statement it comes from.
+
+    Attributes:
+        at: in each case, the origin's loop variables as forms over the statement's.
+        exact: the cases are precisely which instance it is.
+    """
+
+    origin: Statement
+    statement: Statement
+    at: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    exact: bool
+
+    @property
+    def renaming(self) -> dict[Key, Var] | None:
+        """The statement's variables as the origin's, if each is one."""
+        if [piece for piece, _ in self.at] != [()]:
+            return None
+        names = {key: n.var for f, n in zip(self.at[0][1], self.origin.loops) for key, _ in f.terms if f == variable(key)}
+        return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
+
+    def keeps(self, count: int) -> bool:
+        """The outermost `count` loops are those of the origin, in its order, whatever their names."""
+        loops = tuple(variable(n.var) for n in self.statement.loops[:count])
+        return all(forms[:count] == loops for _, forms in self.at)
+
+    def cases(self) -> Iterator[Case]:
+        for domain, (piece, forms) in product(self.statement.domain, self.at):
+            yield domain, piece, forms
+
+
+class Renewed:
+    """What is said of the loops of an old statement, in terms of those of a new one that runs its instances."""
+
+    def __init__(self, image: Image, case: Case) -> None:
+        domain, piece, forms = case
+        self._run = domain + piece
+        self._known = frozenset(c for p in image.origin.domain for c in p)
+        self._values: dict[Key, Form] = {n.var: f for n, f in zip(image.origin.loops, forms)}
+
+    def knows(self, form: Form) -> bool:
+        """Whether a form can be said: no value of data, no quotient is part of it, of which the new statement has others."""
+        return not any(isinstance(k, Unknown) and not k.shared for k, _ in form.terms)
+
+    def form(self, form: Form) -> Form:
+        """A form that is known."""
+        return form.over(self._values)
+
+    def conditions(self, piece: Piece) -> Piece:
+        """When the new statement runs, and what a case of an access adds to the old one's domain, as far as it is known."""
+        added = (c for c in piece if c not in self._known and self.knows(c.form))
+        return (*self._run, *(Constraint(self.form(c.form), c.equality) for c in added))
+
+
+def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> dict[Store, list[Image]]:
+    """The images of each store of the old kernel."""
+    by_store = {s.store: s for s in old.statements}
+    found: dict[Store, list[Image]] = {s.store: [] for s in old.statements}
+    for statement in new.statements:
+        # What stands for an extern call is no step's business, and stays as it is.
+        assert statement.store in origin or statement.store in by_store, "a store without origin"
+        source = by_store[origin.get(statement.store, statement.store)]
+        at, exact = new.converter.tuples(_values(old, new, source, instance.get(statement.store, {})))
+        found[source.store].append(Image(source, statement, at, exact))
+    return found
+
+
+def _values(old: Nest, new: Nest, source: Statement, values: Mapping[Var, Expr]) -> list[Expr]:
+    """The loops of an old statement in terms of those of a new one; joined loops stand as two in both."""
+    if not old.parted.loops and not new.parted.loops:
+        return [values.get(n.var, n.var) for n in source.loops]
+    return [new.parted.renewed(_put(old.parted.counts.get(n.var, n.var), values)) for n in source.loops]
+
+
+def _put(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    return rewrite(e, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
+
+
+def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:
+    """The new kernel runs every instance of the old one exactly once."""
+    asked = _Instances(old, new)
+    return all(len(found) == 1 and _renamed(found[0]) or asked.are_covered(s, found) and not asked.overlap(found)
+               for s in old.statements for found in (of[s.store],))
+
+
+def _renamed(image: Image) -> bool:
+    """The domain is the old one in other names: the common case, without asking isl."""
+    names = image.renaming
+    if names is None:
+        return False
+
+    def renamed(form: Form) -> tuple[frozenset, int]:
+        return frozenset((names.get(k, k), c) for k, c in form.terms), form.constant
+
+    there = {frozenset((renamed(c.form), c.equality) for c in piece) for piece in image.statement.domain}
+    here = {frozenset(((frozenset(c.form.terms), c.form.constant), c.equality) for c in piece) for piece in image.origin.domain}
+    return here == there
+
+
+def require_instance(question: Question, statement: Statement, case: Case, old: int, new: int) -> None:
+    """In copy `new` runs what in copy `old` is an instance of `statement`."""
+    domain, piece, forms = case
+    question.require(domain, new)
+    question.require(piece, new)
+    for n, form in zip(statement.loops, forms):
+        question.add(question.compare(variable(n.var), old, form, new))
+
+
+class _Instances:
+    """What the statements of two kernels over the same sizes run."""
+
+    def __init__(self, old: Nest, new: Nest) -> None:
+        self.facts, self.is_shared = old.facts, shared_by(old, new)
+
+    def are_covered(self, statement: Statement, found: Sequence[Image]) -> bool:
+        """The images of the new domains are the old domain."""
+        here = [(piece, (), tuple(variable(n.var) for n in statement.loops)) for piece in statement.domain]
+        there = [case for image in found for case in image.cases()]
+        keys = self._parameters([*here, *there])
+        left, right = (Region(len(keys) + len(statement.loops), [self._image(keys, statement, case) for case in cases])
+                       for cases in (here, there))
+        return left.minus(right).is_empty and right.minus(left).is_empty
+
+    def _parameters(self, cases: Sequence[Case]) -> list[Key]:
+        """Sizes and unknowns of the whole kernel that occur: the columns to compare at."""
+        forms = (f for domain, piece, at in cases for f in (*(c.form for c in domain + piece), *at))
+        return list(dict.fromkeys(k for f in forms for k, _ in f.terms if self.is_shared(k) and is_parameter(k)))
+
+    def _image(self, keys: Sequence[Key], statement: Statement, case: Case) -> System:
+        """Parameters, then the old loop variables (copy 0), of which the case is an instance (copy 1)."""
+        question = Question(self.is_shared)
+        for key in keys:
+            question.column(key)
+        for n in statement.loops:
+            question.column(n.var, 0)
+        question.require(self.facts)
+        require_instance(question, statement, case, 0, 1)
+        return question.system()
+
+    def overlap(self, found: Sequence[Image]) -> bool:
+        """Two different instances of the new kernel are one of the old."""
+        return any(self._meet(a, b, first, second) for a, b in combinations_with_replacement(found, 2)
+                   for first, second in product(a.cases(), b.cases()))
+
+    def _meet(self, a: Image, b: Image, first: Case, second: Case) -> bool:
+        question = Question(self.is_shared)
+        question.require(self.facts)
+        require_instance(question, a.origin, first, 0, 1)
+        require_instance(question, b.origin, second, 0, 2)
+        system = question.system()
+        if a is not b or system.is_empty:
+            return not system.is_empty
+        loops = [variable(n.var) for n in a.statement.loops]
+        return any(not system.also([question.compare(v, 2, v, 1, gap=1)]).is_empty for v in loops)

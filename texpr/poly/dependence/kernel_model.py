@@ -1,0 +1,319 @@
+"""A kernel as the proofs see it: statements with domains, accesses and their place in the order."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product, takewhile
+
+from texpr.ir.build import compare, disjunction, integer, sub
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.index.uncollapse import Parted, parted
+from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.traverse import statements, tensors
+from texpr.poly.constraints.access_sites import sites
+from texpr.poly.constraints.conversion import Converter
+from texpr.poly.constraints.linear_forms import CASES_LIMIT, Constraint, Form, Key, Piece, Truth, below, conjoined
+from texpr.poly.constraints.solver import Given
+from texpr.support.errors import ScheduleError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """What a statement does to a tensor: in each case, the instances that do it and the element.
+
+    Attributes:
+        kind: `read`, `write`, or `update`, which is both.
+        exact: the cases are precisely what happens, not only what may happen; so is the domain of the statement then.
+    """
+
+    tensor: Tensor
+    kind: str
+    cases: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """A store with the loops around it.
+
+    Attributes:
+        order: place in the text.
+        domain: the iterations it runs for, as a disjunction; a superset of them unless `exact`.
+    """
+
+    store: Store
+    loops: tuple[For, ...]
+    order: int
+    domain: tuple[Piece, ...]
+    exact: bool
+    accesses: tuple[Access, ...]
+
+    def common(self, other: Statement) -> int:
+        """How many loops the two share, from the outside in."""
+        count = 0
+        for a, b in zip(self.loops, other.loops):
+            if a is not b:
+                break
+            count += 1
+        return count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """The statements of a kernel in textual order, and what is known of its sizes.
+
+    Attributes:
+        facts: what holds of the sizes in all cases.
+        choices: disjunctions that hold of them: one of the pieces of each.
+        private: loops each of whose iterations has a buffer of its own.
+        parted: the kernel with joined loops as the two that they were: the loops of the statements are its loops, the stores are those
+            of `kernel`.
+    """
+
+    kernel: Kernel
+    statements: tuple[Statement, ...]
+    converter: Converter
+    facts: Piece
+    choices: tuple[tuple[Piece, ...], ...]
+    private: dict[Tensor, tuple[Var, ...]]
+    parted: Parted
+
+    def within(self, s: Statement, depth: int) -> int:
+        """How many loops of a statement stay the same in an iteration of the `depth` outermost ones that the kernel has around it."""
+        if not self.parted.loops:
+            return depth
+        return self.parted.within([n.var for n in s.loops], [n.var for n in self.around(s)[:depth]])
+
+    def instance(self, s: Statement, loops: Iterator[int], sizes: Mapping[str, int]) -> dict[str, int]:
+        """The values of the loops that the kernel has around a statement, by name, from the next values of its own loops."""
+        known = {v: sizes[v.name] for v in self.kernel.sizes} | {n.var: next(loops) for n in s.loops}
+        around = self.around(s) if self.parted.loops else s.loops
+        return {n.var.name: evaluate_size(self.parted.values.get(n.var, n.var), known) for n in around}
+
+    def around(self, s: Statement) -> tuple[For, ...]:
+        """The loops that the kernel has around a statement."""
+        return next(loops for store, loops, _ in placed_stores(self.kernel) if store is s.store)
+
+
+def shared_by(one: Nest, other: Nest) -> Callable[[Key], bool]:
+    """Whether all instances of the statements of two nests have the same value of a key."""
+    converters = {one.converter, other.converter}
+    return one.converter.is_shared if len(converters) == 1 else lambda key: all(c.is_shared(key) for c in converters)
+
+
+_MEMO: OrderedDict[int, Nest] = OrderedDict()
+_MEMO_SIZE = 256
+
+
+def model(kernel: Kernel) -> Nest:
+    """The statements of a kernel; remembered for the last kernels asked about."""
+    found = _MEMO.get(id(kernel))
+    if found is None:
+        found = _MEMO[id(kernel)] = _modelled(kernel)
+        while len(_MEMO) > _MEMO_SIZE:
+            _MEMO.popitem(last=False)
+    return found
+
+
+_PARTS: OrderedDict[tuple[int, ...], Kernel] = OrderedDict()
+
+
+def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
+    """The kernel with only some of its top-level statements; the same object for the same statements, so that its model is remembered.
+
+    Most steps change one nest of many, and most questions are about one.
+    """
+    if len(statements) == len(kernel.body):
+        return kernel
+    key = (id(kernel.inputs), id(kernel.sizes), id(kernel.requires), *map(id, statements))
+    if key not in _PARTS:
+        _PARTS[key] = replace(kernel, body=tuple(statements))
+        while len(_PARTS) > _MEMO_SIZE:
+            _PARTS.popitem(last=False)
+    return _PARTS[key]
+
+
+def holds(s: Stmt, var: Var) -> bool:
+    """Whether the loop of a variable is in a statement."""
+    return any(isinstance(n, For) and n.var is var for n in statements(s))
+
+
+def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
+    """Both kernels without the top-level statements that they begin and end with alike: nothing moves past those."""
+    old, new = before.body, after.body
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
+    return part(before, old[first : len(old) - last]), part(after, new[first : len(new) - last])
+
+
+def _alike(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
+    """How many statements two sequences begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(old, new)))
+
+
+def _modelled(kernel: Kernel) -> Nest:
+    whole = parted(kernel)
+    nodes = list(statements(kernel, whole.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    written = {s.tensor for s in nodes if isinstance(s, Store)}
+    shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)})
+    converter = shared.converter
+    found = tuple(shared.statement(store, loops, conditions, order, written)
+                  for order, (store, loops, conditions) in enumerate(placed_stores(whole.kernel)))
+    if whole.origin:
+        found = tuple(replace(s, store=whole.origin.get(s.store, s.store)) for s in found)
+    seen = {s.store for s in found}
+    assert len(seen) == len(found), "a store stands in two places"
+    known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None))
+    choices = tuple(pieces for c in known if len(pieces := converter.truth(c).true) > 1)
+    return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(whole.kernel), whole)
+
+
+def _some_value(tensor: Tensor) -> Expr | None:
+    """That there are values for an input which may only have some: a call with elements outside their range is refused."""
+    if tensor.value_range is None or integer(sub(*reversed(tensor.value_range))) is not None:
+        return None
+    low, high = tensor.value_range
+    return reduce(disjunction, (compare("==", n, index(0)) for n in tensor.shape), compare("<", low, high))
+
+
+class _Shared:
+    """What is known of all kernels over the same sizes and inputs: a step leaves most statements as they are."""
+
+    def __init__(self, stable: Sequence[Tensor]) -> None:
+        self.converter = Converter((), stable)
+        self._statements: dict[tuple, tuple[Statement, tuple[Expr, ...], set[Tensor], set[Tensor]]] = {}
+
+    def statement(self, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int, written: set[Tensor]) -> Statement:
+        """The statement of a store; for the same expressions, loops and conditions it is what it was, wherever in the text it stands now
+        and in whatever order the loops stand.
+        """
+        key = (store.tensor, store.update, id(store.value), *map(id, store.indices), frozenset((n.var, id(n.extent)) for n in loops),
+               *map(id, conditions))
+        known = self._statements.get(key)
+        if known is None or known[2] & written != known[3]:
+            reads = set(tensors(store.value, *store.indices, *conditions, *(n.extent for n in loops)))
+            found = _statement(self.converter, store, loops, conditions, order, written)
+            self._statements[key] = found, conditions, reads, reads & written
+            return found
+        return replace(known[0], store=store, loops=loops, order=order)
+
+
+_SHARED: OrderedDict[tuple[tuple[Var, ...], tuple[Tensor, ...]], _Shared] = OrderedDict()
+_MOST_SHARED = 16
+_MOST_EXPRESSIONS = 50_000
+
+
+def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
+    """One for all kernels over the same sizes and inputs, which nothing writes: no variable is of two kernels."""
+    key = kernel.sizes, kernel.inputs
+    found = _SHARED.get(key)
+    if found is None or found.converter.expressions > _MOST_EXPRESSIONS:
+        found = _SHARED[key] = _Shared(kernel.inputs)
+        while len(_SHARED) > _MOST_SHARED:
+            _SHARED.popitem(last=False)
+    found.converter.bound |= loops
+    return found
+
+
+def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
+    """The conditions that are conjunctions of affine ones; leaving a fact out is safe. Of sizes that are refused, all holds."""
+    found = [converter.truth(c).true for c in conditions]
+    if not all(found):
+        return (Constraint(Form((), -1)),)
+    return tuple(constraint for pieces in found if len(pieces) == 1 for constraint in pieces[0])
+
+
+def placed_stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Expr, ...]]]:
+    """Stores in textual order with their loops and conditions."""
+    found = []
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
+    while stack:
+        node, loops, conditions = stack.pop()
+        match node:
+            case For():
+                _stays(node, node.extent, "a range")
+                stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
+            case If():
+                _stays(node, node.cond, "a condition")
+                stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
+            case ExternCall():
+                stack += [(s, loops, conditions) for s in reversed(node.effect)]
+            case Store():
+                found.append((node, loops, conditions))
+    return found
+
+
+def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
+    """The loops around each `alloc`."""
+    found: dict[Tensor, tuple[Var, ...]] = {}
+    stack: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
+    while stack:
+        node, loops = stack.pop()
+        match node:
+            case For():
+                stack += [(s, (*loops, node.var)) for s in node.body]
+            case If():
+                stack += [(s, loops) for s in node.body]
+            case Alloc(tensor):
+                found[tensor] = loops
+    return found
+
+
+def _stays(node: For | If, asked: Expr, what: str) -> None:
+    """What is asked once is modelled as read by each statement below; so it must not change below."""
+    read = tensors(asked)
+    if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
+        raise ScheduleError(f"{what} reads {next(iter(read)).name}, which the statements under it write", code="order",
+                            help=f"compute {what} into a tensor of its own")
+
+
+def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
+               written: set[Tensor]) -> Statement:
+    truths = [*[within_extent(converter, n) for n in loops], *map(converter.truth, conditions)]
+    plain = [t for t in truths if len(t.true) == 1]
+    domain = Truth((tuple([c for t in plain for c in t.true[0]]),), (), all([t.exact for t in plain]))
+    for truth in truths:
+        domain = domain if len(truth.true) == 1 else _restricted(converter, domain, truth)
+    accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
+    for site in sites((*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain):
+        if isinstance(site.node, Read) and site.node.tensor in written:
+            accesses.append(_access(converter, site.node.tensor, "read", site.node.indices, site.condition))
+    return Statement(store, loops, order, domain.true, domain.exact, _distinct(accesses))
+
+
+def _restricted(converter: Converter, domain: Truth, truth: Truth) -> Truth:
+    """Both conditions, without the cases that never happen."""
+    cases = [(p, Given(converter, p)) for p in domain.true]
+    found = tuple(dict.fromkeys(p + q for p, given in cases for q in truth.true if given.allows(q)))
+    return Truth(found, (), domain.exact and truth.exact) if len(found) <= CASES_LIMIT else conjoined(domain, truth)
+
+
+_START = index(0)
+
+
+def within_extent(converter: Converter, loop: For) -> Truth:
+    """The loop's variable counts from 0 to below its extent."""
+    return converter.within(loop.var, _START, loop.extent)
+
+
+def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
+    given = [Given(converter, p) for p in condition.true]
+    cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
+    sizes, _ = converter.tuples(tensor.shape)
+    bounded = []
+    if not any([i.opaque for _, at in cases for i in at]):
+        sizes = [((), ())] if len(sizes) == 1 and not sizes[0][0] else sizes
+    for (p, at), (q, shape) in product(cases, sizes):
+        inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
+        bounded.append((p + q + inside if inside else p, at))
+    alone = len(given) == len(bounded) == 1
+    whole = [(c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)]
+    return Access(tensor, kind, tuple(whole), exact and condition.exact)
+
+
+def _distinct(accesses: list[Access]) -> tuple[Access, ...]:
+    return tuple({(a.tensor, a.kind, a.cases): a for a in accesses}.values())

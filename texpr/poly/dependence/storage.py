@@ -1,0 +1,220 @@
+"""How few places a tensor can do with along a dimension, one after the other holding several elements: which are needed at once?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TypeVar
+
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import Kernel, Store
+from texpr.poly.constraints.elimination import Row
+from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, fresh, variable
+from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, asked
+from texpr.poly.dependence.execution_order import in_order, in_order_of
+from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, part
+from texpr.poly.dependence.last_writer import instance
+from texpr.poly.dependence.merged_copies import joined
+from texpr.poly.dependence.value_flow import mentions, parameters
+from texpr.support.errors import ScheduleError
+
+READ, CLOBBER, WRITE = 1, 2, 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """An element that is still needed when another one takes its place: the smallest example.
+
+    Attributes:
+        element: what is read.
+        other: what was written over it.
+        sizes: the smallest sizes, by name.
+        writer: the store of the other element and the values of its loop variables, by name.
+        reader: the same of the statement that reads.
+    """
+
+    tensor: Tensor
+    element: tuple[int, ...]
+    other: tuple[int, ...]
+    sizes: dict[str, int]
+    writer: tuple[Store, dict[str, int]]
+    reader: tuple[Store, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Needed:
+    """Instances of a read and of a write between what is read and its last write.
+
+    Columns of the region: parameters, loops of both, the element, the other's index, by how much it is further, and a free one.
+    """
+
+    reader: Statement
+    writer: Statement
+    keys: tuple[Key, ...]
+    region: Region
+
+
+class Storage:
+    """Which elements of `tensor` along dimension `d` are needed at the same time.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+
+    def __init__(self, kernel: Kernel, tensor: Tensor, d: int) -> None:
+        self.kernel, self.tensor, self.d = kernel, tensor, d
+        self._nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
+        self._joined = self._within_quota(lambda: joined(self._nest))
+        self._needed = self._within_quota(lambda: list(_needed(self._joined, tensor, d)))
+
+    def overwrite(self, depth: int) -> Overwrite | None:
+        """What goes wrong if elements `depth` apart share a place; None if nothing does."""
+        return self._within_quota(lambda: self._example(depth) if any(_meeting(self._needed, depth)) else None)
+
+    def depth(self, most: int) -> int | None:
+        """The smallest depth, at most `most`, with which nothing goes wrong."""
+        return self._within_quota(lambda: next((n for n in range(1, most + 1) if not any(_meeting(self._needed, n))), None))
+
+    def _example(self, depth: int) -> Overwrite:
+        """In terms of the loops as they stand."""
+        found = self._needed if self._joined is self._nest else _needed(self._nest, self.tensor, self.d)
+        needed = next(_meeting(found, depth))
+        numbers = iter(needed.region.smallest())
+        given = {k: next(numbers) for k in needed.keys}
+        sizes = {v.name: given[v] for v in self.kernel.sizes}
+        reader = self._nest.instance(needed.reader, numbers, sizes)
+        writer = self._nest.instance(needed.writer, numbers, sizes)
+        element = tuple(next(numbers) for _ in range(self.tensor.rank))
+        other = (*element[: self.d], next(numbers), *element[self.d + 1 :])
+        return Overwrite(self.tensor, element, other, sizes, (needed.writer.store, writer), (needed.reader.store, reader))
+
+    def _within_quota(self, question: Callable[[], T]) -> T:
+        try:
+            return asked(question)
+        except OutOfQuota:
+            raise ScheduleError(f"how many elements of `{self.tensor.name}` are needed at once cannot be proven within the quota",
+                                code="fold", help="give the sizes as constants, or fold before the loops are split") from None
+
+
+def _meeting(needed: Iterable[_Needed], depth: int) -> Iterator[_Needed]:
+    """Those in which elements `depth` apart, or a multiple of it, share a place."""
+    for n in needed:
+        last = n.region.count - 1
+        region = n.region.also(([(last - 1, 1), (last, -depth)], 0, True))
+        if not region.is_empty:
+            yield replace(n, region=region)
+
+
+def _needed(nest: Nest, tensor: Tensor, d: int) -> Iterator[_Needed]:
+    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
+    writes = [(s, a) for s, a in uses if a.kind == "write" and a.exact]
+    for (reader, read), (writer, over) in product(*([u for u in uses if u[1].kind != kind] for kind in ("write", "read"))):
+        keys = tuple(parameters(nest, [read, *(a for _, a in writes)]))
+        count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
+        for clash in _overwritten(nest, keys, reader, read, writer, over, d):
+            base = clash.question.system()
+            before = list(_ordered(clash.question, base, ((writer, reader, CLOBBER, READ),)))
+            left = [(further, Region(count, found)) for further in clash.further
+                    if (found := [both for s in before if not (both := s.also([further])).is_empty
+                                  and not any(_is_fed_since(clash, both, reader, writer, w, a) for w, a in writes)])]
+            for w, a in writes:
+                if left and (again := list(_written_again(clash, base, reader, writer, w, a))):
+                    cut = [(further, region.minus(Region(count, (s.also([further]) for s in again)))) for further, region in left]
+                    left = [(further, region) for further, region in cut if not region.is_empty]
+            yield from (_Needed(reader, writer, keys, region) for _, region in left)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clash:
+    """A read of one element and a write of another one.
+
+    Attributes:
+        at: the index that is read.
+        element: the columns of it.
+        further: that the other one is further on along the dimension, and that it is before.
+    """
+
+    question: Question
+    at: Sequence[Form]
+    element: list[Unknown]
+    further: list[Row]
+
+
+def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Access, writer: Statement, over: Access,
+                 d: int) -> Iterator[_Clash]:
+    for (p, at), (q, to) in product(read.cases, over.cases):
+        question = Question(nest.converter.is_shared)
+        for key in keys:
+            question.column(key)
+        for statement, copy in ((reader, READ), (writer, CLOBBER)):
+            for n in statement.loops:
+                question.column(n.var, copy)
+        element = fresh(read.tensor.rank)
+        other, apart, free = fresh(3)
+        for key in (*element, other, apart, free):
+            question.column(key)
+        question.require(nest.facts)
+        _at(question, p, at, element, READ)
+        _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
+        question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
+        question.equate(nest.private.get(read.tensor, ()), READ, CLOBBER)
+        yield _Clash(question, at, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
+
+
+def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
+    question.require(piece, copy)
+    question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
+
+
+def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Statement, writer: Statement, write: Access) -> bool:
+    """Whether it is seen which instance writes the element, and that it always does so between the other write and the read.
+
+    Most clashes end here; what is left is cut, which takes longer.
+    """
+    question = clash.question
+    same: dict[Key, Form] = {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]}
+    for piece, to in write.cases:
+        if any(isinstance(k, Unknown) and not k.shared for f in (*to, *(c.form for c in piece)) for k, _ in f.terms):
+            continue
+        values = instance(clash.at, writer, to, {}, same)
+        if values is None:
+            continue
+        runs = (Constraint(c.form.over(values), c.equality) for c in piece)
+        outside = _outside(question, system, reader, clobber, writer, values)
+        if all(wrong.is_empty for wrong in outside) and all(_implied(question, system, c) for c in runs):
+            return True
+    return False
+
+
+def _implied(question: Question, system: System, c: Constraint) -> bool:
+    return system.says(question.row(c, READ)) or all(system.also([question.row(no, READ)]).is_empty for no in c.opposites())
+
+
+def _outside(question: Question, system: System, reader: Statement, clobber: Statement, writer: Statement,
+             values: Mapping[Key, Form]) -> Iterator[System]:
+    """The cases in which an instance of the writer, given in terms of the reader, is not between the other write and the read."""
+    since = [(values[n.var], variable(n.var)) for n in writer.loops[: writer.common(clobber)]]
+    yield from in_order_of(system, question, since, writer.order <= clobber.order, READ, CLOBBER)
+    until = [(variable(n.var), values[n.var]) for n in writer.loops[: writer.common(reader)]]
+    yield from in_order_of(system, question, until, reader.order <= writer.order, READ, READ)
+
+
+def _written_again(clash: _Clash, base: System, reader: Statement, clobber: Statement, writer: Statement,
+                   write: Access) -> Iterator[System]:
+    """The cases of the clash where the element is written between the other write and the read."""
+    for piece, at in write.cases:
+        both = clash.question.copy()
+        _at(both, piece, at, clash.element, WRITE)
+        yield from _ordered(both, both.system_beyond(clash.question, base),
+                            ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
+
+
+def _ordered(question: Question, base: System, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
+    """The systems in which the first of each pair runs before the second."""
+    systems = [base]
+    for first, second, a, b in pairs:
+        systems = [both for system in systems for both in in_order(system, question, first, second, a, b)]
+    yield from (system for system in systems if not system.is_empty)

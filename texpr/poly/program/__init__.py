@@ -1,0 +1,1 @@
+"""Proofs about programs before there are loops: bounds, coverage, orders of recurrences."""

@@ -1,0 +1,306 @@
+"""An order for equations that need each other: times, which are affine functions of their instances, found one after the other.
+
+An instance needs the instances that define what it reads. Equations that need each other in a circle get a shared loop: each a time
+such that no instance needs a later one. What needs a strictly earlier time is settled; the rest must be settled inside one iteration,
+by the order of the text where there is no circle, else by another loop (Feautrier, Some Efficient Solutions to the Affine Scheduling
+Problem, 1992; Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, 1987). A time that is right never closes the
+way to an order, so none is taken back. Axes are tried first, then sums of them, then what isl's scheduler proposes; all are proven here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+
+from texpr.ir.affine import Linear
+from texpr.ir.expr import Read, Tensor
+from texpr.ir.tensor import Equation, Program
+from texpr.poly.constraints.congruence import distinct_arguments
+from texpr.poly.constraints.linear_forms import Form, Key, variable
+from texpr.poly.constraints.solver import OutOfQuota, Question, System, asked, proposed_times
+from texpr.poly.program.claims import Place, Proof
+from texpr.poly.program.coverage import Element, elements, writes
+
+SOURCE, SINK = 1, 2
+"""The copies of variables in a question: the instance that is needed, and the one that needs it."""
+MOST_SUMS = 100
+"""Sums of axes that are tried as a time."""
+MOST_CHOICES = 16
+"""Choices of axes that are tried for each axis of the first equation."""
+MOST_TRIED = 1000
+"""Choices for some of the equations, at most, on the way to those: where they all fail, circles of a dozen equations have millions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Equations, by position, that share a loop: each instance runs at its time. In an iteration the parts of the body run in turn."""
+
+    times: Mapping[int, Linear]
+    body: tuple[Order, ...]
+
+
+Order = Loop | int
+"""A loop, or the position of an equation whose other axes run in any order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Need:
+    """Instances of the equation at `sink` that need such of the one at `source`; one case of them."""
+
+    source: int
+    sink: int
+    question: Question
+    system: System
+
+
+def order_of(program: Program, positions: Iterable[int]) -> tuple[Order, ...] | None:
+    """An order in which every instance of the equations runs after all it needs; None if none is found, or not within the quota."""
+    members = {k: e for k in positions if isinstance(e := program.equations[k], Equation)}
+    proof = Proof(replace(program, equations=tuple(members.values())))
+    try:
+        return asked(lambda: order_of_places(proof, dict(zip(members, proof.places))))
+    except OutOfQuota:
+        return None
+
+
+def order_of_places(proof: Proof, places: Mapping[int, Place]) -> tuple[Order, ...] | None:
+    """The same within a proof; to be asked within a quota."""
+    search = _Search(proof, places)
+    return search.parts(list(places), search.needs(), frozenset())
+
+
+class _Search:
+    """The search among some equations of a program."""
+
+    def __init__(self, proof: Proof, places: Mapping[int, Place]) -> None:
+        self.proof, self.places = proof, places
+        self._least: dict[tuple[Need, Form, Form], int | None] = {}
+
+    def needs(self) -> list[Need]:
+        """Who needs whom: readers what defines and updates, updates what defines and what is folded before them."""
+        writers: dict[Tensor, list[int]] = {}
+        for k, place in self.places.items():
+            writers.setdefault(place.equation.target, []).append(k)
+        found: list[Need] = []
+        for sink, place in self.places.items():
+            for site in place.sites:
+                if isinstance(site.node, Read) and site.node.tensor in writers:
+                    needed, _ = elements(self.proof, site.condition, site.node.tensor, site.node.indices, site.node.guard)
+                    for source in writers[site.node.tensor]:
+                        found += self._meetings(source, sink, needed)
+            if place.equation.update is not None:
+                folded, _ = writes(self.proof, place)
+                for source in writers[place.equation.target]:
+                    if self.places[source].equation.update is None or source < sink:
+                        found += self._meetings(source, sink, folded)
+                found += self._successions(sink, folded)
+        return found
+
+    def _meetings(self, source: int, sink: int, needed: Iterable[Element]) -> Iterator[Need]:
+        """Pairs of instances, the first of which writes an element that the second needs."""
+        for (p, at), (q, to) in product(writes(self.proof, self.places[source])[0], needed):
+            question = self._question(source, sink)
+            question.require(p, SOURCE)
+            question.require(q, SINK)
+            for i, j in zip(at, to):
+                question.add(question.compare(i, SOURCE, j, SINK))
+            question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(self.proof.converter, at, to)])
+            system = question.system()
+            if not system.is_empty:
+                yield Need(source, sink, question, system)
+
+    def _successions(self, position: int, folded: Sequence[Element]) -> Iterator[Need]:
+        """Floats are folded in the order of the axes."""
+        equation = self.places[position].equation
+        if not equation.target.dtype.is_float or equation.update in ("max", "min"):
+            return
+        axes = [variable(a.var) for a in equation.axes]
+        for need in self._meetings(position, position, folded):
+            for depth in range(len(axes)):
+                rows = [need.question.compare(v, SINK, v, SOURCE) for v in axes[:depth]]
+                rows.append(need.question.compare(axes[depth], SINK, axes[depth], SOURCE, gap=1))
+                system = need.system.also(rows)
+                if not system.is_empty:
+                    yield replace(need, system=system)
+
+    def _question(self, source: int, sink: int) -> Question:
+        return self.proof.question([(a.var, copy) for k, copy in ((source, SOURCE), (sink, SINK)) for a in self.places[k].equation.axes])
+
+    def parts(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> tuple[Order, ...] | None:
+        """Circles of equations one after the other, in textual order where there is a choice; `used` axes are times of loops around."""
+        order: list[Order] = []
+        for circle in _circles(members, needs):
+            inside = [n for n in needs if n.source in circle and n.sink in circle]
+            if not inside:
+                order += circle
+                continue
+            loop = self._loop(circle, inside, used)
+            if loop is None:
+                return None
+            order.append(loop)
+        return tuple(order)
+
+    def _loop(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Loop | None:
+        times = next((t for t in self._times(members, needs, used) if self._is_right(t, needs)), None)
+        if times is None:
+            return None
+        axes = {form.terms[0][0] for form in times.values() if len(form.terms) == 1}
+        body = self.parts(members, self._left(times, needs), used | axes)
+        return None if body is None else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)  # type: ignore[arg-type]
+
+    def _left(self, times: Mapping[int, Form], needs: Sequence[Need]) -> list[Need]:
+        """What needs something of the same time."""
+        left = []
+        for n in needs:
+            least = self._distance(n, times[n.sink], times[n.source])
+            if least is None or least < 1:
+                system = n.system.also([n.question.compare(times[n.sink], SINK, times[n.source], SOURCE)])
+                if not system.is_empty:
+                    left.append(replace(n, system=system))
+        return left
+
+    def _distance(self, need: Need, sink: Form, source: Form) -> int | None:
+        """By how much the time of the sink is at least after that of the source; None where there is no bound."""
+        lhs, rhs = Form(sink.terms), Form(source.terms)
+        key = need, lhs, rhs
+        if key not in self._least:
+            self._least[key] = need.system.least(need.question.compare(lhs, SINK, rhs, SOURCE))
+        least = self._least[key]
+        return None if least is None else least + sink.constant - source.constant
+
+    def _is_right(self, times: Mapping[int, Form], needs: Sequence[Need]) -> bool:
+        """No instance needs a later one, and something is settled; or else an axis of a single equation is."""
+        if not all((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0 for n in needs):
+            return False
+        return (len(times) == 1 and all(len(form.terms) == 1 for form in times.values())) or self._settles(times, needs)
+
+    def _settles(self, times: Mapping[int, Form], needs: Sequence[Need]) -> bool:
+        return any((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 1 for n in needs) or (
+            len(self._left(times, needs)) < len(needs))
+
+    def _times(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
+        """Times to try: axes, sums of axes, what isl proposes."""
+        yield from self._along_axes(members, needs, used)
+        if len(members) == 1:
+            yield from ({members[0]: t} for t in self._sums(members[0], needs))
+        yield from self._proposed(members, needs)
+
+    def _along_axes(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
+        """An axis and a direction of each equation, shifted by constants; the same place and direction for all first."""
+        ways = {k: self._ways(k, used) for k in members}
+        if len(members) == 1:
+            ways = {k: [w for w in own if self.places[k].equation.axes[w[0]].var not in used] for k, own in ways.items()}
+        others = _nearest_first(members, needs)[1:]
+        for first in ways[members[0]]:
+            ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in others}
+            yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, needs), MOST_CHOICES)
+
+    def _ways(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
+        """Axes and directions, those last that are the time of a loop around: there the equation runs in one iteration."""
+        axes = self.places[k].equation.axes
+        return [(p, sign) for p in sorted(range(len(axes)), key=lambda p: axes[p].var in used) for sign in (1, -1)]
+
+    def _axis(self, k: int, way: tuple[int, int]) -> Form:
+        position, sign = way
+        return variable(self.places[k].equation.axes[position].var).times(sign)
+
+    def _consistent(self, start: dict[int, Form], ways: Mapping[int, Sequence[Form]], needs: Sequence[Need]) -> Iterator[dict[int, Form]]:
+        """Choices for all equations with bounded distances between those that need each other, shifted so that none is negative."""
+        stack, tried = [start], 0
+        while stack and tried < MOST_TRIED:
+            chosen, tried = stack.pop(), tried + 1
+            shifted = self._shifted(chosen, needs)
+            if shifted is None:
+                continue
+            k = next((k for k in ways if k not in chosen), None)
+            if k is None:
+                yield shifted
+                continue
+            stack += [{**chosen, k: form} for form in reversed(ways[k])]
+
+    def _shifted(self, times: Mapping[int, Form], needs: Sequence[Need]) -> dict[int, Form] | None:
+        """Constants added so that no distance is negative; None if a distance has no bound or a circle of needs forbids it."""
+        distances: dict[tuple[int, int], int] = {}
+        for n in needs:
+            if n.source in times and n.sink in times:
+                distance = self._distance(n, times[n.sink], times[n.source])
+                if distance is None:
+                    return None
+                pair = n.source, n.sink
+                distances[pair] = min(distance, distances.get(pair, distance))
+        shifts = dict.fromkeys(times, 0)
+        for _ in range(len(times) + 1):
+            changed = False
+            for (source, sink), distance in distances.items():
+                if shifts[source] - distance > shifts[sink]:
+                    shifts[sink], changed = shifts[source] - distance, True
+            if not changed:
+                return {k: form.shifted(shifts[k]) for k, form in times.items()}
+        return None
+
+    def _sums(self, k: int, needs: Sequence[Need]) -> Iterator[Form]:
+        """Sums and differences of axes, few axes first."""
+        axes = [a.var for a in self.places[k].equation.axes if not a.var.pack]
+        signs = sorted(product((0, 1, -1), repeat=min(len(axes), 4)), key=lambda s: sum(map(abs, s)))
+        vectors = [s for s in signs if sum(map(abs, s)) > 1][:MOST_SUMS]
+        for s in vectors:
+            form = Form(tuple((v, c) for v, c in zip(axes, s) if c))
+            if any((d := self._distance(n, form, form)) is not None and d >= 1 for n in needs):
+                yield form
+
+    def _proposed(self, members: Sequence[int], needs: Sequence[Need]) -> Iterator[dict[int, Form]]:
+        """What isl's scheduler makes of the needs: integer combinations of sizes and axes, and a constant."""
+        sizes = list(self.proof.program.sizes)
+        axes = {k: [a.var for a in self.places[k].equation.axes] for k in members}
+        domains = {k: self._domain(k) for k in members}
+        rows = proposed_times(len(sizes), {k: len(axes[k]) for k in members}, domains, [(n.source, n.sink, n.system) for n in needs])
+        if rows is not None:
+            columns: dict[int, list[Key]] = {k: [*sizes, *axes[k]] for k in members}
+            yield {k: Form(tuple((key, c) for key, c in zip(columns[k], row) if c), constant) for k, (row, constant) in rows.items()}
+
+    def _domain(self, k: int) -> list[System]:
+        """The instances of an equation."""
+        place = self.places[k]
+        found = []
+        for piece in place.domain.true:
+            question = self.proof.question([(a.var, SOURCE) for a in place.equation.axes])
+            question.require(piece, SOURCE)
+            found.append(question.system())
+        return found
+
+
+def _nearest_first(members: Sequence[int], needs: Sequence[Need]) -> list[int]:
+    """Equations in an order in which each needs, or is needed by, one before it: what does not fit together is seen when it is chosen."""
+    order, left = [members[0]], list(members[1:])
+    while left:
+        known = {*order}
+        near = {k for n in needs if known & {n.source, n.sink} for k in (n.source, n.sink)}
+        order.append(next((k for k in left if k in near), left[0]))
+        left.remove(order[-1])
+    return order
+
+
+def _circles(members: Sequence[int], needs: Sequence[Need]) -> list[list[int]]:
+    """Equations in circles together, what is needed first, in textual order where there is a choice."""
+    direct: dict[int, set[int]] = {k: set() for k in members}
+    for n in needs:
+        direct[n.sink].add(n.source)
+    reach = {k: _reachable(k, direct) for k in members}
+    left, order = list(members), list[list[int]]()
+    while left:
+        first = next(k for k in left if not {m for m in reach[k] if k not in reach[m]} & set(left))
+        circle = [k for k in left if k == first or (k in reach[first] and first in reach[k])]
+        order.append(circle)
+        left = [k for k in left if k not in circle]
+    return order
+
+
+def _reachable(start: int, direct: Mapping[int, set[int]]) -> set[int]:
+    found: set[int] = set()
+    stack = [start]
+    while stack:
+        new = direct[stack.pop()] - found
+        found |= new
+        stack += new
+    return found

@@ -1,0 +1,68 @@
+"""A program means something for all sizes: everything is defined once, read inside its bounds, and in some order."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from texpr.ir.expr import Expr
+from texpr.ir.extern import is_extern
+from texpr.ir.tensor import Invoke, Program
+from texpr.poly.constraints.solver import OutOfQuota, asked
+from texpr.poly.program.bounds import access_checks, check_extents, check_range, check_reductions
+from texpr.poly.program.calls import check_call
+from texpr.poly.program.claims import Proof
+from texpr.poly.program.coverage import definition_checks
+from texpr.poly.program.distinct_rows import check_distinct
+from texpr.poly.program.recurrence import check_order
+from texpr.support.errors import CheckError
+
+_DONE: OrderedDict[int, tuple[Program, tuple[Expr, ...]]] = OrderedDict()
+_MOST = 256
+
+
+def check_program(program: Program) -> tuple[Expr, ...]:
+    """Prove a program for all sizes of at least 1 that satisfy its requirements.
+
+    Returns:
+        what sizes of zero must satisfy on top, such as `D >= 1`; nothing where zero does no harm.
+    Raises:
+        CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write outside, a negative extent), `empty` (a
+            maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
+            needs itself), `range` (a value outside what its tensor declares), `distinct` or `require` (of a callee).
+    """
+    if is_extern(program):
+        return ()
+    found = _DONE.get(id(program))
+    if found is None:
+        found = _DONE[id(program)] = program, _checked(program)
+        while len(_DONE) > _MOST:
+            _DONE.popitem(last=False)
+    return found[1]
+
+
+def _checked(program: Program) -> tuple[Expr, ...]:
+    """The quota is one for some reads of each equation, and one for each question about all: operators may have any number of equations."""
+    try:
+        proof = asked(lambda: Proof(program))
+        for question in _questions(proof):
+            asked(question)
+        return tuple(proof.required)
+    except OutOfQuota:
+        raise CheckError(f"{program.name} cannot be proven within the quota", program.span, code="quota",
+                         help="give some sizes as constants, or split the operator") from None
+
+
+def _questions(proof: Proof) -> Iterator[Callable[[], None]]:
+    yield partial(check_extents, proof)
+    for place in proof.places:
+        yield from access_checks(proof, place)
+        for check in (check_reductions, check_range):
+            yield partial(check, proof, place)
+    for call in proof.program.equations:
+        if isinstance(call, Invoke):
+            yield partial(check_call, proof, call, check_program)
+    yield from definition_checks(proof)
+    for whole in (check_distinct, check_order):
+        yield partial(whole, proof)

@@ -1,0 +1,291 @@
+"""Collectives of a warp for the emulator of GPUs: LLVM IR in which lanes show each other words, wait, and read what others showed.
+
+Layouts of tiles follow the tables of the PTX ISA (9.7.13.4 for m8n8k4 f64, m16n8k16 f16 and bf16, m16n8k32 s8 and floats of 8 bits;
+9.7.13.4.15 for ldmatrix), written down here on their own: code generation has its own reading of them, and they must agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from texpr.runtime.emulator.bulk_copies import SHIMS as BOXES
+
+WARP = 1 << 20
+"""Places where a warp waits for itself have numbers from here on; barriers of a block have smaller ones."""
+
+
+@dataclass(slots=True)
+class Body:
+    """Lines of a function, with names for values."""
+
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def set(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def do(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def show(self, words: Sequence[str]) -> None:
+        """This lane's words, for the others of its warp."""
+        lane = self.set("call i32 @fiber_lane()")
+        for k, word in enumerate(words):
+            self.do(f"store i32 {word}, ptr {self.set(f'call ptr @fiber_box(i32 {lane}, i32 {k})')}")
+
+    def read(self, lane: str, word: int, t: str = "i32") -> str:
+        """A word that another lane showed."""
+        return self.set(f"load {t}, ptr {self.set(f'call ptr @fiber_box(i32 {lane}, i32 {word})')}")
+
+    def wait(self, site: int) -> None:
+        self.do(f"call void @fiber_wait(i32 {WARP + site})")
+
+
+def shims(text: str) -> Iterator[str]:
+    """Definitions of the collectives that a module declares, under the names that `renamed` gives them."""
+    for site, (result, name, parameters) in enumerate(_DECLARATION.findall(text)):
+        make = next((f for prefix, f in _SHIMS.items() if name.startswith(prefix)), None)
+        if make is None:
+            continue
+        types = [t.strip() for t in re.split(r",(?![^<]*>)", parameters)]
+        types = [re.sub(r" ?addrspace\(\d+\)", "", t) for t in types]
+        types = [t for t in types if t]
+        body = Body()
+        value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
+        given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
+        yield "\n".join([f"define internal {result} @fiber.{name}({given}) {{", *body.lines, f"  ret {result} {value}".rstrip(), "}"])
+    yield from (number_of(f"fiber.lane.{t}", t) for t in ("e4m3", "e5m2") if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text))
+
+
+def number_of(name: str, t: str) -> str:
+    """A function that gives the f32 of a float of 8 bits: a half has room for its exponent, that of e4m3 with another bias, 8 less."""
+    head = f"define internal float @{name}(i8 %b) {{\n  %w = zext i8 %b to i16"
+    if t == "e5m2":
+        return f"""{head}
+  %u = shl i16 %w, 8
+  %h = bitcast i16 %u to half
+  %f = fpext half %h to float
+  ret float %f
+}}"""
+    return f"""{head}
+  %s = and i16 %w, 128
+  %t = shl i16 %s, 8
+  %m = and i16 %w, 127
+  %v = shl i16 %m, 7
+  %u = or i16 %t, %v
+  %h = bitcast i16 %u to half
+  %g = fpext half %h to float
+  %f = fmul float %g, 256.0
+  %nan = icmp eq i16 %m, 127
+  %r = select i1 %nan, float 0x7FF8000000000000, float %f
+  ret float %r
+}}"""
+
+
+def renamed(text: str) -> str:
+    """The module without the declarations of collectives, calling what `shims` defines."""
+    known = "|".join(map(re.escape, _SHIMS))
+    text = re.sub(rf"^declare .* @llvm\.nvvm\.(?:{known}).*$\n?", "", text, flags=re.MULTILINE)
+    return re.sub(rf"@llvm\.nvvm\.({known})", r"@fiber.\1", text)
+
+
+_DECLARATION = re.compile(r"^declare (.+?) @llvm\.nvvm\.([\w.]+)\((.*)\)", re.MULTILINE)
+_Shim = Callable[[Body, int, str, list[str], list[str]], str]
+
+
+def _shuffle(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    _, value, distance, _ = given
+    body.show([value])
+    body.wait(site)
+    other = body.set(f"xor i32 {body.set('call i32 @fiber_lane()')}, {distance}")
+    result = body.read(other, 0)
+    body.wait(site + 1)
+    return result
+
+
+def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """Lane 8*m + r has the address of row r of matrix m; lane 4*g + t gets elements 2*t, 2*t + 1 of row g, of column g if turned."""
+    address = body.set(f"ptrtoint ptr {given[0]} to i64")
+    words = [body.set(f"trunc i64 {address} to i32"), body.set(f"trunc i64 {body.set(f'lshr i64 {address}, 32')} to i32")]
+    body.show(words)
+    body.wait(site)
+    lane = body.set("call i32 @fiber_lane()")
+    group, pair = body.set(f"lshr i32 {lane}, 2"), body.set(f"shl i32 {body.set(f'and i32 {lane}, 3')}, 1")
+    result = "poison"
+    for m in range(4):
+        parts = []
+        for k in range(2):
+            along = body.set(f"add i32 {pair}, {k}")
+            row, column = (along, group) if ".trans." in name else (group, along)
+            source = body.set(f"add i32 {row}, {8 * m}")
+            base = body.read(source, 0, "i64")
+            offset = body.set(f"zext i32 {body.set(f'shl i32 {column}, 1')} to i64")
+            at = body.set(f"inttoptr i64 {body.set(f'add i64 {base}, {offset}')} to ptr")
+            parts.append(body.set(f"zext i16 {body.set(f'load i16, ptr {at}')} to i32"))
+        word = body.set(f"or i32 {parts[0]}, {body.set(f'shl i32 {parts[1]}, 16')}")
+        result = body.set(f"insertvalue {{ i32, i32, i32, i32 }} {result}, i32 {word}, {m}")
+    body.wait(site + 1)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A product of tiles: its extents, elements in a word, the types of an element and of a sum, and of floats of 8 bits which they are."""
+
+    m: int
+    n: int
+    k: int
+    width: int
+    element: str
+    total: str
+    small: tuple[str, str] = ("", "")
+
+
+_TILES = {
+    "mma.m16n8k16.row.col.bf16": _Tile(16, 8, 16, 2, "bfloat", "float"),
+    "mma.m16n8k16.row.col.f32.f32": _Tile(16, 8, 16, 2, "half", "float"),
+    "mma.m16n8k8.row.col.tf32": _Tile(16, 8, 8, 1, "float", "float"),
+    "mma.m16n8k32.row.col.s8": _Tile(16, 8, 32, 4, "i8", "i32"),
+    **{f"mma.m16n8k32.row.col.f32.{a}.{b}.f32": _Tile(16, 8, 32, 4, "i8", "float", (a, b))
+       for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    "mma.m8n8k4.row.col.f64": _Tile(8, 8, 4, 1, "double", "double"),
+}
+
+
+def _product(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    tile = _TILES[name]
+    sums = len(given) - tile.m * tile.n // 32
+    body.show([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
+    body.wait(site)
+    lane = body.set("call i32 @fiber_lane()")
+    group, column = body.set(f"and i32 {lane}, 28"), body.set(f"shl i32 {body.set(f'and i32 {lane}, 3')}, 3")
+    result_type = "{ " + ", ".join([tile.total] * len(given[sums:])) + " }"
+    result = "poison"
+    for r, value in enumerate(given[sums:]):
+        half, pair = divmod(r, 2)
+        across = body.set(f"add i32 {column}, {4 * pair}")
+        for k in range(tile.k):
+            value = _plus(body, tile, value, _left(body, tile, group, half, k), _right(body, tile, across, k))
+        result = body.set(f"insertvalue {result_type} {result}, {tile.total} {value}, {r}")
+    body.wait(site + 1)
+    return result
+
+
+def _left(body: Body, tile: _Tile, group: str, half: int, k: int) -> str:
+    """A[8*half + g, k]: in lane 4*g + (k mod 4w) / w."""
+    register = k // (4 * tile.width) * (tile.m // 8) + half
+    return _element(body, tile, group, register, k)
+
+
+def _right(body: Body, tile: _Tile, column: str, k: int) -> str:
+    """B[k, 2*t + pair]: in lane 4*(2*t + pair) + (k mod 4w) / w."""
+    return _element(body, tile, column, tile.m // 8 * tile.k // (4 * tile.width) + k // (4 * tile.width), k)
+
+
+def _element(body: Body, tile: _Tile, lane: str, register: int, k: int) -> str:
+    source = body.set(f"add i32 {lane}, {k % (4 * tile.width) // tile.width}")
+    size = 2 if tile.total == "double" else 1
+    whole = body.read(source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>")
+    return whole if size == 2 else body.set(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
+
+
+def _plus(body: Body, tile: _Tile, value: str, a: str, b: str) -> str:
+    if tile.total == "float" == tile.element:  # tf32: the last bits are not there
+        words = [body.set(f"and i32 {body.set(f'bitcast float {x} to i32')}, -8192") for x in (a, b)]
+        a, b = (body.set(f"bitcast i32 {w} to float") for w in words)
+        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
+    if tile.element == tile.total:
+        return body.set(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
+    if tile.small[0]:
+        a, b = (body.set(f"call float @fiber.lane.{t}(i8 {x})") for t, x in zip(tile.small, (a, b)))
+        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
+    how, times, plus = ("sext", "mul", "add") if tile.total == "i32" else ("fpext", "fmul", "fadd")
+    a, b = (body.set(f"{how} {tile.element} {x} to {tile.total}") for x in (a, b))
+    return body.set(f"{plus} {tile.total} {value}, {body.set(f'{times} {tile.total} {a}, {b}')}")
+
+
+def _words(body: Body, value: str, t: str) -> list[str]:
+    if t == "i32":
+        return [value]
+    count = 2 if t == "double" else 1
+    whole = body.set(f"bitcast {t} {value} to <{count} x i32>")
+    return [body.set(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
+
+
+def with_copies(text: str) -> str:
+    """The module with copies in place of instructions that begin them."""
+    return _BEGIN_COPY.sub(_copy, text)
+
+
+_BEGIN_COPY = re.compile(r"^define internal void (@texpr\.copy\.(\d+)(\.s)?)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+
+
+def _copy(found: re.Match[str]) -> str:
+    """Of `size` bytes the first `some` are copied; the others become 0."""
+    symbol, size, some = found.groups()
+    count = "zext i32 %some to i64" if some else f"add i64 0, {size}"
+    return f"""define internal void {symbol}(ptr %to.base, i64 %to.known, ptr %at.base, i64 %at.known{', i32 %some' if some else ''}) {{
+  %to = getelementptr i8, ptr %to.base, i64 %to.known
+  %at = getelementptr i8, ptr %at.base, i64 %at.known
+  %count = {count}
+  call void @fiber_copy(ptr %to, ptr %at, i64 %count, i64 {size})
+  ret void
+}}"""
+
+
+def _commit(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.do("call void @fiber_commit()")
+    return ""
+
+
+def _fence(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """What fibers store is seen by all of them at once."""
+    return ""
+
+
+def _rounded(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """The bits of a float without the last 13, the nearest such; of NaN as they are."""
+    word = body.set(f"bitcast float {given[0]} to i32")
+    near = body.set(f"and i32 {body.set(f'add i32 {word}, 4096')}, -8192")
+    return body.set(f"select i1 {body.set(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
+
+
+def _halved(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last is the lower one."""
+    halves: list[str] = []
+    for x in reversed(given):
+        word = body.set(f"bitcast float {x} to i32")
+        last = body.set(f"and i32 {body.set(f'lshr i32 {word}, 16')}, 1")
+        half = body.set(f"add i32 {last}, 32767")
+        near = body.set(f"lshr i32 {body.set(f'add i32 {word}, {half}')}, 16")
+        halves.append(body.set(f"select i1 {body.set(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}"))
+    if len(halves) == 1:
+        return body.set(f"bitcast i16 {body.set(f'trunc i32 {halves[0]} to i16')} to bfloat")
+    whole = body.set(f"or i32 {halves[0]}, {body.set(f'shl i32 {halves[1]}, 16')}")
+    return body.set(f"bitcast i32 {whole} to <2 x bfloat>")
+
+
+def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.do(f"call void @fiber_wait_for(i32 {given[0]})")
+    return ""
+
+
+def _power(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """2^x as near as the C library has it; 0 below the normal numbers."""
+    near = body.set(f"call float @llvm.exp2.f32(float {given[0]})")
+    return body.set(f"select i1 {body.set(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
+
+
+def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.wait(site)
+    return ""
+
+
+_SHIMS: dict[str, _Shim] = {"bar.warp.sync": _meet, "ex2.approx.ftz.f32": _power,
+                            "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
+                            "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
+                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}

@@ -1,0 +1,38 @@
+"""From object code to an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from texpr.runtime.native import jit
+from texpr.runtime.native import library as native
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """A function in this process. Its code stays as long as this object does.
+
+    Attributes:
+        address: where the function begins.
+    """
+
+    address: int
+    _library: llvm.ResourceTracker
+
+
+def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = None) -> Loaded:
+    """Link object code for this machine against the native library; thread-safe.
+
+    Args:
+        object_code: relocatable; it may refer to the `tx_` symbols and to the C library.
+        symbol: the function wanted.
+        functions: addresses of further symbols it refers to.
+    Raises:
+        CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
+    """
+    known = native.symbols()
+    library = jit.link(object_code, (symbol,), {name: known[name] for name in native.FOR_KERNELS} | dict(functions or {}))
+    return Loaded(library[symbol], library)

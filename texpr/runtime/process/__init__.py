@@ -1,0 +1,1 @@
+"""Worker processes: compilers and measurements that may end without ending the caller."""

@@ -1,0 +1,1 @@
+"""The check of a step, and the refusal with a witness."""

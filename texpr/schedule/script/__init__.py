@@ -1,0 +1,1 @@
+"""Schedules as text and JSON, and suggestions of steps."""

@@ -1,0 +1,1 @@
+"""The steps of schedules, by kind, a file each. Default choices of steps stand in `autoschedule`."""

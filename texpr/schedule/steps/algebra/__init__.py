@@ -1,0 +1,1 @@
+"""Steps that rewrite expressions by algebra. Their checkers for certificates stand in `poly.certificate.rewrites`."""

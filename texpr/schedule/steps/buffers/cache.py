@@ -1,0 +1,344 @@
+"""Buffers between a tensor and the loops that use it: `cache_read` copies before, `cache_write` after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from texpr import poly
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, integer, maximum, mul, negation, select, sub
+from texpr.ir.dtypes import DTYPES
+from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
+from texpr.passes.analysis.collapsed_dimensions import Joined, joined, redirected
+from texpr.passes.analysis.substitution import over_tensors
+from texpr.passes.lowering.naive_nest import guarded
+from texpr.schedule.legality.independence import check_inside, check_moved
+from texpr.schedule.legality.refusal import refused
+from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
+from texpr.schedule.structure.tensors import find_tensor, unused_name
+from texpr.support.errors import ScheduleError
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """The part of a tensor that one iteration of a loop uses, and the buffer for it.
+
+    Attributes:
+        chain: the loop and those around it, outermost first.
+        bases: the first element of the box.
+        strides: how far apart elements are that the buffer holds beside each other.
+        joined: the dimensions of the tensor that are one in the buffer, if some are.
+    """
+
+    tensor: Tensor
+    buffer: Tensor
+    chain: tuple[For, ...]
+    bases: tuple[Expr, ...]
+    strides: tuple[int, ...]
+    kernel: Kernel
+    joined: Joined | None = None
+
+    def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Where an element that the loop uses is in the buffer."""
+        distances = (linear(sub(i, b)) for i, b in zip(_together(self.joined, indices), self.bases))
+        return tuple(Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr() for x, by in zip(distances, self.strides))
+
+    def copy_in(self, pad: Const | None) -> tuple[Stmt, ...]:
+        """Loops that fill the buffer: from the tensor, outside of it with `pad` if there is one, else not at all."""
+        steps, place = self._elements()
+        within = self._inside(steps, place)
+        value: Expr = Read(self.tensor, place)
+        if pad is not None:
+            value, within = select(within, value, pad), conjunction()
+        if self.buffer.dtype != self.tensor.dtype:
+            value = Cast(value, dtype=self.buffer.dtype)
+        return self._for_all(steps, guarded(within, (Store(self.buffer, steps, value, equation=-1),)))
+
+    def copy_out(self) -> tuple[Stmt, ...]:
+        """Loops that write the buffer to the tensor, as far as it lies in it."""
+        steps, place = self._elements()
+        store = Store(self.tensor, place, Read(self.buffer, steps), equation=-1)
+        return self._for_all(steps, guarded(self._inside(steps, place), (store,)))
+
+    def _elements(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """An element of the buffer, one loop per dimension that has more than one, and the same element of the tensor."""
+        steps = tuple(index(0) if integer(n) == 1 else Var(f"d{k}") for k, n in enumerate(self.buffer.shape))
+        place = tuple(add(b, mul(d, index(by))) for b, d, by in zip(self.bases, steps, self.strides))
+        return steps, place if self.joined is None else self.joined.apart(place)
+
+    def _for_all(self, steps: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        for d, n in zip(reversed(steps), reversed(self.buffer.shape)):
+            body = (For(d, n, body, tensor=self.buffer.name),) if isinstance(d, Var) else body
+        return body
+
+    def _inside(self, steps: Sequence[Expr], place: Sequence[Expr]) -> Expr:
+        """The condition that an element of the box lies in the tensor, without what is proven."""
+        axes = [Axis(n.var, index(0), n.extent) for n in self.chain]
+        axes += [Axis(d, index(0), n) for d, n in zip(steps, self.buffer.shape) if isinstance(d, Var)]
+        return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
+
+
+def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
+               along: str | Var | None = None) -> Kernel:
+    """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
+
+    for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
+
+    The buffer holds the box of a tile that no edge clips (`poly.footprint`); what of it lies outside the tensor is not copied, or holds
+    the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote before.
+    Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion elsewhere.
+
+    Args:
+        name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
+        dtype: what every read under the loop is converted to at once: the buffer holds the converted elements.
+        along: a loop inside: only reads that move with it go to the buffer, so that two operands which are one tensor have one each.
+    Raises:
+        ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads what it writes, or a read is not
+            converted so.
+    """
+    t = find_tensor(kernel, tensor)
+    at = _user(kernel, t, loop, "read")
+    seen, read = (kernel, t) if along is None else _apart(kernel, t, at, along)
+    box = _box(seen, read, _user(seen, read, at.var, "read"), name or f"{tensor}_cache", "read")
+    pad = _padding(seen, box)
+    if dtype is not None:
+        box = _converted(seen, box, dtype)
+    after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
+    after = after if read is t else replace(over_tensors(after, {read: t}), inputs=kernel.inputs)
+    conflict = poly.read_after_write(kernel, t, (*loops_around(kernel, at), at))
+    if conflict is not None:
+        raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
+                      "the copy would be made before", help="cache it at an inner loop", after=after)
+    check_moved(kernel, after, "cache_read")
+    return after
+
+
+def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:
+    """The kernel with a tensor of its own in place of what is read under a loop along another one, and that tensor.
+
+    Raises:
+        ScheduleError: nothing is read so.
+    """
+    moving, own = {n.var for n in find_loops(kernel, along)}, replace(t)
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, tensor=own) if isinstance(node, Read) and node.tensor is t and variables(*node.indices) & moving else None
+
+    body = tuple(rewrite(s, rule, kinds=(Read,)) for s in at.body)
+    if own not in tensors(*body):
+        raise ScheduleError(f"nothing under `{at.var.name}` reads {t.name} along `{next(iter(moving)).name}`", span_of(kernel, at),
+                            code="cache", help="name a loop whose variable stands in an index, or leave `along` out")
+    return replace(replace_loops(kernel, [at], lambda n: replace(n, body=body)), inputs=(*kernel.inputs, own)), own
+
+
+def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
+    """The box with a buffer of another type, to which all its elements are converted where they are read.
+
+    Raises:
+        ScheduleError: there is no such type, or an element is read as it is.
+    """
+    wanted = DTYPES.get(dtype) if isinstance(dtype, str) else None
+    if wanted is None:
+        raise ScheduleError(f"there is no type {dtype!r}", code="cache", help=f"one of {', '.join(DTYPES)}")
+    for above, s in _below(kernel, box.chain[-1]):
+        nodes = list(walk(s, *_heads(above)))
+        converted = {id(n.operand.then if isinstance(n.operand, Select) else n.operand) for n in nodes
+                     if isinstance(n, Cast) and n.dtype == wanted}
+        if any(isinstance(n, Read) and n.tensor is box.tensor and id(n) not in converted for n in nodes):
+            raise ScheduleError(f"{box.tensor.name} is read as {box.tensor.dtype}, not converted to {dtype}", span_of(kernel, s),
+                                code="cache", help="leave dtype out")
+    return replace(box, buffer=replace(box.buffer, dtype=wanted, value_range=None))
+
+
+def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Kernel:
+    """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind the loop's body.
+
+    for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
+
+    Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
+    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
+    name, the longest that updates the tensor, else that writes it.
+    cache_write, register tiling, scalar replacement elsewhere.
+
+    Args:
+        name: of the buffer; `s_tile` unless given.
+        out: False to write nothing out, which is legal where nobody reads it later.
+    Raises:
+        ScheduleError: nothing under the loop writes the tensor, iterations that run at once would write one element, or what is not
+            written out is read later.
+    """
+    t = find_tensor(kernel, tensor)
+    box = _box(kernel, t, _user(kernel, t, loop, "write"), name or f"{tensor}_tile", "write")
+    if not isinstance(out, bool):
+        raise ScheduleError(f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache")
+    body, back = _redirected(box, None, writes=True), box.copy_out()
+    after = _with_body(box, (*body, *back))
+    if not poly.flow_stays_within(after, box.buffer, box.chain):
+        body = (*box.copy_in(None), *body)
+        after = _with_body(box, (*body, *back))
+    if not _used(alone := _with_body(box, body), box.tensor):
+        after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
+    elif not out:
+        _check_unread(box, after, alone, back)
+        after = alone
+    check_moved(kernel, after, "cache_write")
+    check_inside(after, box.chain[-1:], "cache_write")
+    return after
+
+
+def _check_unread(box: _Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) -> None:
+    """Raise ScheduleError if the caller, or what runs later, reads what the buffer would be copied to."""
+    t, at = box.tensor, box.chain[-1]
+    help = "leave `out=False` away, and it is written out"
+    if t in after.outputs:
+        raise ScheduleError(f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
+                            span_of(box.kernel, at), code="cache", help=help)
+    for store in (s for n in back for s in stores(n)):
+        conflict = poly.read_later(after, store)
+        if conflict is not None:
+            raise refused(after, f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later", conflict,
+                          "the second one would not find it", help=help, after=alone)
+
+
+def _used(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether anything uses the tensor, the caller included."""
+    return tensor in kernel.outputs or tensor in tensors(*kernel.body)
+
+
+def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
+    """The conditions that an element lies in the tensor."""
+    return [c for i, size in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, size))]
+
+
+def _box(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> _Box:
+    chain = (*loops_around(kernel, at), at)
+    lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
+    if lanes is not None:
+        raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
+                            code="cache", help="make the buffer first, then mark the loop")
+    kinds = Read if kind == "read" else Read | Store
+    used = [n.indices for n in walk(*at.body) if isinstance(n, kinds) and n.tensor is t]
+    how = joined(t, used)
+    seen, seen_as = (kernel, t) if how is None else _seen(kernel, how)
+    found = poly.footprint(seen, seen_as, chain, kinds=("read",) if kind == "read" else ("read", "write"))
+    assert found is not None, "the loop uses the tensor"
+    written = [s.tensor for s in stores(at)]
+    moving = next((n.tensor for b in found.bases for n in walk(b) if isinstance(n, Read) and any(n.tensor is w for w in written)), None)
+    if moving is not None:
+        raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
+                            span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
+    strides = _strides([_together(how, indices) for indices in used], found.bases)
+    extents = (floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
+    # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
+    extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
+    buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
+    return _Box(t, buffer, chain, found.bases, strides, kernel, how)
+
+
+def _together(how: Joined | None, indices: Sequence[Expr]) -> Sequence[Expr]:
+    return indices if how is None else how.indices(indices)
+
+
+def _seen(kernel: Kernel, how: Joined) -> tuple[Kernel, Tensor]:
+    """The kernel with dimensions of a tensor taken together, and that tensor."""
+    small = replace(how.tensor, dims=plain(*how.shape))
+    return redirected(kernel, {how.tensor: (small, how)}), small
+
+
+def _strides(used: Sequence[Sequence[Expr]], bases: Sequence[Expr]) -> tuple[int, ...]:
+    """For each dimension a number of which the distances of all elements that the loop uses from the base are multiples."""
+    distances = ([linear(sub(at[d], base)) for at in used] for d, base in enumerate(bases))
+    # Arithmetic on data may wrap, and half of what has wrapped is not what was doubled.
+    return tuple(gcd(*(n for x in each for n in (x.constant, *(c for _, c in x.terms)))) or 1 if all(x.is_affine for x in each) else 1
+                 for each in distances)
+
+
+def _user(kernel: Kernel, t: Tensor, loop: str | Var, kind: str) -> For:
+    """The loop that uses the tensor; of several copies of one loop the one with most to do, if possible one that no instruction runs."""
+    loops = find_loops(kernel, loop)
+    users = _users(t, loops, kind) or _users(t, find_loops(kernel, loop, run_at_once=True), kind)
+    if not users:
+        raise ScheduleError(f"nothing under `{loops[0].var.name}` {kind}s {t.name}", span_of(kernel, loops[0]), code="cache",
+                            help=f"name a loop around a statement that {kind}s {t.name}")
+    return max(users, key=lambda n: -1 if (extent := integer(n.extent)) is None else extent)
+
+
+def _users(t: Tensor, loops: list[For], kind: str) -> list[For]:
+    if kind == "read":
+        return [n for n in loops if any(isinstance(x, Read) and x.tensor is t for x in walk(*n.body))]
+    users = [n for n in loops if any(s.tensor is t and s.update is not None for s in stores(n))]
+    return users or [n for n in loops if any(s.tensor is t for s in stores(n))]
+
+
+def _padding(kernel: Kernel, box: _Box) -> Const | None:
+    """The value that every read under the loop gives outside the tensor, where all give the same one, under no other condition."""
+    value: Const | None = None
+    if box.joined is not None:
+        return None  # beyond the end of a row the next one begins
+    for above, s in _below(kernel, box.chain[-1]):
+        padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
+        reads = {id(n) for n in walk(s, *_heads(above)) if isinstance(n, Read) and n.tensor is box.tensor}
+        if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) and _holds(box, above, n) for n in padded):
+            return None
+        for n in padded:
+            if not isinstance(n.orelse, Const) or (value is not None and not equal(n.orelse, value)):
+                return None
+            value = n.orelse
+    return value
+
+
+def _below(kernel: Kernel, loop: For) -> list[tuple[tuple[For | If, ...], Stmt]]:
+    return [(above, s) for above, s in paths(kernel) if any(n is loop for n in above)]
+
+
+def _heads(above: tuple[For | If, ...]) -> Iterator[Expr]:
+    """The conditions and the extents of what stands around a statement."""
+    return (n.cond if isinstance(n, If) else n.extent for n in above)
+
+
+def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
+    """Whether the condition holds exactly where the read lies in its tensor."""
+    assert isinstance(e.then, Read)
+    within = conjunction(*in_bounds(e.then.indices, e.then.tensor))
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    known = (*kernel.requires, *(n.cond for n in above if isinstance(n, If)))
+    # Each direction is asked alone: together they are a product of cases.
+    return all(poly.always(disjunction(negation(a), b), axes, known) for a, b in ((e.cond, within), (within, e.cond)))
+
+
+def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
+    """Whether the buffer has the element also where the condition fails."""
+    assert isinstance(e.then, Read)
+    within = conjunction(*in_bounds(box.local(e.then.indices), box.buffer))
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    return poly.always(within, axes, (*box.kernel.requires, *(n.cond for n in above if isinstance(n, If))))
+
+
+def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
+    """The body of the loop with the buffer in place of the tensor."""
+    at, t = box.chain[-1], box.tensor
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Select(_, Read(tensor, indices) as read) if tensor is t:  # with a pad all reads are in such a choice
+                return replace(read, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
+            case Read(tensor, indices) if pad is None and tensor is t:
+                return replace(node, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
+            case Cast(Read(tensor) as read, dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
+                return read
+            case Cast(Select(cond, Read(tensor) as read, other), dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
+                return select(cond, read, Cast(other, dtype=tensor.dtype))
+            case Store(tensor, indices) if writes and tensor is t:
+                return replace(node, tensor=box.buffer, indices=box.local(indices))
+        return None
+
+    return tuple(rewrite(s, rule, kinds=(Select, Read, Cast, Store)) for s in at.body)
+
+
+def _with_body(box: _Box, body: tuple[Stmt, ...]) -> Kernel:
+    after = replace_loops(box.kernel, [box.chain[-1]], lambda n: replace(n, body=body))
+    return replace(after, temporaries=(*after.temporaries, box.buffer))

@@ -1,0 +1,1 @@
+"""Steps for single instructions of hardware: tensorize, prefetch, asynchronous copies and products."""

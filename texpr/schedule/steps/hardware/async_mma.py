@@ -1,0 +1,114 @@
+"""`in_flight` and `together`: products that are begun and waited for later, so that the next ones queue behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from texpr.ir.expr import Node, Var
+from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, If, Kernel, Stmt, Store, WaitProducts, is_block
+from texpr.ir.traverse import rewrite, walk
+from texpr.passes.loop.check_async import check_arrivals
+from texpr.schedule.steps.placement.producer import replaced
+from texpr.schedule.structure.loops import find_loops, path_to, qualified, span_of
+from texpr.support.errors import ScheduleError
+
+MOST_GROUPS = 7
+
+
+def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
+    """Begin the products of each iteration together, and wait for them in front of the barrier `groups` iterations after the next one.
+
+    for k in 0..n: { wait 1; barrier; copies; commit; C += A[k % 4] * B[k % 4] }
+    ->   for k in 0..n: { wait 1; wait 1 products; barrier; copies; commit; C += A[k % 4] * B[k % 4]  asynchronous; commit products }
+         wait 0 products
+
+    Where the loop runs again and again, there are such waits in front of the barrier before it and behind the loops around it, which have
+    nothing to wait for: no proof looks into the last iteration of a loop.
+
+    Threads go on, and may begin the next products and copies, while these are under way. In a loop without barriers the wait is its last
+    statement. That sums are done where they are used, and what overwrites an operand comes behind the products that read it, is proven of
+    the result: with one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth, asynchronous=True, lead=depth - 2)`).
+
+    Args:
+        groups: how many iterations' products are still under way where the next iteration may overwrite operands, 0 to 7.
+    Raises:
+        ScheduleError: the loop has no products that can be begun, or it is not proven that they are done in time.
+    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+    """
+    if not isinstance(groups, int) or isinstance(groups, bool) or not 0 <= groups <= MOST_GROUPS:
+        raise ScheduleError(f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="in_flight")
+    found = find_loops(kernel, loop)
+    after = kernel
+    for old in found:
+        after = _begun(after, old, groups)
+    if after is kernel:
+        raise _without_products(kernel, found[0])
+    return check_arrivals(after)
+
+
+def together(kernel: Kernel, loop: str | Var) -> Kernel:
+    """Begin the products of all iterations of a loop together, and wait for them behind it.
+
+    for k in 0..n: C += A[k] * B[k]   ->   for k in 0..n: C += A[k] * B[k]  asynchronous
+                                           commit products
+                                           wait 0 products
+
+    As behind `in_flight`, waits with nothing to wait for stand behind loops around.
+
+    Raises:
+        ScheduleError: the loop has no products that can be begun, or iterations use what these leave.
+    """
+    found = find_loops(kernel, loop)
+    after = kernel
+    for old in found:
+        *around, main = path_to(after, old)
+        marked = rewrite(main, _marked)
+        if marked is not main:
+            after = replaced(after, around, (main,), {id(main): (marked, CommitProducts(), WaitProducts(0))})  # type: ignore[arg-type]
+            after = _behind(after, around)
+    if after is kernel:
+        raise _without_products(kernel, found[0], "together")
+    return check_arrivals(after)
+
+
+def _without_products(kernel: Kernel, loop: For, step: str = "in_flight") -> ScheduleError:
+    return ScheduleError(f"no iteration of `{qualified(loop)}` runs products that can be begun and waited for", span_of(kernel, loop),
+                         code=step, help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
+
+
+def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
+    """The loop of a kernel with its products begun; the kernel itself if there are none, as in what fills buffers before a loop."""
+    *around, old = path_to(kernel, loop)
+    assert isinstance(old, For)
+    marked = tuple(rewrite(s, _marked) for s in old.body)
+    if all(a is b for a, b in zip(marked, old.body)):
+        return kernel
+    main = replace(old, body=_waiting([*marked, CommitProducts()], WaitProducts(groups)))
+    body = around[-1].body if around else kernel.body
+    meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
+    after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
+    return _behind(after, around)
+
+
+def _behind(kernel: Kernel, around: Sequence[For | If]) -> Kernel:
+    """A wait behind each loop that runs the products again and again: what stands behind it relies on no last iteration."""
+    for again in reversed([n for n in around if isinstance(n, For) and not is_block(n)]):
+        *above, loop = path_to(kernel, again)
+        kernel = replaced(kernel, above, (loop,), {id(loop): (loop, WaitProducts(0))})
+    return kernel
+
+
+def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
+    first = next((k for k, s in enumerate(body) if isinstance(s, Barrier)), len(body))
+    return (*body[:first], wait, *body[first:])
+
+
+def _marked(node: Node) -> Node | None:
+    """An instruction that begins a product, its update asynchronous."""
+    if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION) or not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].begun:
+        return None
+    if any(isinstance(s, Store) and s.asynchronous for s in walk(node)):
+        return None
+    return rewrite(node, lambda s: replace(s, asynchronous=True) if isinstance(s, Store) else None)

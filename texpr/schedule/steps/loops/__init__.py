@@ -1,0 +1,1 @@
+"""Steps that change loops: split, fuse, reorder, vectorize, and others."""

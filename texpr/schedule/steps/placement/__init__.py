@@ -1,0 +1,1 @@
+"""Steps that move computations: compute_at, inline, pipeline, and others."""

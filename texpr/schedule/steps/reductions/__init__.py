@@ -1,0 +1,1 @@
+"""Steps that split reductions or make updates private."""

@@ -1,0 +1,1 @@
+"""Nests, loops and accesses as steps see them."""

@@ -1,0 +1,1 @@
+"""Descriptions of targets that CPUs and GPUs share."""

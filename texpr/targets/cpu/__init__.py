@@ -1,0 +1,1 @@
+"""x86 and ARM: vectors, tile registers, dot products."""

@@ -1,0 +1,330 @@
+"""Registers that hold a tile, 16 rows of 64 bytes: instructions that multiply tiles, and that bring operands there and sums back (AMX).
+
+Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they have is loaded in front of the outermost
+loop that uses them, and they are given back where the function ends. Which element is where:
+
+    sums            C[i, j]        row i, column j of 4 bytes
+    left operand    A[i, g, k]     row i, column g, place k in it
+    right operand   B[g, j, k]     row g, column j, place k in it
+
+A column has a group g of terms: two of bf16, four of bytes.
+
+Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 (Programming with Intel AMX), 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from texpr.ir.affine import Linear
+from texpr.ir.build import integer, product
+from texpr.ir.dtypes import DTYPES
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.instructions import INSTRUCTIONS, Instruction
+from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Stmt
+from texpr.ir.traverse import statements, tensors
+from texpr.passes.analysis.match_nest import Match, instance
+from texpr.passes.analysis.row_major import flat_index
+from texpr.passes.analysis.substitution import folded
+from texpr.support.errors import CompileError
+from texpr.targets.emit.function import Value
+from texpr.targets.emit.statements import Emitter
+
+REGISTERS = 8
+ROWS = 16
+BYTES = 1024
+"""Of a tile."""
+_COLUMN = 4
+"""Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Zero:
+    """Sums become 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A tile between memory and its register, row by row.
+
+    Attributes:
+        call: the intrinsic.
+        tile, memory: the operands of the instruction's meaning that are there.
+        row: its loop over the rows.
+    """
+
+    call: str
+    tile: str
+    memory: str
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """Sums of products of two tiles."""
+
+    call: str
+
+
+def _add(name: str, text: str, emit: object, tiles: str, *, flushes: bool = False) -> None:
+    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes=flushes, tiles=frozenset(tiles))
+
+
+def _sums(t: str) -> None:
+    zero = "0.0" if t == "f32" else "0"
+    _add(f"tilezero_{t}", f"""kernel tilezero_{t}() -> (C: {t}[{ROWS}, {ROWS}])
+  for i in 0..{ROWS}
+    for j in 0..{ROWS}
+      C[i, j] = {zero}
+""", _Zero(), "C")
+    _add(f"tilestored_{t}", f"""kernel tilestored_{t}(A: {t}[{ROWS}, {ROWS}]) -> (C: {t}[{ROWS}, P])
+  for i in 0..{ROWS}
+    for j in 0..{ROWS}
+      C[i, j] = A[i, j]
+""", _Move("llvm.x86.tilestored64", "A", "C", "i"), "A")
+
+
+def _loads(t: str) -> None:
+    """Rows of a tile; of operands also groups of terms of rows beside each other."""
+    group = _COLUMN // DTYPES[t].bytes
+    _add(f"tileloadd_{t}", f"""kernel tileloadd_{t}(A: {t}[{ROWS}, P]) -> (B: {t}[{ROWS}, {ROWS * group}])
+  for i in 0..{ROWS}
+    for k in 0..{ROWS * group}
+      B[i, k] = A[i, k]
+""", _Move("llvm.x86.tileloadd64", "B", "A", "i"), "B")
+    if group == 1:
+        return
+    _add(f"tileloadd_groups_{t}", f"""kernel tileloadd_groups_{t}(A: {t}[{ROWS}, P, {group}]) -> (B: {t}[{ROWS}, {ROWS}, {group}])
+  for g in 0..{ROWS}
+    for j in 0..{ROWS}
+      for k in 0..{group}
+        B[g, j, k] = A[g, j, k]
+""", _Move("llvm.x86.tileloadd64", "B", "A", "g"), "B")
+
+
+def _products(name: str, left: str, right: str, total: str) -> None:
+    group = _COLUMN // DTYPES[left].bytes
+    _add(name, f"""kernel {name}(A: {left}[{ROWS}, {ROWS}, {group}], B: {right}[{ROWS}, {ROWS}, {group}]) -> (C: {total}[{ROWS}, {ROWS}])
+  for i in 0..{ROWS}
+    for j in 0..{ROWS}
+      for g in 0..{ROWS}
+        for k in 0..{group}
+          C[i, j] += {total}(A[i, g, k]) * {total}(B[g, j, k])  reassoc
+""", _Product(f"llvm.x86.{name}"), "ABC", flushes=total == "f32")
+
+
+for _t in ("f32", "i32"):
+    _sums(_t)
+for _t in ("f32", "i32", "bf16", "i8", "u8"):
+    _loads(_t)
+_products("tdpbf16ps", "bf16", "bf16", "f32")
+_products("tdpbssd", "i8", "i8", "i32")
+_products("tdpbsud", "i8", "u8", "i32")
+_products("tdpbusd", "u8", "i8", "i32")
+_products("tdpbuud", "u8", "u8", "i32")
+
+OF_FEATURE = {
+    "amx-bf16": frozenset({"tilezero_f32", "tileloadd_f32", "tilestored_f32", "tileloadd_bf16", "tileloadd_groups_bf16", "tdpbf16ps"}),
+    "amx-int8": frozenset({"tilezero_i32", "tileloadd_i32", "tilestored_i32", "tileloadd_i8", "tileloadd_groups_i8", "tileloadd_u8",
+                           "tileloadd_groups_u8", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}),
+}
+"""The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile` too."""
+
+PERMISSION = """declare i64 @syscall(i64, ...)
+@tx_permitted = internal global i8 0
+define internal i1 @tx_fits() noinline nounwind {
+entry:
+  %known = load atomic i8, ptr @tx_permitted monotonic, align 1
+  %asked = icmp ne i8 %known, 0
+  br i1 %asked, label %end, label %ask
+ask:
+  %failed = call i64 (i64, ...) @syscall(i64 158, i64 4131, i64 18)
+  %given = icmp eq i64 %failed, 0
+  %noted = zext i1 %given to i8
+  store atomic i8 %noted, ptr @tx_permitted monotonic, align 1
+  br label %end
+end:
+  %fits = phi i1 [ true, %entry ], [ %given, %ask ]
+  ret i1 %fits
+}"""
+"""Whether Linux lets this process use tiles, which it is asked until it does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does
+not where the processor has none."""
+
+_CONFIGURATION = b"".join((bytes([1]).ljust(16, b"\0"), bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0"),
+                           bytes([ROWS] * REGISTERS).ljust(16, b"\0")))
+"""What is loaded: the palette; of each register the bytes of a row, and its rows."""
+
+
+def uses_tiles(kernel: Kernel) -> bool:
+    """Whether a kernel needs a processor that has tiles."""
+    return any(isinstance(n, For) and _instruction(n) is not None for n in statements(kernel))
+
+
+def _instruction(loop: For) -> _Zero | _Move | _Product | None:
+    """What a loop does that one of these instructions runs; None of another one."""
+    known = INSTRUCTIONS.get(loop.kind.removeprefix(INSTRUCTION)) if loop.kind.startswith(INSTRUCTION) else None
+    return known.emit if known is not None and isinstance(known.emit, _Zero | _Move | _Product) else None
+
+
+class TileEmitter(Emitter):
+    """Adds registers that hold tiles.
+
+    `tiles` has the first register of each buffer, `once` the variables of loops with one iteration, `configured` says whether registers are
+    ready wherever code goes on from here: what other threads run, some of it on this one, gives them back.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.tiles: dict[Tensor, int] = {}
+        self.once: dict[Var, Expr] = {}
+        self.configured = False
+        outer = _in_tiles(kernel.temporaries)
+        _check_alone(kernel.body, outer)
+        _assign(kernel.body, outer, frozenset(), self.tiles)
+
+    def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
+        before = self.configured
+        super().condition(cond, body)
+        self.configured = before and not _runs_others(body)
+
+    def loop(self, loop: For) -> None:
+        does = _instruction(loop)
+        if does is None:
+            super().loop(loop)
+        else:
+            self._tile_instruction(does, loop.kind.removeprefix(INSTRUCTION), instance(loop.kind.removeprefix(INSTRUCTION), loop))
+
+    def _serial(self, loop: For, first: Value, stop: Value) -> None:
+        others = _runs_others(loop.body)
+        if not self.configured and not others and any(isinstance(n, Alloc) and n.tensor.scope == "tile" for n in statements(*loop.body)):
+            self._configure()
+        before = self.configured
+        if integer(loop.extent) == 1:
+            self.once[loop.var] = index(0)
+        super()._serial(loop, first, stop)
+        self.configured = before and not others
+
+    def _parallel(self, loop: For) -> None:
+        self.configured = False
+        super()._parallel(loop)
+        self.configured = False
+
+    def on_stack(self, tensor: Tensor) -> bool:
+        return tensor.scope == "tile" or super().on_stack(tensor)
+
+    def allocate(self, tensor: Tensor) -> None:
+        if tensor.scope != "tile":
+            super().allocate(tensor)
+            return
+        if not self.configured:
+            self._configure()
+
+    def _configure(self) -> None:
+        text = "".join(f"\\{byte:02X}" for byte in _CONFIGURATION)
+        self.declared["tx_tiles"] = f'@tx_tiles = internal constant [{len(_CONFIGURATION)} x i8] c"{text}", align 64'
+        self.intrinsic("llvm.x86.ldtilecfg", "void", "ptr @tx_tiles")
+        self.declared["llvm.x86.tilerelease"] = "declare void @llvm.x86.tilerelease()"
+        release = "  call void @llvm.x86.tilerelease()"
+        if release not in self.function.last:
+            self.function.last.append(release)
+        self.configured = True
+
+    def _tile_instruction(self, does: _Zero | _Move | _Product, name: str, match: Match) -> None:
+        match does:
+            case _Zero():
+                self.intrinsic("llvm.x86.tilezero", "void", self._register(name, match, "C"))
+            case _Product(call):
+                self.intrinsic(call, "void", *(self._register(name, match, operand) for operand in "CAB"))
+            case _Move(call, tile, memory, row):
+                tensor, indices = match.operands[memory]
+                if tensor.scope == "tile":
+                    raise CompileError(f"{name} has one side in memory, and {tensor.name} is in a tile", code="target",
+                                       help=f'scope("{tensor.name}", "stack")')
+                first, size = self._position(match, memory, {}), tensor.dtype.bytes
+                apart = self._position(match, memory, {row: 1}).plus(first, -1)
+                stride = self.position(Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size))
+                address, _, _ = self.address(tensor, tuple(folded(i, _values(match, {})) for i in indices))
+                self.intrinsic(call, "void", self._register(name, match, tile), f"ptr {address}", str(stride))
+
+    def _register(self, name: str, match: Match, operand: str) -> str:
+        """The register of an operand."""
+        tensor = match.operands[operand][0]
+        first = self.tiles.get(tensor)
+        if first is None:
+            raise CompileError(f"{name} takes {tensor.name} from a tile", code="target",
+                               help=f'cache_read("{tensor.name}", ...) makes a buffer, scope(..., "tile") puts it there')
+        place = self._position(match, operand, {})
+        tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
+        if place.terms or rest:
+            raise CompileError(f"which tile of {tensor.name} {name} takes is not known when code is made", code="scope",
+                               help="unroll the loops around it; layout puts tiles beside each other")
+        return f"i8 {first + tile}"
+
+    def _position(self, match: Match, operand: str, places: Mapping[str, int]) -> Linear:
+        """Where an operand's element stands in its tensor, the first one or that at other places of the instruction's loops."""
+        tensor, indices = match.operands[operand]
+        return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
+
+
+def _in_tiles(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(t for t in buffers if t.scope == "tile")
+
+
+def _assign(body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]) -> None:
+    """Registers for `outer` and the buffers of a body, for each from the first statement that uses it to the last one.
+
+    Args:
+        taken: registers that hold something from before the body until after it.
+        found: the first register of each buffer; added to.
+    Raises:
+        CompileError: there are not as many.
+    """
+    own = (*outer, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
+    uses = [frozenset() if isinstance(s, Alloc) or not own else frozenset(tensors(s)) for s in body]
+    live: dict[Tensor, frozenset[int]] = {}
+    for k, s in enumerate(body):
+        for t in own:
+            if t in uses[k] and t not in found:
+                live[t] = _free(t, taken.union(*live.values()))
+                found[t] = min(live[t])
+        if isinstance(s, For | If):
+            _assign(s.body, (), taken.union(*live.values()), found)
+        live = {t: registers for t, registers in live.items() if any(t in used for used in uses[k + 1 :])}
+
+
+def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
+    """Registers beside each other for a buffer."""
+    size = (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes
+    count = size // BYTES
+    runs = (frozenset(range(k, k + count)) for k in range(REGISTERS - count + 1))
+    first = next((run for run in runs if not run & taken), None) if count and size % BYTES == 0 else None
+    if first is None:
+        others = f", others have {len(taken)} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
+        raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="scope",
+                           help="use fewer, whole tiles at a time")
+    return first
+
+
+def _runs_others(body: tuple[Stmt, ...]) -> bool:
+    """Whether code runs here that has the registers for itself: loops shared among threads, operators of others."""
+    return any(isinstance(n, ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in statements(*body))
+
+
+def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
+    """Make sure that nothing else runs while buffers are in tiles.
+
+    Raises:
+        CompileError: threads are started meanwhile, or another operator called.
+    """
+    here = (*tiles, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
+    if here and _runs_others(body):
+        raise CompileError(f"{here[0].name} is in a tile while other threads or operators run, which do not keep it", code="scope",
+                           help="make the loop parallel that stands around it")
+    for s in body:
+        if isinstance(s, For | If):
+            _check_alone(s.body, ())
+
+
+def _values(match: Match, places: Mapping[str, int]) -> dict[Var, Expr]:
+    return {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}

@@ -1,0 +1,1 @@
+"""LLVM IR of loops, common to all targets: expressions, vectors, statements."""

@@ -1,0 +1,68 @@
+"""What loops and conditions around a place say of it: whether some lane is on, and whether a tensor has an element.
+
+An element that is the same for all lanes is used where some lane is on, not where all are off: its index may lie anywhere then, in front of
+its tensor or behind it. Where this is known beforehand, code does not ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import TRUE, conjuncts, sub
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.index.overflow import is_wild
+from texpr.passes.analysis.intervals import Ranges, at_least_zero, interval
+from texpr.passes.analysis.substitution import folded
+from texpr.passes.loop.simplify_guards import decide
+
+
+class Around:
+    """The loops around the code that is being written, and the conditions: `forms` are at least 0, `conditions` differ between lanes."""
+
+    def __init__(self) -> None:
+        self.ranges: Ranges = {}
+        self.forms: list[Linear] = []
+        self.conditions: list[Expr] = []
+
+    @contextmanager
+    def inside(self, var: Var, extent: Expr) -> Iterator[None]:
+        """Code of an iteration of a loop."""
+        self.ranges[var] = extent
+        yield
+        del self.ranges[var]
+
+    @contextmanager
+    def where(self, cond: Expr, differs: bool) -> Iterator[None]:
+        """Code that runs where a condition holds, for lanes where it does if it differs between them."""
+        before = len(self.forms), len(self.conditions)
+        if differs:
+            self.conditions += conjuncts(cond)
+        else:
+            self.forms += [form for c in conjuncts(cond) if not is_wild(c) for form in at_least_zero(c)]
+        yield
+        del self.forms[before[0] :], self.conditions[before[1] :]
+
+    def some_lane(self, lane: Var, ends: Iterable[int]) -> bool:
+        """True if it is seen that conditions leave one of these lanes on."""
+        return any(all(self._holds(folded(c, {lane: index(k)})) for c in self.conditions) for k in ends)
+
+    def has(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        """True if it is seen that a tensor has an element, whatever lanes are on."""
+        sides = [side for i, n in zip(indices, tensor.shape, strict=True) for side in (i, sub(sub(n, index(1)), i))]
+        return not any(map(is_wild, indices)) and all(self._is_at_least_zero(linear(side)) for side in sides)
+
+    def _holds(self, cond: Expr) -> bool:
+        decided = decide(cond, self.ranges)
+        if decided is TRUE or is_wild(decided):
+            return decided is TRUE
+        asked = at_least_zero(decided)
+        return bool(asked) and all(map(self._is_at_least_zero, asked))
+
+    def _is_at_least_zero(self, form: Linear) -> bool:
+        return self._never_below(form) or any(self._never_below(form.plus(known, -1)) for known in self.forms)
+
+    def _never_below(self, form: Linear) -> bool:
+        least, _ = interval(form.expr(), self.ranges)
+        return least is not None and least >= 0

@@ -1,0 +1,1 @@
+"""NVIDIA: PTX of blocks, warps, asynchronous copies, tensor cores."""

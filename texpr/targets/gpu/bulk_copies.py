@@ -1,0 +1,190 @@
+"""Bulk copies of a GPU: one thread orders boxes of tensors for its block, counters in shared memory tell all threads of the bytes.
+
+The shape of a tensor and of its boxes is a tensor map, which the driver makes of them and launches pass on. What lies outside of the tensor
+arrives as zeros. A counter (mbarrier) expects one arrival in each phase, that of the thread which says how many bytes come.
+
+Where blocks of a cluster want the same box, each orders a part of it, a number of rows, for the memory and the counters of all of them
+(multicast). What a block expects stays the whole box. Counters are there before any block begins: a barrier of the cluster stands behind
+them. None is needed at the end: a block has waited for everything that comes to its memory (`poly.phases`).
+
+Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.5 (tensors, and how they are swizzled), NVIDIA 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from texpr.ir.build import compare, conjunction, integer
+from texpr.ir.expr import Expr, Var, index
+from texpr.ir.loop import Commit, For, If, Stmt, Wait, is_bulk, shared_along
+from texpr.ir.traverse import walk
+from texpr.passes.analysis.bulk_boxes import Box, NoBox, box_of
+from texpr.passes.analysis.row_major import flat_index
+from texpr.support.errors import CompileError
+from texpr.targets.common.records import TensorMap
+from texpr.targets.gpu.clusters import emit_meeting, part_of, receivers
+
+if TYPE_CHECKING:
+    from texpr.targets.gpu.emitter import GpuEmitter
+
+PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
+MAP_BYTES = 128
+MOST_RANK, MOST_EXTENT = 5, 256
+_UNIT, _LINE, _ROWS = 16, 128, 8
+"""Bytes of which rows and strides are multiples; of a row of the pattern in which units are exchanged; its rows."""
+_COUNTER = 8
+_EXPECT = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
+_ENDED = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
+
+
+def slots_of(nest: Stmt) -> Mapping[Var, Expr]:
+    """The counter of each bulk copy, named by the variable of its outermost loop: that of the commit behind it."""
+    found: dict[Var, Expr] = {}
+    for n in walk(nest):
+        slot: Expr | None = None
+        for s in reversed(n.body) if isinstance(n, For | If) else ():
+            slot = s.slot if isinstance(s, Commit) else slot
+            boxes = [b for b in (s.body if isinstance(s, If) else (s,)) if is_bulk(b)]
+            found |= {b.var: slot for b in boxes if slot is not None}
+    return found
+
+
+def begin_counters(emitter: GpuEmitter, nest: Stmt) -> None:
+    """Counters for the copies of a nest, before anything else; all threads see them."""
+    slots = next((n.slots for n in walk(nest) if isinstance(n, Commit) and n.slots), 0)
+    if not slots:
+        return
+    emitter.counters = emitter.shared_memory(_COUNTER * slots, _UNIT)
+
+    def work() -> None:
+        for k in range(slots):
+            emitter.intrinsic("llvm.nvvm.mbarrier.init.shared", "void", _counter(emitter, index(k)), "i32 1")
+        emitter.intrinsic("llvm.nvvm.fence.mbarrier_init.release.cluster", "void")
+
+    _by_one(emitter, work)
+    if any(map(shared_along, walk(nest))):
+        emit_meeting(emitter, relaxed=True)  # the fence has shown the counters
+    else:
+        emitter.barrier()
+
+
+def emit_commit(emitter: GpuEmitter, s: Commit) -> None:
+    """The thread that began the copies says how many bytes they bring."""
+    assert s.slot is not None and s.brings is not None
+    slot, brings = s.slot, s.brings
+
+    def work() -> None:
+        emitter.intrinsic(_EXPECT, "i64", _counter(emitter, slot), f"i32 {_narrow(emitter, brings)}")
+
+    _by_one(emitter, work)
+
+
+def emit_wait(emitter: GpuEmitter, s: Wait) -> None:
+    """Every thread asks until the phase has ended."""
+    assert s.slot is not None and s.phase is not None
+    f, counter, phase = emitter.function, _counter(emitter, s.slot), _narrow(emitter, s.phase)
+    again, ended = f.fresh("again"), f.fresh("ended")
+    f.branch(again)
+    f.start(again)
+    done = emitter.intrinsic(_ENDED, "i1", counter, f"i32 {phase}")
+    f.emit(f"br i1 {done}, label %{ended}, label %{again}")
+    f.start(ended)
+
+
+def emit_box(emitter: GpuEmitter, loop: For) -> None:
+    """Order one copy. Only one thread comes here."""
+    try:
+        box = box_of(loop)
+    except NoBox as why:
+        raise _refused(f"a bulk copy is of a box: {why}") from None
+    mode, axes = _mode(box), shared_along(loop)
+    place = emitter.place(box.target, box.first, {})
+    _check_place(box, mode)
+    if axes:
+        box, behind = part_of(emitter, box, _begins(mode), axes)
+        place = f"{place.rpartition(' ')[0]} {emitter.function.define(f'getelementptr i8, {place}, {behind}')}"
+    _check(box, mode)
+    f, rank = emitter.function, box.source.rank
+    wanted = TensorMap(_position(emitter, box), box.source.dtype.name, tuple(integer(n) or 0 for n in box.source.shape), box.extents, mode)
+    if wanted not in emitter.maps:
+        emitter.maps.append(wanted)
+    there = f.define(f"addrspacecast {place} to ptr addrspace(7)")
+    corner = [f"i32 {_narrow(emitter, i)}" for i in reversed(box.corner)]
+    emitter.intrinsic(f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d", "void", f"ptr addrspace(7) {there}",
+                      _counter(emitter, emitter.boxes[loop.var]), f"ptr %m{emitter.maps.index(wanted)}", *corner,
+                      f"i16 {receivers(emitter, axes) if axes else 0}", "i64 0", f"i1 {'true' if axes else 'false'}", "i1 false",
+                      "i32 0")
+
+
+def _position(emitter: GpuEmitter, box: Box) -> int:
+    kernel = emitter.kernel
+    every = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
+    if box.source not in every or box.source in emitter.spaces:
+        raise _refused(f"bulk copies are of arrays in memory, and {box.source.name} lives elsewhere")
+    return every.index(box.source)
+
+
+def _mode(box: Box) -> int:
+    """Bytes of the rows in which units of 16 bytes are exchanged; 0 if none are."""
+    lies, size = box.target.swizzle, box.target.dtype.bytes
+    if lies is None:
+        return 0
+    if (lies.unit * size, lies.row * size) != (_UNIT, _LINE) or lies.count not in (2, 4, 8):
+        raise _refused(f"bulk copies exchange units of 16 bytes in rows of 128, and {box.target.name} lies otherwise",
+                       f'swizzle("{box.target.name}", {_UNIT // size}, 8, {_LINE // size}), or none')
+    return _UNIT * lies.count
+
+
+def _check(box: Box, mode: int) -> None:
+    """What tensor maps can say."""
+    source, size = box.source, box.source.dtype.bytes
+    shape = [integer(n) for n in source.shape]
+    if None in shape or 0 in shape:
+        raise _refused(f"the sizes of {source.name} must be known and not 0: they are part of its map", "give the sizes as constants")
+    if not 1 <= source.rank <= MOST_RANK or max(box.extents) > MOST_EXTENT:
+        raise _refused(f"a bulk copy has 1 to {MOST_RANK} dimensions of at most {MOST_EXTENT} elements: {source.name} has {source.rank}, "
+                       f"the box {' x '.join(map(str, box.extents))}")
+    stride = size
+    for n in reversed(shape[1:]):
+        stride *= n or 0
+        if stride % _UNIT:
+            raise _refused(f"rows of {source.name} begin at multiples of {stride} bytes, and for bulk copies at multiples of 16")
+    row = box.extents[-1] * size
+    if row % _UNIT or mode and row > mode:
+        raise _refused(f"rows of a box have a multiple of 16 bytes{f', at most {mode} under this swizzle' if mode else ''}, and those of "
+                       f"{source.name} have {row}")
+
+
+def _check_place(box: Box, mode: int) -> None:
+    """Boxes begin where the pattern does."""
+    begins, size = _begins(mode), box.target.dtype.bytes
+    flat = flat_index(box.target, box.first)
+    if box.target.scope != "shared" or any(c * size % begins for c in (flat.constant, *(c for _, c in flat.terms))):
+        raise _refused(f"bulk copies go to shared memory, to multiples of {begins} bytes, and those to {box.target.name} do not",
+                       "use boxes of such a size")
+
+
+def _begins(mode: int) -> int:
+    """Bytes of whose multiples boxes begin at one."""
+    return _ROWS * _LINE if mode else _LINE
+
+
+def _by_one(emitter: GpuEmitter, work: object) -> None:
+    """What one thread does for its block."""
+    conditions = [compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.where.several)]
+    emitter.where_holds([conjunction(*conditions)], work)  # type: ignore[arg-type]
+
+
+def _counter(emitter: GpuEmitter, slot: Expr) -> str:
+    at = emitter.index(slot)
+    return f"ptr addrspace(3) {emitter.function.define(f'getelementptr i64, ptr addrspace(3) {emitter.counters}, {at}')}"
+
+
+def _narrow(emitter: GpuEmitter, e: Expr) -> str:
+    """An integer of 32 bits."""
+    return emitter.function.define(f"trunc {emitter.index(e)} to i32")
+
+
+def _refused(message: str, help: str = "pipeline without bulk: threads copy anything") -> CompileError:
+    return CompileError(message, code="target", help=help)

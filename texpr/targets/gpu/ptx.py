@@ -1,0 +1,166 @@
+"""PTX for NVIDIA GPUs: each top-level nest of a kernel is one launch; a driver compiles the text further."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.dtypes import I64
+from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store
+from texpr.ir.machine import Machine, Multiprocessor
+from texpr.ir.traverse import walk
+from texpr.support.errors import CompileError
+from texpr.targets.common.records import Launch, Target, TensorMap, symbol_of
+from texpr.targets.emit.function import Value
+from texpr.targets.gpu import warpgroups
+from texpr.targets.gpu.bulk_copies import MAP_BYTES, PARAMETER, begin_counters
+from texpr.targets.gpu.emitter import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
+from texpr.targets.gpu.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, check_private, geometry
+from texpr.targets.gpu.intrinsics import check_intrinsics
+from texpr.targets.gpu.register_pressure import registers_at_once
+from texpr.targets.gpu.thread_registers import own_parts, with_own_parts
+from texpr.targets.gpu.warps import instructions_of
+
+# Processors and the oldest version of PTX that knows them, and what texpr has for them: from 8.9 on products of floats of 8 bits.
+_VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 84, "sm_90": 84, "sm_90a": 84}
+NAMES = tuple(_VERSIONS)
+DEFAULT = "sm_80"
+OLDEST = "sm_70"
+_TRIPLE = "nvptx64-nvidia-cuda"
+PARAMETER_BYTES = 4096
+FIRST_RESERVING = 80
+"""The first processor that keeps a part of the shared memory of each block for itself."""
+FIRST_ASYNCHRONOUS = 80
+"""The first processor whose threads go on while copies to shared memory are under way."""
+POWERS = frozenset({"exp2"})
+FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
+"""The first processor that rounds for its tensor cores."""
+FIRST_CLUSTERING = 90
+"""The first processor that runs blocks in clusters."""
+FEW_BLOCKS = 2
+OTHERS = 40
+"""Registers of a thread beside those for its parts of buffers, about."""
+_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
+# Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
+_MULTIPROCESSORS = {70: (2048, 32, 96), 75: (1024, 16, 64), 80: (2048, 32, 164), 86: (1536, 16, 100), 89: (1536, 24, 100),
+                    90: (2048, 32, 228)}
+_PROCESSORS = {70: 80, 75: 40, 80: 108, 86: 84, 89: 128, 90: 132}
+"""How many multiprocessors V100, T4, A100, A40, RTX 4090 and H100 (SXM) have."""
+_REGISTERS = 1 << 16
+
+
+def target(name: str) -> Target | None:
+    """A compute capability from 7.0 to 9.0, such as `sm_80`."""
+    if name not in _VERSIONS:
+        return None
+    processor = int(name[3:5])
+    threads, blocks, shared = _MULTIPROCESSORS[processor]
+    reserved = 1024 if processor >= FIRST_RESERVING else 0
+    running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
+    instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
+    machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
+                      cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
+                      functions=POWERS | (ROUNDS if processor >= FIRST_ROUNDING else frozenset()),
+                      instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
+    return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
+
+
+def best_for(capability: tuple[int, int]) -> str | None:
+    """The name of the target whose code suits processors of this capability best; None where they are too old."""
+    fitting = [name for name in NAMES if runs_on(name, capability)]
+    return max(fitting, key=lambda name: (_capability(name), name)) if fitting else None
+
+
+def runs_on(name: str, capability: tuple[int, int]) -> bool:
+    """Whether a driver takes the PTX of a target for a processor of this capability. Newer processors take older PTX, unless its name
+    ends in `a`: that is for one processor.
+    """
+    return capability == _capability(name) if name.endswith("a") else capability >= _capability(name)
+
+
+def _capability(name: str) -> tuple[int, int]:
+    number = int(name.removeprefix("sm_").removesuffix("a"))
+    return number // 10, number % 10
+
+
+def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
+    """One function per nest, all with the same parameters: inputs, outputs, temporaries, sizes."""
+    count = len(kernel.inputs) + len(kernel.outputs) + len(kernel.temporaries) + len(kernel.sizes)
+    if 8 * count > PARAMETER_BYTES:
+        raise CompileError(f"{kernel.name} has {count} arguments; a GPU kernel has at most {PARAMETER_BYTES // 8}", code="target",
+                           help="cut it into several operators")
+    foreign = next((s for s in kernel.body if isinstance(s, ExternCall)), None)
+    if foreign is not None:
+        raise CompileError(f"`{foreign.name}` is extern: a GPU cannot call it", code="extern",
+                           help=f"compute {foreign.name} on the CPU and pass its result as an input")
+    declared: dict[str, str] = {}
+    parts: list[str] = []
+    launches: list[Launch] = []
+    maps: list[TensorMap] = []
+    for number, nest in enumerate(kernel.body):
+        symbol = f"{_plain(symbol_of(kernel.name))}_{number}"
+        where = geometry(nest, kernel.sizes)
+        _check_clusters(nest, target)
+        check_private(nest, kernel.outputs)
+        own = own_parts(nest, where)
+        placed, machine, running = with_own_parts(nest, own), target.machine, target.machine.multiprocessor
+        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine), running, maps)
+        if emitter.shared_bytes > STATIC_BYTES:
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine, emitter), running, maps)
+        check_intrinsics(emitter.declared, target)
+        declared |= emitter.declared
+        parts += [*emitter.shared, emitter.function.text()]
+        launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))
+    tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
+    return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
+
+
+def _check_clusters(nest: Stmt, target: Target) -> None:
+    having = [name for name in NAMES if int(name[3:5]) >= FIRST_CLUSTERING]
+    loop = next((n for n in walk(nest) if isinstance(n, For) and n.kind.startswith("cluster")), None)
+    if loop is not None and target.name not in having:
+        raise CompileError(f"{target.name} has no clusters of blocks, and `{loop.var.name}` is bound to {loop.kind}", code="target",
+                           help=f"{' and '.join(having)} have them; bind it to block.{loop.kind[-1]}, or leave it out")
+
+
+def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None, maps: list[TensorMap]) -> GpuEmitter:
+    tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
+    emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
+    emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
+    emitter.maps = maps
+    begin_counters(emitter, nest)
+    emitter.together((nest,))
+    written = {s.tensor for s in walk(nest) if isinstance(s, Store)}
+    parameters = []
+    for k, t in enumerate(tensors):
+        # What other threads write changes at a barrier, which `noalias` would deny.
+        alone = " noalias" if t not in written or not emitter.meets else ""
+        parameters.append(f"ptr addrspace({GLOBAL}){alone} align {ALIGNMENT} %t{k}")
+    parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))] + [f"{PARAMETER} %m{k}" for k in range(len(maps))]
+    if 8 * (len(tensors) + len(kernel.sizes)) + MAP_BYTES * (len(maps) + 1) > PARAMETER_BYTES and maps:
+        raise CompileError(f"{kernel.name} has more arguments than a GPU kernel takes beside {len(maps)} tensor maps", code="target",
+                           help="let threads copy: pipeline without bulk")
+    block = [integer(e) for e in emitter.where.block]
+    most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
+    together = _together(emitter, nest, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
+    marks = {"maxntid": most} | ({"minctasm": together} if together else {})
+    marks |= {"cluster_dim": ",".join(map(str, emitter.where.cluster))} if prod(emitter.where.cluster) > 1 else {}
+    said = " ".join(f'"nvvm.{name}"="{value}"' for name, value in marks.items())
+    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind {said}'
+    return emitter
+
+
+def _together(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, threads: int) -> int:
+    """How many blocks of so many threads a processor has shared memory and registers for at once, if these are so few that threads may
+    have more registers than ptxas would give them for the sake of others; else 0.
+    """
+    if processor is None or not emitter.shared_bytes:
+        return 0
+    blocks = processor.shared_bytes // (emitter.shared_bytes + processor.reserved)
+    registers = registers_at_once(nest, emitter.own) + OTHERS
+    return max(1, min(blocks, processor.threads // threads, processor.registers // (registers * threads))) if blocks <= FEW_BLOCKS else 0
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
