@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.repo.floors import CORE, EXTRAS, FLOORS, LOCKED_IN, MAY_IMPORT_BESIDE
+from tests.repo.floors import CORE, EXTRAS, FLOORS, LOCKED_IN, MAY_IMPORT_BESIDE, SUB_FLOORS, TIES
 from tests.repo.source import imports, package_files, part_of
+
+MOST_ENTRIES = 25
+"""Of a folder, files and folders."""
 
 
 def complaints(path: Path) -> list[str]:
@@ -64,3 +68,46 @@ def test_an_import_upwards_is_found(monkeypatch: pytest.MonkeyPatch):
         "texpr/ir/expr.py:1: ir (floor 1) imports passes (floor 3)",
         "texpr/ir/expr.py:2: ir imports islpy, which belongs to poly",
     ]
+
+
+def upwards(path: Path) -> list[tuple[str, str]]:
+    """The imports of a file that run up, or aside, between the folders of a part."""
+    found = []
+    for part, floors in SUB_FLOORS.items():
+        above = ("texpr", *part.split("/"))
+        heights = {entry: height for height, entries in enumerate(floors) for entry in entries}
+
+        def height(parts: tuple[str, ...], above: tuple[str, ...] = above, heights: dict[str, int] = heights) -> tuple[str, int | None]:
+            entry = parts[len(above)] if len(parts) > len(above) else ""
+            entry = entry if entry in heights else ""
+            return entry, heights.get(entry)
+
+        inside = path.with_suffix("").parts
+        if inside[: len(above)] != above or inside[len(above) :] == ("__init__",):
+            continue
+        here, floor = height(inside)
+        for _, module, _ in imports(path):
+            parts = tuple(module.split("."))
+            if parts[: len(above)] == above and len(parts) > len(above) and floor is not None:
+                there, other = height(parts)
+                if there != here and other is not None and other >= floor:
+                    found.append((path.as_posix(), module))
+    return found
+
+
+def test_no_import_runs_up_inside_a_part():
+    assert {each for path in package_files() for each in upwards(path)} == TIES
+
+
+def test_an_import_upwards_inside_a_part_is_found(monkeypatch: pytest.MonkeyPatch):
+    names = ["texpr.schedule.steps.loops.split", "texpr.schedule.structure.loops", "texpr.ir.expr"]
+    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: [(1, name, True) for name in names])
+    legality = Path("texpr/schedule/legality/replay.py")
+    assert upwards(legality) == [(legality.as_posix(), names[0])]
+    assert upwards(Path("texpr/schedule/steps/hardware/prefetch.py")) == []
+    assert upwards(Path("texpr/schedule/steps/loops/tile.py")) == []
+
+
+def test_folders_can_be_taken_in_at_a_glance():
+    counts = Counter(path.parent for path in {*package_files(), *(folder for path in package_files() for folder in path.parents[:-1])})
+    assert {str(folder): n for folder, n in counts.items() if n > MOST_ENTRIES} == {}

@@ -22,8 +22,10 @@ from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, stored_alike
 from texpr.autoschedule.core.nest import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
+from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.convolution.depthwise import slid
 from texpr.autoschedule.cpu.convolution.direct import ADDRESSES, windowed
@@ -34,10 +36,10 @@ from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import write_past_c
 from texpr.autoschedule.cpu.finishing.partition_triangles import separated
 from texpr.autoschedule.cpu.finishing.prefetch import ask_ahead
 from texpr.autoschedule.cpu.finishing.row_pairs import paired
-from texpr.autoschedule.cpu.gemm.collapsed_rows import are_one, as_one
+from texpr.autoschedule.cpu.gemm.collapsed_rows import as_one
 from texpr.autoschedule.cpu.gemm.dot_instructions import dotted
 from texpr.autoschedule.cpu.gemm.matrix_instructions import squared
-from texpr.autoschedule.cpu.gemm.packed import even, in_pairs, packed, product_tile
+from texpr.autoschedule.cpu.gemm.packed import in_pairs, packed, product_tile
 from texpr.autoschedule.cpu.gemm.remainder_lanes import cut_lanes
 from texpr.autoschedule.cpu.gemm.skinny import in_strips
 from texpr.autoschedule.cpu.gemm.tile_registers import tiled_product

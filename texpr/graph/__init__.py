@@ -26,9 +26,10 @@ a Program or a list that can be printed:
 Nothing here names an operator: fusion sees equations, their axes and their indices.
 """
 
+from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, active_capture
+from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.plan import Plan
 from texpr.graph.fusion.flops import multiply_adds, operations
 from texpr.graph.fusion.producer_consumer import Decision

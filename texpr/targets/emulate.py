@@ -9,9 +9,8 @@ import numpy as np
 from texpr.ir.expr import Var
 from texpr.runtime import gpu
 from texpr.runtime.emulator import fibers
-from texpr.runtime.process import qemu
 from texpr.support.errors import CompileError
-from texpr.targets.common.records import Artifact, Runner, Target
+from texpr.targets.common.records import Artifact, Target
 from texpr.targets.gpu import ptx
 from texpr.targets.gpu.launches import plan
 
@@ -35,19 +34,6 @@ def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outpu
     if artifact.target.emulate is None:
         raise CompileError(f"there is no emulator for {artifact.target.name}", code="target")
     artifact.target.emulate(artifact, symbol, inputs, outputs, sizes)
-
-
-def in_qemu(processor: str, cpu: str = "max") -> Runner:
-    """QEMU as such a processor, in its words.
-
-    Args:
-        processor: a key of `qemu.PROCESSORS`.
-    """
-
-    def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
-        qemu.run(artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor, cpu=cpu)
-
-    return run
 
 
 def load_on(device: gpu.Device, target: Target, code: gpu.Code) -> gpu.Loaded:

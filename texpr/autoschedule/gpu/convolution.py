@@ -17,7 +17,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import Nest, extent
-from texpr.autoschedule.cpu.gemm.packed import even
+from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.gpu.shared_memory import is_product, on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer

@@ -14,8 +14,8 @@ from math import prod
 from operator import is_
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, extent, free_nests
-from texpr.autoschedule.cpu.gemm.collapsed_rows import are_one
 from texpr.autoschedule.gpu.colliding_updates import bound_apart
 from texpr.autoschedule.gpu.convolution import convolved
 from texpr.autoschedule.gpu.gemm import contracted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import Plan
-from texpr.autoschedule.cpu.gemm.packing import with_last
+from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.gpu.persistent_grid import rows_together
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
 from texpr.ir.affine import linear

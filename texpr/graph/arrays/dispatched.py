@@ -16,6 +16,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.functions import cast_any, common_dtype, is_number, operand
+from texpr.graph.arrays.recording import is_recording
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
 
@@ -29,8 +30,6 @@ def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapp
     Raises:
         CallError: it gives floats without a gradient, of a tensor that requires one; an operator refuses the arguments.
     """
-    from texpr.graph.capture.variable import is_recording  # it imports this module
-
     own = _own(function, arguments, options)
     if own is not None and (result := own(*arguments, **options)) is not NotImplemented:
         return result

@@ -15,10 +15,11 @@ from texpr import autodiff, ops
 from texpr.autodiff.cleanup.simplify import reads
 from texpr.compiler import Op
 from texpr.compiler.call_checks import check_requirements
+from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.checked_copies import checked
 from texpr.graph.capture.stop_gradient import beside, defining, targets_of, with_stops
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, active_capture, is_recording, recording
+from texpr.graph.capture.variable import Variable
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType, from_numpy, number, stored
 from texpr.ir.expr import Tensor, Var, index, plain

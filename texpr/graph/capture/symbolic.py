@@ -12,8 +12,8 @@ from texpr.compiler import Op
 from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.arrays.recording import recording
 from texpr.graph.arrays.setitem import with_elements
-from texpr.graph.capture.variable import recording
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor

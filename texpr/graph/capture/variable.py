@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.arrays.delegated import InExpressions
+from texpr.graph.capture.delegated import InExpressions
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.runtime.slabs import ALIGNMENT, in_lines
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
-    from texpr.graph.capture.capture import Capture
-
-active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", default=None)
-"""The capture whose `with` block is running: operators on variables alone belong to it too."""
-_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
-
-
-def is_recording() -> bool:
-    """True unless gradients are switched off: in a block of `no_grad`."""
-    return _recording.get()
-
-
-@contextmanager
-def recording(wanted: bool) -> Iterator[None]:
-    """Within the block, gradients flow through what is computed, or they do not."""
-    before = _recording.set(wanted)
-    try:
-        yield
-    finally:
-        _recording.reset(before)
+    pass
+from texpr.graph.arrays.recording import active_capture
 
 
 class Structures:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from texpr.graph.arrays.recording import recording
 from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import recording
 from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.kept import Keeper, heaviest
 from texpr.graph.lazy.tensor import Node, Tensor, applied, moved

@@ -12,9 +12,10 @@ from typing import Any, overload
 
 import numpy as np
 
+from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.capture import Capture, Structured
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, active_capture, is_recording, recording
+from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import on_host
 from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.making import tensor

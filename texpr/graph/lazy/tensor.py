@@ -14,10 +14,11 @@ from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.arrays.recording import is_recording, recording
 from texpr.graph.arrays.setitem import with_elements
 from texpr.graph.capture.capture import bound, resolved
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, array_of, is_recording, recording
+from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import device_of, on_host
 from texpr.graph.lazy.dlpack import coded
 from texpr.graph.lazy.kept import Keeper

@@ -10,9 +10,10 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op
+from texpr.graph.arrays.recording import is_recording, recording
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, is_recording, recording
+from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.lazy.tensor import Node, Tensor, leaf_of

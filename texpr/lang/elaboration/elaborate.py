@@ -12,7 +12,9 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang.elaboration.declaration import OpDeclaration
 from texpr.lang.elaboration.equations import equations_of, ordered
+from texpr.lang.elaboration.fixes import try_fixes
 from texpr.lang.elaboration.functions import YIELDING, is_scalar_function
+from texpr.lang.elaboration.likely import advised_let, likely_type
 from texpr.lang.elaboration.operator_calls import invoke
 from texpr.lang.elaboration.recurrent import circular
 from texpr.lang.elaboration.scalars import Scalars
@@ -21,8 +23,6 @@ from texpr.lang.elaboration.signatures import bind_constants, bind_dtypes, bind_
 from texpr.lang.elaboration.typed_values import Arithmetic, Value
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import letters
-from texpr.lang.syntax.fixes import try_fixes
-from texpr.lang.syntax.likely import advised_let, likely_type
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.poly import check_program
 from texpr.support.errors import CheckError, ResourceError

@@ -11,6 +11,7 @@ from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
 from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors, variables
+from texpr.lang.elaboration.likely import advised_begin, advised_let, advised_ranges, likely_type
 from texpr.lang.elaboration.recurrent import value_reading_itself
 from texpr.lang.elaboration.reductions import axis_of, fresh, range_steps
 from texpr.lang.elaboration.scalars import Scalars
@@ -18,7 +19,6 @@ from texpr.lang.elaboration.scope import Scope, below, names_in
 from texpr.lang.elaboration.signatures import check_rank
 from texpr.lang.elaboration.typed_values import Value, materialize
 from texpr.lang.syntax import tree
-from texpr.lang.syntax.likely import advised_begin, advised_let, advised_ranges, likely_type
 from texpr.passes.analysis.iteration_ranges import needed_by, nested
 from texpr.support.errors import CheckError
 from texpr.support.trampoline import Steps, run

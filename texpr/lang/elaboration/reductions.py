@@ -9,11 +9,11 @@ from texpr.ir.affine import same_value
 from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.printing.expr import default_accumulator, show
+from texpr.lang.elaboration.likely import advised_binder
 from texpr.lang.elaboration.scope import Scope, Use, shown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize, own_dtype
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import converted
-from texpr.lang.syntax.likely import advised_binder
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Fix, Ranges, Rename
 from texpr.support.source import Span

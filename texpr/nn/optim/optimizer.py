@@ -9,7 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
-from texpr.graph.capture.variable import active_capture
+from texpr.graph.arrays.recording import active_capture
 from texpr.ir.dtypes import stored
 from texpr.nn.core.arguments import whole
 from texpr.nn.core.bounded_cache import Recent

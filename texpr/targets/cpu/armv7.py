@@ -13,13 +13,13 @@ from texpr.ir.loop import For, Kernel, Prefetch, Stmt
 from texpr.ir.machine import Machine
 from texpr.passes.analysis.intervals import Ranges, interval
 from texpr.passes.analysis.row_major import flat_index
+from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.module import emit_module
 from texpr.targets.emit.function import Value, register_type
 from texpr.targets.emit.instructions import transposes
 from texpr.targets.emit.memory_access import LINE
 from texpr.targets.emit.outline_nests import ApartEmitter
-from texpr.targets.emulate import in_qemu
 
 NAMES = ("armv7",)
 # LLVM takes a triple of three parts for one of a processor without floats.

@@ -14,6 +14,7 @@ from texpr.ir.loop import Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.amx_tiles import OF_FEATURE, PERMISSION, REGISTERS, uses_tiles
 from texpr.targets.cpu.module import emit_module
@@ -22,7 +23,6 @@ from texpr.targets.emit.float_conversion import saturated
 from texpr.targets.emit.function import Value, constant
 from texpr.targets.emit.instructions import transposes
 from texpr.targets.emit.pass_selection import becomes_registers
-from texpr.targets.emulate import in_qemu
 
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids", "graniterapids")
 """Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu.convolution.epilogue import crossed, turned_ends
 from texpr.autoschedule.cpu.convolution.register_tiling import last_taps, share_outside, tile_with_taps
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
-from texpr.autoschedule.cpu.gemm.packed import even, in_pairs
-from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned, with_last
+from texpr.autoschedule.cpu.gemm.packed import in_pairs
+from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor

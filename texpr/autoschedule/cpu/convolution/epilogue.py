@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest
-from texpr.autoschedule.cpu.gemm.packing import turned, with_last
+from texpr.autoschedule.cpu.gemm.packing import turned
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store

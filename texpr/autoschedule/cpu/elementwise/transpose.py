@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.cpu.gemm.packing import with_last
 from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables

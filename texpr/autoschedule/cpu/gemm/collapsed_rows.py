@@ -9,11 +9,10 @@ rows of an image do then. Where some rows are left to another loop, they stay as
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
 from texpr.autoschedule.cpu.gemm.packed import packed
-from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.ir.traverse import variables
 from texpr.schedule.structure.loops import qualified
 
 
@@ -45,17 +44,6 @@ def _pair(nest: Nest) -> tuple[For, For] | None:
     """Two loops that follow each other and walk through all memory of the statement as one; edges inside would be everywhere then."""
     pairs = zip(nest.spatial, nest.spatial[1:])
     return next((p for p in pairs if are_one(nest, *p) and all(edges(nest, n) == (0, 0) for n in p)), None)
-
-
-def are_one(nest: Nest, outer: For, inner: For) -> bool:
-    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and nothing asks for an iteration of either,
-    which would be computed for each element then.
-    """
-    if variables(*nest.conditions) & {outer.var, inner.var}:
-        return False
-    size = integer(inner.extent)
-    steps = [(a.stride(outer.var), a.stride(inner.var)) for a in nest.accesses]
-    return size is not None and all(far is not None and step is not None and far == step * size for far, step in steps)
 
 
 def _is_linked(plan: Plan, nest: Nest) -> bool:

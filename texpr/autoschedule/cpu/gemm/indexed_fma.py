@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import Plan
-from texpr.autoschedule.cpu.gemm.packing import through_rows, turned, with_last
+from texpr.autoschedule.core.layouts import with_last
+from texpr.autoschedule.cpu.gemm.packing import through_rows, turned
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 

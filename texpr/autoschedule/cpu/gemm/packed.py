@@ -14,6 +14,7 @@ from math import isqrt, prod
 
 from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.gemm.indexed_fma import SHARING_TILES, rows_beside, terms_together
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, copied_to, in_registers, pack
@@ -466,12 +467,6 @@ def _depths(plan: Plan, c: _Contraction) -> tuple[list[str], list[str]]:
         else:
             deep.insert(0, name)
     return deep, shallow
-
-
-def even(n: int, most: int) -> int:
-    """The largest divisor of `n` that is at least half of `most` and at most that, else parts of nearly one size."""
-    divisors = [d for d in range(most, most // 2 - 1, -1) if n % d == 0]
-    return divisors[0] if divisors else -(-n // -(-n // most))
 
 
 def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:

@@ -87,12 +87,6 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     return order[0]
 
 
-def with_last(buffer: Tensor, last: int) -> str:
-    """A layout with that dimension last."""
-    names = "abcdefghijklmnop"[: buffer.rank]
-    return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"
-
-
 def through_rows(buffer: Tensor, d: int) -> list[str]:
     """The loops that run through a row of what is copied, the last one aside, where rows lie apart along dimension `d`."""
     return [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1][:-1]

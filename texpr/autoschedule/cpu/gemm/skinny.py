@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.cpu.gemm.packed import even, height_of, in_pairs
+from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For

@@ -15,7 +15,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.cpu.gemm.packed import even
+from texpr.autoschedule.core.numbers import even
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning

@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import prod
 
 from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
-from texpr.autoschedule.cpu.gemm.collapsed_rows import are_one
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name, qualified

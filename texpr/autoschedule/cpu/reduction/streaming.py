@@ -13,7 +13,8 @@ from math import prod
 
 from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.cpu.gemm.packed import FILLING, even, in_pairs
+from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.cpu.gemm.packed import FILLING, in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
 from texpr.ir.build import integer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import constant_extent
-from texpr.autoschedule.cpu.gemm.packing import with_last
 from texpr.autoschedule.gpu.attention.common import ROWS, Work
 from texpr.autoschedule.gpu.row_reduction import LANES, MOST_WARPS
 from texpr.autoschedule.gpu.shared_memory import copied

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
+from texpr.graph.arrays.recording import active_capture, is_recording
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
@@ -21,7 +22,6 @@ _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 
 def value_of(variable: Variable) -> Any:
     """The value of a variable as a tensor, which passes gradients to it; while a program is captured, a tensor of that."""
-    from texpr.graph.capture.variable import active_capture
     from texpr.graph.lazy.tensor import leaf_of
 
     capture = active_capture.get()
@@ -34,8 +34,6 @@ def assigned(variable: Variable, value: Any) -> Variable:
     Raises:
         CallError: gradients would not know of it; another shape.
     """
-    from texpr.graph.capture.variable import active_capture, is_recording
-
     captured = active_capture.get() is not None
     if getattr(variable, "requires_grad", False) and is_recording() and not captured:
         raise CallError(f"`{variable.name}` requires a gradient, and is changed in place", code="gradient",
