@@ -340,7 +340,7 @@ def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]
 @known_arguments
 def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
        require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
-    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python`).
+    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python_form.operator`).
 
     Where a text has several operators, the last one (or the one called `name`); the others can be called in it.
 

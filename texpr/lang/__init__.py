@@ -1,11 +1,12 @@
 """The language: text to Programs, and listings back to Kernels.
 
-`lexer` and `parser` make a syntax tree (`tree`) with the LALR(1) tables that `generate` wrote from `grammar.lark`; Lark itself is
-needed only to regenerate them. `declaration.parse` gives the operators of a text with their signatures. `elaborate` makes a Program
-of one: `shapes` binds type variables, constants and sizes, `equations` infers ranges and intermediates, `scalars`, `reductions`,
-`functions` and `values` type expressions, `calls` instantiates other operators. `kernel` reads listings, with the arithmetic of
-`exact`. `python` traces a Python function to text, with the values of `traced` and the words of `vocabulary`. Nothing recurses:
-expressions are elaborated by generators on a stack of their own.
+`syntax.lexer` and `syntax.parser` make a syntax tree (`syntax.tree`) with the LALR(1) tables that `syntax.generate_tables` wrote from
+`grammar.lark`; Lark itself is needed only to regenerate them. `elaboration.declaration.parse` gives the operators of a text with their
+signatures. `elaborate` makes a Program of one: `elaboration.signatures` binds type variables, constants and sizes, `elaboration.equations`
+infers ranges and intermediates, `elaboration.scalars`, `elaboration.reductions`, `elaboration.functions` and `elaboration.typed_values`
+type expressions, `elaboration.operator_calls` instantiates other operators. `listing.kernel` reads listings, with the arithmetic of
+`listing.exact_expressions`. `python_form.operator` traces a Python function to text, with the values of `python_form.traced` and the words
+of `python_form.vocabulary`. Nothing recurses: expressions are elaborated by generators on a stack of their own.
 """
 
 from texpr.lang.elaboration.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse

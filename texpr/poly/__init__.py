@@ -1,16 +1,17 @@
 """Proofs about programs and loop nests: the only user of isl, which no signature here shows.
 
-`affine` turns expressions into integer constraints, over-approximating what is not affine; `solver` asks isl whether a conjunction
-of constraints has a solution, and which is the smallest. Everything above is made of such questions: a proof is "no solution",
-a counterexample the smallest solution. `nest` sees a kernel as statements with domains, accesses and order; `legality` asks whether a
-step keeps all dependences, those first whose `distances` the indices say; `flow` where a temporary's values live; `prove` whether a
-condition always holds; `footprint` which box of a tensor one iteration of some loops touches:
+`constraints.conversion` turns expressions into integer constraints, over-approximating what is not affine; `constraints.solver` asks isl
+whether a conjunction of constraints has a solution, and which is the smallest. Everything above is made of such questions: a proof is "no
+solution", a counterexample the smallest solution. `dependence.kernel_model` sees a kernel as statements with domains, accesses and order;
+`dependence.legality` asks whether a step keeps all dependences, those first whose `constraints.distances` the indices say;
+`dependence.value_flow` where a temporary's values live; `constraints.conditions` whether a condition always holds; `dependence.footprint`
+which box of a tensor one iteration of some loops touches:
 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 
-`arrivals` asks whether asynchronous copies arrive before they are read and overwrite nothing that is
-wanted, `products` the same of asynchronous products. `times` finds an order for equations that need each other, `extents` the bounds
-of its loops.
+`asynchronous.copies` asks whether asynchronous copies arrive before they are read and overwrite nothing that is
+wanted, `asynchronous.products` the same of asynchronous products. `program.affine_schedule` finds an order for equations that need each
+other, `constraints.extents` the bounds of its loops.
 """
 
 from texpr.poly.asynchronous.copies import Unproven, unarrived

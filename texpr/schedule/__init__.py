@@ -2,14 +2,14 @@
 
 Each step is a function from a kernel to a kernel that computes the same values, or it raises `ScheduleError` with the smallest example of
 what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl whether every
-dependence keeps its direction, and so do `tile`, `jam`, `fission`, `join` and `reverse`, which move statements as it does (`leaves`);
-`skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent, but for what is
-`atomic`; `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that
-use it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest
-as one instruction whose meaning is that nest. `online`, `trim`, `reciprocal`, `widen`, `factor_out`, `premultiply`,
-`logistic`, `base2` and `tf32` alone rewrite equations: sums of exponentials with a maximum that runs along, sums without terms that are 0
-or with them, products with reciprocals for quotients, products of sums for sums of products, products that are made beforehand, quotients
-for sums with tanh, powers of 2 for exponentials, rounded factors.
+dependence keeps its direction, and so do `tile`, `jam`, `fission`, `join` and `reverse`, which move statements as it does
+(`legality.rearrange`); `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are
+independent, but for what is `atomic`; `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer
+between a tensor and the loops that use it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory,
+`scope` where. `tensorize` runs a nest as one instruction whose meaning is that nest. `online`, `trim`, `reciprocal`, `widen`,
+`factor_out`, `premultiply`, `logistic`, `base2` and `tf32` alone rewrite equations: sums of exponentials with a maximum that runs along,
+sums without terms that are 0 or with them, products with reciprocals for quotients, products of sums for sums of products, products that
+are made beforehand, quotients for sums with tanh, powers of 2 for exponentials, rounded factors.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.

@@ -5,9 +5,10 @@ target's name to a `Target`, or None if the name is not its own. `emit` decides 
 process over what it does not know, so CPU names and features come from each target's own table and foreign targets are compiled
 in a child process. A target may compile its text itself (`Target.build`) and run its artifacts itself (`run`, `emulate`).
 
-On a CPU a kernel is one function over argument slots (`cpu`). On a GPU each top-level nest is a function and a launch (`ptx`): loops
-bound to blocks and threads become indices (`gpu`, `geometry`), barriers stand where threads use each other's memory (`sync`), and what
-one nest leaves to another is a buffer that the caller allocates (`launches`). `execute` runs artifacts that are not for this process.
+On a CPU a kernel is one function over argument slots (`cpu.module`). On a GPU each top-level nest is a function and a launch (`gpu.ptx`):
+loops bound to blocks and threads become indices (`gpu.emitter`, `gpu.geometry`), barriers stand where threads use each other's memory
+(`gpu.barriers`), and what one nest leaves to another is a buffer that the caller allocates (`gpu.launches`). `emulate` runs artifacts that
+are not for this process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A contribution seen from the tensor it goes to: as a sum over the instances that read one element, or as a fold over all instances.
 
-`A[e(x)]` read under a condition gives `dA[y] = sum(x where e(x) == y: ...)` with the equality solved (`solve`); where it cannot be
+`A[e(x)]` read under a condition gives `dA[y] = sum(x where e(x) == y: ...)` with the equality solved (`invert_index`); where it cannot be
 solved it gives `dA[e(x)] += ...`.
 """
 

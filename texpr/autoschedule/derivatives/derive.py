@@ -1,7 +1,7 @@
 """Schedules of derivatives, made out of those of the operators they come from.
 
 Every step of the operator's schedule is tried on each nest of the derivative that stands for the nest it was written for, on the loops
-and tensors that stand there for those it names (`correspond`). What is proven there is taken; what is not is left out, and the record
+and tensors that stand there for those it names (`correspondence`). What is proven there is taken; what is not is left out, and the record
 says why. Steps about tensors go over to derivatives: where the operator reads `X`, its gradient writes `dX`, so `cache_read("X", ...)`
 becomes `cache_write("dX", ...)`; and nests that the operator runs in one loop are brought together in the gradient, at the last of them.
 """

@@ -1,8 +1,8 @@
 """Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both operands and keep their sums in registers.
 
 Contractions are matrix products of any layout, batched or not (`contraction`). Where the machine multiplies tiles of the operands' type,
-warpgroups do so where they can (`warpgroups`), else warps (`mma_...`), and terms of 0 * 0 fill the last tile; else every thread adds up a
-tile of its own.
+warpgroups do so where they can (`warpgroup_gemm`), else warps (`mma_...`), and terms of 0 * 0 fill the last tile; else every thread adds
+up a tile of its own.
 
 Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of sums in the registers of threads.
 """

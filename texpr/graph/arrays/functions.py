@@ -1,4 +1,4 @@
-"""NumPy's functions as operators applied to tensors: dtypes by `promotion`, texts by `written`."""
+"""NumPy's functions as operators applied to tensors: dtypes by `promotion`, texts by `operator_texts`."""
 
 from __future__ import annotations
 

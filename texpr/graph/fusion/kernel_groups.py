@@ -34,7 +34,7 @@ class Group:
         view_of: what it is a view of, if it is one.
         apart: whether it shares its kernel with no other.
         reduces: whether it has a reduction.
-        parts: of a sweep, the groups whose elements it computes in one loop (`sweeps`).
+        parts: of a sweep, the groups whose elements it computes in one loop (`horizontal`).
     """
 
     equations: Equations

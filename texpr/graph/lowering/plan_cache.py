@@ -1,7 +1,8 @@
 """What became of captured programs, on disk: the program after all passes, its kernels in order, and what was decided.
 
 A record is found by the program that was captured, node for node, with everything else that its passes depend on, and the texpr that made
-it. A step that another process made before needs no passes, fusion or grouping then; its kernels are found as all are (`compiler.stored`).
+it. A step that another process made before needs no passes, fusion or grouping then; its kernels are found as all are
+(`compiler.kernel_cache`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     for v in 0..m*n: S(v // n, v % n)   ->   for a in 0..m: for b in 0..n: S(a, b)
 
-A number that a loop and its tiles count (`counted`) is one loop on the way. This is a law of the loops, whoever made them: v counts the
+A number that a loop and its tiles count (`digits`) is one loop on the way. This is a law of the loops, whoever made them: v counts the
 pairs (a, b) in lexicographic order, where m or n is not negative. Proofs are about linear arithmetic, which the loop on the left is not
 where n is no constant; so provers ask about those on the right.
 """

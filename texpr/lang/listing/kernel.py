@@ -1,4 +1,4 @@
-"""Listings of kernels, as `ir.show_loop` prints them, back to kernels: lines and indentation here, expressions by the grammar."""
+"""Listings of kernels, as `ir.printing.loop` prints them, back to kernels: lines and indentation here, expressions by the grammar."""
 
 from __future__ import annotations
 

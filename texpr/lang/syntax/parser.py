@@ -19,7 +19,7 @@ _NESTING = frozenset({"(", "[", "if", "not", "**"})
 
 
 class Tables(NamedTuple):
-    """The grammar as `generate` wrote it."""
+    """The grammar as `generate_tables` wrote it."""
 
     states: list[dict[str, int]]
     rules: list[tuple[str, int, str | None]]

@@ -16,7 +16,7 @@ def unswitch(kernel: Kernel) -> Kernel:
     """for k in 0..n: S   if c: T   ->   if c: for k in 0..n: S   T        if not c: for k in 0..n: S
 
     Where a single condition is asked, so that there are two loops; what is under it then is no branch between sums in registers. The
-    condition that all statements stand under leaves the loop in `narrow`.
+    condition that all statements stand under leaves the loop in `tighten_bounds`.
     """
 
     def rule(node: Node) -> Node | None:

@@ -1,9 +1,9 @@
 """Transcendental functions as expressions of the scalar language, so that every target computes the same bits with the same code.
 
-`expand_math` is the pass. `arithmetic` has the primitives, `coefficients` the polynomials (written by `scripts/fit_polynomials.py`), the
-other modules one family of functions each, `pairs` sums of two numbers where one is not enough. Results are right at infinities, NaN and
-zeros of both signs, and denormal numbers are kept. Where a machine has no fused multiply-add, `multiply_add` gives the same bits; f16 and
-bf16 are cast to f32 before.
+`expand_math` is the pass. `primitives` has the primitives, `coefficients` the polynomials (written by `scripts/fit_polynomials.py`), the
+other modules one family of functions each, `double_double` sums of two numbers where one is not enough. Results are right at infinities,
+NaN and zeros of both signs, and denormal numbers are kept. Where a machine has no fused multiply-add, `fma_emulation` gives the same bits;
+f16 and bf16 are cast to f32 before.
 
 Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests; x^4 as two products is within 2 ulp. Of f32,
 `scripts/check_ulp.py` tries every number; f64 is sampled. The largest errors in ulp:

@@ -1,4 +1,4 @@
-"""`uniform` and `normal` over u32 arithmetic: the blocks that `ir.random` defines, the same bits wherever they are computed."""
+"""`uniform` and `normal` over u32 arithmetic: the blocks that `ir.interpreter.random` defines, the same bits wherever they are computed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """sin and cos: x = k pi + r with |r| <= pi/2 (cos: k - 1/2 instead of k), then one odd polynomial; an odd k flips the sign.
 
 f32 is computed in f64. f64 from 2^44 on, where k pi is no longer known well enough from three parts of pi, takes a branch that is rarely
-run: `angles.far_angle`. tan is the quotient of both.
+run: `argument_reduction.far_angle`. tan is the quotient of both.
 """
 
 from __future__ import annotations

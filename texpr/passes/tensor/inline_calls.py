@@ -112,7 +112,7 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
     """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
 
-    Where a variable is a number, for random numbers, `place` and what argmax finds, it becomes the row-major position.
+    Where a variable is a number, for random numbers, `loop.place_buffers` and what argmax finds, it becomes the row-major position.
     """
     indices: dict[Var, tuple[Var, ...]] = {}
     flat: dict[Var, Expr] = {}

@@ -12,7 +12,7 @@ and of sizes. A wait for all but p groups, where c are committed, covers those b
 Each rule is a question about two instances, asked for all sizes. Of waits and barriers only those count that every thread of a block
 reaches: under no condition, in no loop over threads but such as all threads run one iteration of.
 
-Where blocks of a cluster order copies together (`clusters`), a copy is to the memory of all of them. So what is said of barriers in front
+Where blocks of a cluster order copies together (`multicast`), a copy is to the memory of all of them. So what is said of barriers in front
 of a copy is said of barriers of the cluster there, and the reads are those of any of its blocks.
 """
 
@@ -37,8 +37,8 @@ class Unproven:
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
             after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read); of bulk
-            copies also what `phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`, `left`; of those of clusters what `clusters`
-            asks: `apart`, `uneven`.
+            copies also what `barrier_phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`, `left`; of those of clusters what
+            `multicast` asks: `apart`, `uneven`.
         statement: the store, wait or commit it is about.
         copy: the asynchronous copy.
     """

@@ -7,7 +7,7 @@ lie in registers, until the thread has waited for its group. Products of one ins
 * what overwrites an operand stands behind a barrier, and that behind a wait that covers the products that read it: others, too, have
   waited then. Registers are the thread's own: its wait will do.
 
-Groups and waits are counted as those of copies are (`arrivals`).
+Groups and waits are counted as those of copies are (`copies`).
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Certificate:
         contracted: what may be rounded once: "all" multiply-adds, those of "sums", or "" none.
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
         coarse: those whose sums an instruction holds in fewer bits than their type has.
-        online: those whose sums are computed with a maximum that runs along, by the law of `running`.
+        online: those whose sums are computed with a maximum that runs along, by the law of `certificate.rewrites.online_softmax`.
         trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
         inverted: those whose quotients are products with reciprocals.
         rounded: those whose sums have factors that are rounded to tf32.
@@ -420,7 +420,7 @@ def _atomic_sums(proof: Proof) -> Iterator[str]:
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     """What holds of the sizes: they are at least 0, so are all extents of the program's arrays, and a call checks what the program
     requires. What the kernel says that it requires is not believed: nobody checks it. Where sums on data matter, calls of larger sizes are
-    refused (`ir.reach`).
+    refused (`ir.index.overflow`).
     """
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]

@@ -13,7 +13,7 @@ from texpr.poly.constraints.solver import Question
 
 
 def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:
-    """What else is equal where two elements are: rows of a `distinct` tensor that nothing writes hold each value once.
+    """What else is equal where two elements are: rows of a `program.distinct_rows` tensor that nothing writes hold each value once.
 
     If an index is `p[a, i]` here and `p[b, j]` there, the two are equal, and so are `a` and `b` because they are indices
     themselves, then `i` equals `j`.
@@ -29,8 +29,8 @@ def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Fo
 
 
 def hold_each_once(converter: Converter, question: Question, one: int, other: int) -> Iterator[list[list[Row]]]:
-    """What is known of the elements of `distinct` tensors that two copies of variables in a question speak of: two of them are of different
-    rows, have different values, or are one. A disjunction for each two.
+    """What is known of the elements of `program.distinct_rows` tensors that two copies of variables in a question speak of: two of them
+    are of different rows, have different values, or are one. A disjunction for each two.
     """
     asked: set[tuple[Key, Key]] = set()
     while pairs := [pair for pair in product(question.unknowns(one), question.unknowns(other)) if pair not in asked]:

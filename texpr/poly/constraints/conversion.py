@@ -1,4 +1,4 @@
-"""Expressions as integer constraints: index arithmetic and conditions in disjunctive normal form (`forms`)."""
+"""Expressions as integer constraints: index arithmetic and conditions in disjunctive normal form (`linear_forms`)."""
 
 from __future__ import annotations
 
@@ -272,7 +272,8 @@ class Converter:
         return Values(tuple(c for c in cases if not is_contradiction(c[0])), value.exact)
 
     def _may_wrap(self, e: Expr, of: list[Values]) -> bool:
-        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is no index arithmetic (`ir.reach`).
+        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is no index arithmetic
+        (`ir.index.overflow`).
 
         The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
         """

@@ -37,7 +37,7 @@ class Conflict:
     """Two instances that use one element, the source first, and that must not change places: the smallest example.
 
     Attributes:
-        kind: `flow` (a read of what was written), `anti` (a write over what was read), `output` (a write over what was written).
+        kind: `value_flow` (a read of what was written), `anti` (a write over what was read), `output` (a write over what was written).
         sizes: the smallest sizes, by name.
         source: a store and the values of its loop variables, by name.
         sink: the same, for the instance that runs later.

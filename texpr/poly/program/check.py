@@ -30,7 +30,7 @@ def check_program(program: Program) -> tuple[Expr, ...]:
     Raises:
         CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write outside, a negative extent), `empty` (a
             maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
-            needs itself), `range` (a value outside what its tensor declares), `distinct` or `require` (of a callee).
+            needs itself), `range` (a value outside what its tensor declares), `distinct_rows` or `require` (of a callee).
     """
     if is_extern(program):
         return ()

@@ -1,5 +1,5 @@
-"""Each row of a `distinct` tensor, along its last axis, holds every value once. Inputs are checked at the call; what equations define must
-be seen to be so: `p[a, i] = c*i + (something without i)`, or the same of a distinct tensor's element `q[..., i]`.
+"""Each row of a `distinct_rows` tensor, along its last axis, holds every value once. Inputs are checked at the call; what equations define
+must be seen to be so: `p[a, i] = c*i + (something without i)`, or the same of a distinct tensor's element `q[..., i]`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _LARGEST_FACTOR = 1 << 20
 
 
 def check_distinct(proof: Proof) -> None:
-    """What equations define and declare `distinct` is so."""
+    """What equations define and declare `distinct_rows` is so."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         equations = [e for e in proof.program.equations if isinstance(e, Equation) and e.target is tensor]
         if tensor.distinct and tensor.rank and equations and not (len(equations) == 1 and _is_injective(equations[0])):
             raise CheckError(f"{tensor.name} distinct is not proven", equations[-1].value.span or equations[-1].span, code="distinct",
                              help="values are seen to be distinct where they are c*i + d for the last index i, or p[i] of a distinct "
-                                  "tensor; else leave `distinct` out")
+                                  "tensor; else leave `distinct_rows` out")
 
 
 def _is_injective(e: Equation) -> bool:

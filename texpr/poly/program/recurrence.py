@@ -1,4 +1,4 @@
-"""Definitions that need themselves: the proof that they mean something is an order of loops (`times`), found for all sizes.
+"""Definitions that need themselves: the proof that they mean something is an order of loops (`affine_schedule`), found for all sizes.
 
 A refutation is a circle of reads that comes back to the same element.
 """

@@ -1,7 +1,7 @@
 """A loaded kernel as a Python callable.
 
 The callable is a built-in function whose code is the native library's `tx_call`: about 50 ns when the arguments are as they should
-be (`call.ll` says when), and `SlowCall` in Python when they are not. See `call.ll` for the layout that `_pack` writes.
+be (`fast_path.ll` says when), and `SlowCall` in Python when they are not. See `fast_path.ll` for the layout that `_pack` writes.
 """
 
 from __future__ import annotations

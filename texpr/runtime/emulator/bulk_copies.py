@@ -1,6 +1,6 @@
 """Bulk copies in the emulator of GPUs: what intrinsics are there, and how a map says what a tensor is.
 
-The layout of a map is the emulator's own. How units of 16 bytes are exchanged in shared memory is written down in `boxes.ll`, on its
+The layout of a map is the emulator's own. How units of 16 bytes are exchanged in shared memory is written down in `bulk_copies.ll`, on its
 own, by address, as the PTX ISA has it.
 """
 

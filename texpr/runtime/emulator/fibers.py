@@ -2,7 +2,7 @@
 
 Only the declarations of GPU intrinsics are replaced. Threads of a block run one after the other up to the next barrier; shared memory
 holds NaNs when a block begins. So a barrier that is missing shows in the results, and one that some threads miss is an error.
-Asynchronous copies arrive as late as they may, and where threads run backwards as early, and products (`products`) the other way round:
+Asynchronous copies arrive as late as they may, and where threads run backwards as early, and products (`async_mma`) the other way round:
 a missing wait or barrier shows in one of these. Blocks of a cluster run together (`clusters`).
 """
 

@@ -1,6 +1,7 @@
 """Left operands of products of warpgroups that are in registers, for the emulator of GPUs: lanes show each other what they have.
 
-Which lane has which elements follows the PTX ISA (9.7.14.5.1, matrix A of .m64nNk16), written down here on its own, as in `lanes`.
+Which lane has which elements follows the PTX ISA (9.7.14.5.1, matrix A of .m64nNk16), written down here on its own, as in
+`warp_collectives`.
 """
 
 from __future__ import annotations

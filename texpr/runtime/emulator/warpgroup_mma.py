@@ -1,7 +1,8 @@
 """Products of a warpgroup for the emulator of GPUs: each lane computes its own sums from shared memory.
 
 Which lane has which sums, and how 16-byte units of rows of 128 bytes are exchanged, follows the PTX ISA (9.7.14.5), written down here on
-its own, as in `lanes`: units are exchanged by their address, so operands that lie elsewhere than code generation says give wrong sums.
+its own, as in `warp_collectives`: units are exchanged by their address, so operands that lie elsewhere than code generation says give
+wrong sums.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The native support library: pool of threads, Ctrl-C, scratch memory, memory beside pages that cannot be touched, call path, ends of
 DLPack's capsules.
 
-Its source is the `.ll` files next to this one, without the checks of `checks.py`.
+Its source is the `.ll` files next to this one, without the checks of `call.value_checks.py`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]
     Why the default schedule left it as it is; what lets its iterations run at once, or what forbids it; the bytes that an iteration
     touches where that is a number and the loop holds others; of outermost loops, how many conditions are left inside; and on GPUs, what
     a block is made of, how many run at once on a processor of the machine (`occupancy`) and what a warp asks of memory at once
-    (`requests`).
+    (`memory_requests`).
     """
     notes = {}
     for loop in all_loops(kernel):

@@ -20,11 +20,11 @@ BY_FUNCTION = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
 values that loops carry from iteration to iteration in memory stay in registers."""
 REGISTERS = '"texpr-passes"="registers"'
-"""An attribute in a text whose sums are in registers (`plain.sums_in_registers`), for a processor that adds up addresses as it loads. One
-of LLVM's passes makes small buffers into registers; equal values are computed once as it is written."""
+"""An attribute in a text whose sums are in registers (`emit.pass_selection.sums_in_registers`), for a processor that adds up addresses as
+it loads. One of LLVM's passes makes small buffers into registers; equal values are computed once as it is written."""
 FEW = '"texpr-passes"="few"'
-"""An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
-three of them take half of the time for the same code. Code generation moves addresses out of loops."""
+"""An attribute in a text of loops over elements (`emit.pass_selection.is_plain`), where most of what LLVM's passes over functions look for
+is not there: three of them take half of the time for the same code. Code generation moves addresses out of loops."""
 NONE = '"texpr-passes"="none"'
 """An attribute in a text of such loops that compute floats, without branches for rare numbers or conversions: equal values are computed
 once as it is written, and code generation picks the same instructions from it."""

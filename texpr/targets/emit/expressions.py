@@ -166,7 +166,7 @@ class Expressions:
         return Value(self.function.pure(instruction), dtype, lanes)
 
     def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
-        """Call `llvm.name`, declared on first use; each argument is `type text`."""
+        """Call `common.llvm_backend.name`, declared on first use; each argument is `type text`."""
         if name not in self.declared:
             types = ", ".join(_TYPE.match(a)[1] for a in args)  # type: ignore[index]
             self.declared[name] = f"declare {result} @{name}({types})"

@@ -46,7 +46,7 @@ def _dot(name: str, dot: _Dot, terms: int, left: str, right: str) -> None:
 
 
 _dot("vpdpbusd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>"), 4, "u8", "i8")
-# Of AVX-VNNI-INT8. On machines with vpdpbusd alone `passes.offset` leaves few of them.
+# Of AVX-VNNI-INT8. On machines with vpdpbusd alone `passes.loop.signed_dot_products` leaves few of them.
 _dot("vpdpbssd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>", offset=True), 4, "i8", "i8")
 _dot("vpdpwssd", _Dot("llvm.x86.avx512.vpdpwssd.512", 16, "<32 x i16>"), 2, "i16", "i16")
 _dot("vdpbf16ps", _Dot("llvm.x86.avx512bf16.dpbf16ps.512", 16, "<32 x bfloat>", "float"), 2, "bf16", "bf16")

@@ -1,4 +1,4 @@
-"""Products that go on while their threads do: begun together, made a group, waited for (`schedule.in_flight`).
+"""Products that go on while their threads do: begun together, made a group, waited for (`schedule.steps.hardware.async_mma`).
 
 The assembler must see that registers of sums are left alone meanwhile, and the compiler that they change: a wait takes and gives back all
 sums that statements behind it use, so that nothing computed from them moves in front of it. Calls say which sum of the thread a register

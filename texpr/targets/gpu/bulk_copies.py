@@ -5,7 +5,7 @@ arrives as zeros. A counter (mbarrier) expects one arrival in each phase, that o
 
 Where blocks of a cluster want the same box, each orders a part of it, a number of rows, for the memory and the counters of all of them
 (multicast). What a block expects stays the whole box. Counters are there before any block begins: a barrier of the cluster stands behind
-them. None is needed at the end: a block has waited for everything that comes to its memory (`poly.phases`).
+them. None is needed at the end: a block has waited for everything that comes to its memory (`poly.asynchronous.barrier_phases`).
 
 Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.5 (tensors, and how they are swizzled), NVIDIA 2022.
 """

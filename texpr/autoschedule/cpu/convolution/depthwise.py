@@ -4,7 +4,7 @@ Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one
 elements apart; its sums stay in registers. The terms of a small window are all written out, so that the loop inside is the one over tiles
 and the weights stay in registers as well; of a larger one those along a row are. Rows whose windows reach past an edge have loops of their
 own, and so have the first and the last tile of a row: what lies between needs no conditions. Sums keep their order. Where registers have
-any length, tiles are those of `any_length`.
+any length, tiles are those of `cpu.scalable_vectors`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 A sum across the lanes of a register is a chain of instructions that wait for each other, and all that follows in the row waits for it. With
 two rows it is over while the other row is summed. Where the elements of the last nest have operands in common with the other row (scale and
 shift of a normalization), both rows are computed side by side, so that these are loaded once; but not if the rows come from memory: they
-are asked for a row early (`ahead`), while one is written.
+are asked for a row early (`prefetch`), while one is written.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Where two products begin in a cycle, a core would wait for lines that come from 
 strip is copied on its way: the first tile of rows reads the operand itself and leaves what it has read in a panel, for all others to read
 from the first cache. No pass over memory is made for the copy.
 
-Operands that come from memory are read by rows (`streams`).
+Operands that come from memory are read by rows (`cpu.reduction.streaming`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
 LEAST_ROWS, MOST_ROWS = 16, 64
-"""Fewer walk along rows of the operand (`streams`), for more a copy pays (`panels`)."""
+"""Fewer walk along rows of the operand (`cpu.reduction.streaming`), for more a copy pays (`packed`)."""
 MOST_ON_THE_WAY = 128
 """Rows for which an operand is copied on its way where loads that cross lines are dear, so that it is copied anyway."""
 HEIGHT = 8

@@ -3,7 +3,7 @@
 A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows come from memory
 together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of them together: as
 they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums of columns have levels
-(`levels`), others keep their order.
+(`pairwise`), others keep their order.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Proof:
         named: kernel tensors that are the program's, by either's object.
         facts: what holds of the parameters.
         reassociated: sums whose additions run in another order than the program's.
-        named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`reused`).
+        named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`buffer_renaming`).
         suspects: where statements stand that are looked at first: they were refuted before.
         hollow: copies whose instances need not all have a source.
     """

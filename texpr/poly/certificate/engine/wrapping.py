@@ -1,6 +1,6 @@
 """Arithmetic of 64 bits on data of which nothing is known: where it cannot wrap, and what is known of a result that may have.
 
-Calls whose sizes are too large for them are refused (`ir.reach`).
+Calls whose sizes are too large for them are refused (`ir.index.overflow`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_between(e: Expr, is_wild: Callable[[Var], bool]) -> bool:
 def fits(e: Expr, is_data: Callable[[Var], bool]) -> bool:
     """True if a plain expression does not leave 64 bits, though its data may be any number of 64 bits: `N - max(a, 0)`.
 
-    Unlike `ir.reach.interval_of`, it counts with the ends of the type, which is enough for differences of what is not below 0.
+    Unlike `ir.index.overflow.interval_of`, it counts with the ends of the type, which is enough for differences of what is not below 0.
     """
     low, high = _interval(e, is_data)
     return _LEAST <= low and high <= _MOST

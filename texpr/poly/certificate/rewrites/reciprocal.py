@@ -2,7 +2,8 @@
 
 Said: Y[i, j] = X[i, j] / d[i]. Computed: Y_inv[i] = 1 / d[i], Y[i, j] = X[i, j] * Y_inv[i]. The LAW holds of numbers, and of floats up to
 two roundings in place of one, where 1 / d is finite: d is NaN, which both are then, or at least the least normal number, which
-`ir.least` derives from the equations (the step asks it too). An infinite d gives 0, or NaN for an infinite X, as the quotient does.
+`ir.index.float_lower_bounds` derives from the equations (the step asks it too). An infinite d gives 0, or NaN for an infinite X, as the
+quotient does.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What stands outside (`X[i + k - 1 | 0]`) is multiplied like everything else, so that 0 times infinity is NaN. Where all other factors are
 finite, such terms are 0 and the sum does not need them. The certificate derives the old equations from the new ones
-(`poly.certify.trimmed`).
+(`poly.certificate.rewrites.drop_padding`).
 """
 
 from __future__ import annotations

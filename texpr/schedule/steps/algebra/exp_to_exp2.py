@@ -1,6 +1,6 @@
 """`base2`: exponentials become powers of 2, for which processors have an instruction: a rewrite of the equations.
 
-The certificate derives the old equations from the new ones (`poly.certify.powers`).
+The certificate derives the old equations from the new ones (`poly.certificate.rewrites.exp_to_exp2`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`factor_out`: factors that do not depend on an index are taken out of the sum over it: a rewrite of the equations.
 
 So a product of several tensors is summed index by index, as if it were written as several equations. The certificate derives the old
-equations from the new ones (`poly.certify.factored`).
+equations from the new ones (`poly.certificate.rewrites.factor_out`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`widen`: a factor that exists under a condition alone becomes 0 elsewhere, and its sums take all terms: a rewrite of the equations.
 
-Instructions that multiply tiles have no conditions. The certificate derives the old equations from the new ones (`poly.certify.widened`).
+Instructions that multiply tiles have no conditions. The certificate derives the old equations from the new ones
+(`poly.certificate.rewrites.mask_to_zero`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`online`: sums of exponentials relative to a maximum in blocks, with a maximum that runs along: an algebraic rewrite of the equations.
 
 This is no reordering of loops: the sums of the first blocks are relative to another maximum than those of the last. So the equations are
-rewritten, and the loops are those of the new equations; the certificate derives the old ones from the new ones (`poly.certify.running`).
+rewritten, and the loops are those of the new equations; the certificate derives the old ones from the new ones
+(`poly.certificate.rewrites.online_softmax`).
 """
 
 from __future__ import annotations

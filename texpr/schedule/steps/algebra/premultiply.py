@@ -1,6 +1,6 @@
 """`premultiply`: two factors of a sum of products are multiplied once, not for each term that has them: a rewrite of the equations.
 
-The certificate derives the old equations from the new ones (`poly.certify.factored`).
+The certificate derives the old equations from the new ones (`poly.certificate.rewrites.factor_out`).
 """
 
 from __future__ import annotations

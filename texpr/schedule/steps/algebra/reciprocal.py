@@ -1,7 +1,7 @@
 """`reciprocal`: divisors that are the same along an axis are inverted once: a rewrite of the equations.
 
 A quotient costs a processor several times what a product does. The certificate derives the old equations from the new ones
-(`poly.certify.inverses`).
+(`poly.certificate.rewrites.reciprocal`).
 """
 
 from __future__ import annotations

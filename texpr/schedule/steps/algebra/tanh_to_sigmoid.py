@@ -1,7 +1,8 @@
 """`logistic`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the equations.
 
 Half of the sum is the logistic function of 2u, as in the approximation of gelu. tanh has to be right near 0 too, where the sum does not
-show it, and takes more instructions for that. The certificate derives the old equations from the new ones (`poly.certify.logistic`).
+show it, and takes more instructions for that. The certificate derives the old equations from the new ones
+(`poly.certificate.rewrites.tanh_to_sigmoid`).
 """
 
 from __future__ import annotations

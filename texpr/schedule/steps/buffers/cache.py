@@ -88,9 +88,10 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
 
-    The buffer holds the box of a tile that no edge clips (`poly.footprint`); what of it lies outside the tensor is not copied, or holds
-    the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote before.
-    Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion elsewhere.
+    The buffer holds the box of a tile that no edge clips (`poly.dependence.footprint`); what of it lies outside the tensor is not copied,
+    or holds the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote
+    before. Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion
+    elsewhere.
 
     Args:
         name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...

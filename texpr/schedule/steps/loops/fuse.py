@@ -29,7 +29,8 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     Statements beside the inner loop get an outer loop of their own first, if no dependence forbids it.
 
     If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may
-    split the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.parted` is what proofs see.
+    split the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.index.uncollapse` is what proofs
+    see.
 
     Raises:
         ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is
@@ -71,7 +72,7 @@ _WITH_TAILS = ("split", "unroll", "jam", "vectorize")
 
 
 def check_parted(before: Kernel, after: Kernel, step: str) -> None:
-    """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.parted`).
+    """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.index.uncollapse`).
 
     Raises:
         ScheduleError: all that comes later would be refused, and the certificate not be found.
