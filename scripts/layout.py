@@ -1,0 +1,56 @@
+"""Writes docs/developer/layout.md from the docstrings of the packages: `python scripts/layout.py`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "developer" / "layout.md"
+HEAD = """# Layout
+
+Where things are in `texpr/`. Written by `python scripts/layout.py`; edit the docstrings of the packages, or the table in the script.
+
+Parts stand on floors (`tests/repo/floors.py`): a part imports only from lower floors, and folders of a part only from those that stand
+before them in the table there.
+
+## Where to add
+
+| what | where |
+|---|---|
+| an operator of the library | `texpr/ops/library/*.tx`, cases in `tests/ops/*_cases.py`, then `python scripts/operators.py` |
+| a step of schedules | `texpr/schedule/steps/`, its method in `texpr/compiler/step_methods.py`, `texpr/schedule/script/script.py` |
+| an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/`, `texpr/ir/identities.py` |
+| a default schedule | `texpr/autoschedule/cpu/` or `gpu/`, called by `texpr/autoschedule/driver.py` |
+| the CPU schedule of a convolution | `texpr/autoschedule/cpu/convolution/direct.py`, `depthwise.py` |
+| a pass over loops | `texpr/passes/loop/`, in the list of `texpr/passes/__init__.py` |
+| a function of elements | `texpr/ir/functions.py`, `texpr/passes/math/`, its derivative in `texpr/autodiff/core/rules.py` |
+| a target | `texpr/targets/cpu/` or `gpu/`, `texpr/targets/registry.py` |
+| a layer, a loss, an optimizer | `texpr/nn/modules/`, `losses/`, `optim/` |
+| an operator of ONNX | `texpr/onnx/operators/`, back in `texpr/onnx/writing/` |
+
+## Folders
+
+| folder | what is there |
+|---|---|
+"""
+
+
+def page() -> str:
+    """The page as it should be."""
+    return HEAD + "".join(f"| `{folder}/` | {said} |\n" for folder, said in _folders())
+
+
+def _folders() -> list[tuple[str, str]]:
+    files = sorted((ROOT / "texpr").rglob("__init__.py"), key=lambda file: file.parent.parts)
+    return [(file.parent.relative_to(ROOT).as_posix(), _first_line(file)) for file in files]
+
+
+def _first_line(file: Path) -> str:
+    """The first line of a docstring, with the rest of its paragraph where it is no sentence."""
+    paragraph = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
