@@ -74,8 +74,8 @@ def test_a_part_that_fails_leaves_its_nest_as_it_is(monkeypatch):
             raise IndexError("there is no `x`\n[7]")
         return usual(plan, nest)
 
-    usual = plan_module._elementwise
-    monkeypatch.setattr(plan_module, "_elementwise", fails)
+    usual = plan_module.elementwise
+    monkeypatch.setattr(plan_module, "elementwise", fails)
     s = tx.schedule(tx.op(SOFTMAX), N=64, M=300).auto("x86-64-v3")
     assert 'annotate("e.k", unscheduled="IndexError: there is no x 7")' in s.script() and 'split("e.k", 7)' not in s.script()
     assert "for e.k in 0..300  @unscheduled('IndexError: there is no x 7')" in str(s)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.targets.test_blocks import loop, tensor
 from texpr.ir.expr import Read, Var, index
 from texpr.ir.loop import Alloc, For, Store
+from texpr.targets.gpu.owned_elements import Own
 from texpr.targets.gpu.register_pressure import registers_at_once
-from texpr.targets.gpu.thread_registers import Own
 
 
 def taken(*names: str, carried: str = "") -> int:

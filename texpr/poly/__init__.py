@@ -14,8 +14,9 @@ wanted, `asynchronous.products` the same of asynchronous products. `program.affi
 other, `constraints.extents` the bounds of its loops.
 """
 
-from texpr.poly.asynchronous.copies import Unproven, unarrived
+from texpr.poly.asynchronous.copies import unarrived
 from texpr.poly.asynchronous.products import unfinished
+from texpr.poly.asynchronous.timeline import Unproven
 from texpr.poly.constraints.conditions import always, fails_somewhere, never
 from texpr.poly.constraints.extents import extent_of
 from texpr.poly.constraints.solver import effort

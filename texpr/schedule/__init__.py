@@ -16,6 +16,7 @@ statements), the copies keep the name and belong together: a step by name takes 
 """
 
 from texpr.schedule.analysis.annotations import explain
+from texpr.schedule.steps.algebra.allow_fma import allow_fma
 from texpr.schedule.steps.algebra.drop_padding import trim
 from texpr.schedule.steps.algebra.exp_to_exp2 import base2
 from texpr.schedule.steps.algebra.factor_out import factor_out
@@ -32,12 +33,14 @@ from texpr.schedule.steps.buffers.swizzle import swizzle
 from texpr.schedule.steps.hardware.async_mma import in_flight, together
 from texpr.schedule.steps.hardware.bulk_copy import bulk
 from texpr.schedule.steps.hardware.multicast import multicast
-from texpr.schedule.steps.hardware.prefetch import annotate, prefetch, stream
+from texpr.schedule.steps.hardware.nontemporal import stream
+from texpr.schedule.steps.hardware.prefetch import prefetch
 from texpr.schedule.steps.hardware.tensorize import tensorize
+from texpr.schedule.steps.loops.annotate import annotate
 from texpr.schedule.steps.loops.fission import fission
 from texpr.schedule.steps.loops.fuse import fuse
-from texpr.schedule.steps.loops.mark import allow_fma, bind, parallel
 from texpr.schedule.steps.loops.merge import join
+from texpr.schedule.steps.loops.parallel import bind, parallel
 from texpr.schedule.steps.loops.partition import separate
 from texpr.schedule.steps.loops.peel import peel
 from texpr.schedule.steps.loops.reorder import reorder
@@ -45,7 +48,8 @@ from texpr.schedule.steps.loops.skew import reverse, skew
 from texpr.schedule.steps.loops.specialize import specialize
 from texpr.schedule.steps.loops.split import split
 from texpr.schedule.steps.loops.tile import jam, tile
-from texpr.schedule.steps.loops.vectorize import unroll, vectorize
+from texpr.schedule.steps.loops.unroll import unroll
+from texpr.schedule.steps.loops.vectorize import vectorize
 from texpr.schedule.steps.loops.vectorize_scalable import vectorize_scalable
 from texpr.schedule.steps.placement.compute_at import compute_at
 from texpr.schedule.steps.placement.expand_dim import expand

@@ -25,7 +25,7 @@ from texpr.ir.traverse import equal, tensors, walk
 from texpr.poly.constraints.conditions import always, never
 
 if TYPE_CHECKING:
-    from texpr.poly.asynchronous.copies import Place
+    from texpr.poly.asynchronous.timeline import Place
 
 Fault = tuple[str, Stmt]
 

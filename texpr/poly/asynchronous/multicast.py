@@ -20,7 +20,7 @@ from texpr.ir.traverse import substitute, variables, walk
 from texpr.poly.constraints.conditions import always, never
 
 if TYPE_CHECKING:
-    from texpr.poly.asynchronous.copies import Place
+    from texpr.poly.asynchronous.timeline import Place
 
 
 def apart(kernel: Kernel, places: Sequence[Place]) -> tuple[str, Stmt] | None:

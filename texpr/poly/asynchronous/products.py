@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from texpr.ir.expr import Read
 from texpr.ir.loop import INSTRUCTION, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
-from texpr.poly.asynchronous.copies import Place, Unproven, Use, Walk, begun, late, reads_at
+from texpr.poly.asynchronous.copies import late, reads_at
+from texpr.poly.asynchronous.timeline import Place, Unproven, Use, Walk, begun
 
 
 def unfinished(kernel: Kernel) -> Unproven | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from texpr.runtime.emulator.warp_collectives import Body
+    from texpr.runtime.emulator.ir_builder import Body
 
 RANK = 5
 FAULTS = {1: "a thread waits for a phase of copies that does not end", 2: "a counter of copies is told twice in one phase",

@@ -26,7 +26,8 @@ import numpy as np
 from texpr.runtime.emulator import clusters
 from texpr.runtime.emulator.async_mma import RESET, resets
 from texpr.runtime.emulator.bulk_copies import FAULTS, UNFINISHED, encoded, has_boxes, with_boxes
-from texpr.runtime.emulator.warp_collectives import WARP, renamed, shims, with_copies
+from texpr.runtime.emulator.ir_builder import WARP
+from texpr.runtime.emulator.warp_collectives import renamed, shims, with_copies
 from texpr.runtime.emulator.warpgroup_mma import with_groups
 from texpr.runtime.native import jit
 

@@ -6,7 +6,7 @@ Which lane has which elements follows the PTX ISA (9.7.14.5.1, matrix A of .m64n
 
 from __future__ import annotations
 
-from texpr.runtime.emulator.warp_collectives import WARP
+from texpr.runtime.emulator.ir_builder import WARP
 
 SHOWN = WARP + (1 << 16)
 """Places where a warp waits until all of its lanes have shown their words, and until all have read them."""

@@ -23,7 +23,7 @@ from texpr.targets.gpu import warps
 
 if TYPE_CHECKING:
     from texpr.targets.gpu.emitter import GpuEmitter
-    from texpr.targets.gpu.thread_registers import Own
+    from texpr.targets.gpu.owned_elements import Own
 
 Place = tuple[int, ...]
 UnderWay = frozenset[tuple[Tensor, bool]]

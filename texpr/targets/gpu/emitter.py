@@ -43,8 +43,9 @@ from texpr.targets.gpu.bulk_copies import emit_box, slots_of
 from texpr.targets.gpu.clusters import emit_meeting, read_by_products, which
 from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp, known, room_of
 from texpr.targets.gpu.native_conversions import halved, power, rounded
+from texpr.targets.gpu.owned_elements import Own
 from texpr.targets.gpu.swizzle import away, check_inside
-from texpr.targets.gpu.thread_registers import POSITIONS, Own
+from texpr.targets.gpu.thread_registers import POSITIONS
 from texpr.targets.gpu.warpgroups import PATTERN, axes_of, described, emit_together, not_together
 from texpr.targets.gpu.warps import reads_memory
 

@@ -15,7 +15,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import Alloc, For, If, Stmt, Store, is_block
 from texpr.ir.traverse import walk
-from texpr.targets.gpu.thread_registers import Own
+from texpr.targets.gpu.owned_elements import Own
 
 WORD = 4
 

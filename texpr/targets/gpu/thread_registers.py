@@ -9,7 +9,7 @@ statements. Both are found by counting: extents are constants. Instructions that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as pairs
 from math import gcd
@@ -25,6 +25,7 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_thread
+from texpr.targets.gpu.owned_elements import Own
 from texpr.targets.gpu.warpgroups import axes_of, held
 
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
@@ -41,28 +42,6 @@ class _Use:
     indices: tuple[Linear, ...]
     extents: Mapping[Var, int]
     axes: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A thread's part of a buffer.
-
-    Attributes:
-        tensor: the part.
-        first, step: along each dimension, which of a thread's elements is at 0, and how far apart neighbours are.
-        places: of the elements that a thread uses, in the part; others are there for the sake of simple indices, and take no registers.
-    """
-
-    tensor: Tensor
-    first: tuple[int, ...]
-    step: tuple[int, ...]
-    places: tuple[tuple[int, ...], ...]
-
-    def local(self, indices: Sequence[Expr], threads: Set[Var]) -> tuple[Expr, ...]:
-        """Where an element is in the part; terms that hold an index of a thread say whose it is."""
-        forms = (linear(i) for i in indices)
-        return tuple(Linear(tuple((t, c // by) for t, c in form.terms if not variables(t) & threads), (form.constant - at) // by).expr()
-                     for form, at, by in zip(forms, self.first, self.step))
 
 
 def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:

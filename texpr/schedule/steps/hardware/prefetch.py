@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, minimum, sub
-from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, walk
+from texpr.ir.traverse import equal, walk
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops, span_of, stores
@@ -21,28 +19,6 @@ from texpr.support.errors import ScheduleError
 FARTHEST = 1 << 20
 LINE = 64
 """Bytes that come from memory at once."""
-_TEXT = re.compile(r"[A-Za-z0-9_ .,:/+*-]{0,80}")
-
-
-def annotate(kernel: Kernel, loop: str | Var, notes: Mapping[str, object]) -> Kernel:
-    """Put free marks on a loop. They stay in listings and scripts and mean nothing. Always legal. Pragmas elsewhere.
-
-    for i in 0..n: S   -- annotate("i", tuned=16) -->   for i in 0..n  @tuned(16): S
-
-    Args:
-        notes: integers, floats, bools, or short text of letters, digits and `_ .,:/+*-`; a later mark of one name takes the place.
-    Raises:
-        ScheduleError: no such loop, nothing to put there, or a value that is none of these.
-    """
-    found = find_loops(kernel, loop)
-    if not notes:
-        raise ScheduleError("annotate needs a mark", span_of(kernel, found[0]), code="annotate", help='annotate("i", tuned=16)')
-    for key, value in notes.items():
-        plain = isinstance(value, int) or isinstance(value, float) and isfinite(value)
-        if not (plain or isinstance(value, str) and _TEXT.fullmatch(value)):
-            raise ScheduleError(f"{key}={value!r} cannot be a mark", span_of(kernel, found[0]), code="annotate",
-                                help="a number, a bool, or up to 80 letters, digits and `_ .,:/+*-`")
-    return replace_loops(kernel, found, lambda n: replace(n, notes=tuple({**dict(n.notes), **notes}.items())))
 
 
 def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, at: str | Var | None = None) -> Kernel:
@@ -75,35 +51,6 @@ def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, at: st
     for n in users:
         _check_addresses(kernel, n, t, distance)
     return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance, within)))
-
-
-def stream(kernel: Kernel, tensor: str) -> Kernel:
-    """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal stores elsewhere.
-
-    for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  stream
-
-    Memory is written once and not read for it, and what the caches hold stays there: worth it for outputs that the caches would not hold
-    anyway, a loss for others. It concerns vectors that begin at multiples of their length, in rows of whole lines of 64 bytes, of arrays
-    that stand at a multiple of a vector; others are written as before.
-
-    Raises:
-        ScheduleError: it is no output, or the kernel reads it, in updates too.
-    """
-    t = find_tensor(kernel, tensor)
-    if t not in kernel.outputs:
-        raise ScheduleError(f"`{tensor}` is no output: what the kernel itself uses should stay near", code="stream",
-                            help="stream an output")
-    if any(isinstance(n, Read) and n.tensor is t for n in walk(kernel)):
-        raise ScheduleError(f"`{tensor}` is read again, and would come back from memory", code="stream",
-                            help="stream an output that is only written")
-    if any(s.tensor is t and s.update is not None for s in stores(kernel)):
-        raise ScheduleError(f"`{tensor}` is written by updates, which read it", code="stream",
-                            help=f'cache_write("{tensor}", ...) collects them in a buffer')
-
-    def rule(node: Node) -> Node | None:
-        return replace(node, stream=True) if isinstance(node, Store) and node.tensor is t else None
-
-    return rewrite(kernel, rule)
 
 
 def _ahead(loop: For, distance: int) -> Mapping[Var, Expr]:

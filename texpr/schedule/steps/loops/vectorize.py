@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
-from texpr.ir.loop import For, Kernel
-from texpr.schedule.steps.loops.mark import MOST_LANES, unrolled, vectorized
+from texpr.ir.loop import Kernel
+from texpr.schedule.steps.loops.mark import MOST_LANES, inner_name, vectorized
 from texpr.schedule.steps.loops.split import split
 from texpr.schedule.structure.loops import find_loops, span_of
 from texpr.support.errors import ScheduleError
 
 LANES = 16
-COPIES = 4
 
 
 def vectorize(kernel: Kernel, loop: str | Var, lanes: int | None = None, *, tail: str = "mask") -> Kernel:
@@ -36,28 +35,4 @@ def vectorize(kernel: Kernel, loop: str | Var, lanes: int | None = None, *, tail
     if not isinstance(width, int) or isinstance(width, bool) or not 1 <= width <= MOST_LANES:
         raise ScheduleError(f"{width!r} is not a number of lanes from 1 to {MOST_LANES}", span_of(kernel, found[0]), code="vectorize")
     cut = split(kernel, loop, width, tail="guard" if tail == "mask" else tail)
-    return vectorized(cut, _inner(found[0]))
-
-
-def unroll(kernel: Kernel, loop: str | Var, factor: int | None = None, *, tail: str = "peel") -> Kernel:
-    """Write the iterations out. Always legal: the order is unchanged.
-
-    for v in 0..3: S   ->   S[v := 0]; S[v := 1]; S[v := 2]
-
-    A loop with a symbolic number of iterations is cut into strips of 4 first: `vo` counts the strips, `vi` is written out.
-
-    Args:
-        factor: cut into strips of so many iterations, whatever the extent.
-        tail: what becomes of iterations that do not fill a strip, as in `split`.
-    Raises:
-        ScheduleError: a bad factor or tail.
-        ResourceError: more than 4,096 statements would stand there.
-    """
-    found = find_loops(kernel, loop)
-    if factor is None and any(integer(n.extent) is not None for n in found):
-        return unrolled(kernel, loop)
-    return unrolled(split(kernel, loop, COPIES if factor is None else factor, tail=tail), _inner(found[0]))
-
-
-def _inner(loop: For) -> str:
-    return f"{loop.tensor}.{loop.var.name}i"
+    return vectorized(cut, inner_name(found[0]))

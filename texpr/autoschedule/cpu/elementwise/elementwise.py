@@ -1,0 +1,83 @@
+"""Nests without reductions: the vector loop with the fewest gathers, boundary cases apart."""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.cost import LEAST_OPERATIONS, crowded, is_best_alone, operations, stored_alike
+from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
+from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu.collapse import collapse_contiguous
+from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_together, waits_by_halves
+from texpr.autoschedule.cpu.elementwise.transpose import transposed
+from texpr.autoschedule.cpu.recurrence.wavefront import side_by_side, wavefront
+from texpr.ir.build import integer
+from texpr.ir.expr import Compare
+from texpr.ir.loop import For
+from texpr.ir.traverse import walk
+from texpr.schedule.structure.loops import qualified
+
+CASES = 4
+"""Iterations of a loop that are told apart in copies of the statement."""
+
+
+def elementwise(plan: Plan, nest: Nest) -> list[str]:
+    """Schedule a nest without reduction; names of its outer loops."""
+    if not nest.spatial:
+        return []
+    nest = collapse_contiguous(plan, nest)
+    for structure in (transposed, wavefront, side_by_side):
+        found = structure(plan, nest)
+        if found is not None:
+            return found
+    names = [qualified(n) for n in nest.spatial]
+    best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
+    if plan.machine.vector_bytes and extent(best) > 1:
+        together = None if crowded(nest.main.value, plan.machine) else rows_together(plan, nest, best)
+        rows, count = together or (None, 0)
+        # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
+        beside = stored_alike(plan.kernel, nest.main.tensor)
+        light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
+        name = qualified(best)
+        peel_boundaries(plan, nest, best)
+        # A loop of unknown length ends in a masked iteration, which one register makes cheap.
+        far = nest.main.tensor.name in past_caches(plan)
+        one = integer(best.extent) is None or any(is_best_alone(s, plan.machine, far) for s in beside)
+        halves = light and not one and waits_by_halves(plan, nest)
+        registers = 1 if one else 4 if light and not halves else 2
+        if any_length.wanted(plan):
+            longer = any_length.elements(plan, nest, best, together, 4 if light else registers)
+            if longer is not None:
+                return longer
+        outer, inner = plan.cut(name, registers * plan.lanes(nest))
+        rest = [n for n in names if n != name]
+        row = ""
+        if rows is not None:
+            split = qualified(rows)
+            row_outer, row = plan.cut(split, count)
+            rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
+        rest += [outer] if outer else []
+        inside = [row, inner] if row else [inner]
+        if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
+            plan.step("unroll", row)
+        strips, inner = plan.cut(inner, plan.lanes(nest) // 2) if halves else ("", inner)
+        plan.step("vectorize", inner)
+        if strips:
+            plan.step("unroll", strips)
+        for loop in nest.spatial:
+            if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and plan.step("unroll", qualified(loop)):
+                rest.remove(qualified(loop))
+        names = rest
+    return names
+
+
+def _has_boundary_cases(nest: Nest, loop: For) -> bool:
+    """Whether the statement asks which of a few iterations this is: copies of it then compute what is for theirs alone."""
+    return 1 < constant_extent(loop) <= CASES and any(
+        isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
+
+
+def peel_boundaries(plan: Plan, nest: Nest, loop: For) -> None:
+    """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
+    first, last = edges(nest, loop)
+    if first + last and extent(loop) >= 4 * plan.lanes(nest) + first + last:
+        plan.step("peel", qualified(loop), first, last)

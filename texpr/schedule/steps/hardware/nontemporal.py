@@ -1,0 +1,41 @@
+"""`stream`: non-temporal stores, which do not stay in the caches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.expr import Node, Read
+from texpr.ir.loop import Kernel, Store
+from texpr.ir.traverse import rewrite, walk
+from texpr.schedule.structure.loops import stores
+from texpr.schedule.structure.tensors import find_tensor
+from texpr.support.errors import ScheduleError
+
+
+def stream(kernel: Kernel, tensor: str) -> Kernel:
+    """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal stores elsewhere.
+
+    for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  stream
+
+    Memory is written once and not read for it, and what the caches hold stays there: worth it for outputs that the caches would not hold
+    anyway, a loss for others. It concerns vectors that begin at multiples of their length, in rows of whole lines of 64 bytes, of arrays
+    that stand at a multiple of a vector; others are written as before.
+
+    Raises:
+        ScheduleError: it is no output, or the kernel reads it, in updates too.
+    """
+    t = find_tensor(kernel, tensor)
+    if t not in kernel.outputs:
+        raise ScheduleError(f"`{tensor}` is no output: what the kernel itself uses should stay near", code="stream",
+                            help="stream an output")
+    if any(isinstance(n, Read) and n.tensor is t for n in walk(kernel)):
+        raise ScheduleError(f"`{tensor}` is read again, and would come back from memory", code="stream",
+                            help="stream an output that is only written")
+    if any(s.tensor is t and s.update is not None for s in stores(kernel)):
+        raise ScheduleError(f"`{tensor}` is written by updates, which read it", code="stream",
+                            help=f'cache_write("{tensor}", ...) collects them in a buffer')
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, stream=True) if isinstance(node, Store) and node.tensor is t else None
+
+    return rewrite(kernel, rule)
