@@ -31,7 +31,7 @@ from tests.nn.layers import applied, fingerprint, made  # noqa: E402
 from texpr import nn, ops  # noqa: E402
 from texpr.graph import Capture, Plan, Symbolic  # noqa: E402
 from texpr.ir.dtypes import from_numpy  # noqa: E402
-from texpr.nn import tree  # noqa: E402
+from texpr.nn.core import pytree as tree  # noqa: E402
 from texpr.support.errors import Error  # noqa: E402
 
 BAR = 1e-10

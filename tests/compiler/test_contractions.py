@@ -130,7 +130,7 @@ def test_inner_loops_keep_their_sums_in_registers(name, target, register, mnemon
     if mnemonic.startswith("vpdp") and mnemonic not in machine.instructions:
         pytest.skip("this machine lacks it")
     s = tx.schedule(product(name), M=m, N=n, K=k)
-    for step in auto(s.naive, replace(machine, tiles=0))[0]:  # tiles are before other instructions
+    for step in auto(s.naive, replace(machine, tile_registers=0))[0]:  # tiles are before other instructions
         s.apply(step)
     asm = s.compile(target).asm
     inner = max((body for _, body in INNER.findall(asm)), key=lambda body: body.count(mnemonic))

@@ -21,7 +21,7 @@ from texpr.targets import find_target, symbol_of
 TEXT = "op product(A: bf16[M, K], B: bf16[K, N]) -> C: {0}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
 ROUNDED, SUMS = tx.op(TEXT.format("bf16")), tx.op(TEXT.format("f32"))
 HOST = find_target("native").machine
-NATIVE = replace(HOST, tiles=0, instructions=frozenset(n for n in HOST.instructions if INSTRUCTIONS[n].tiles is None))
+NATIVE = replace(HOST, tile_registers=0, instructions=frozenset(n for n in HOST.instructions if INSTRUCTIONS[n].tiles is None))
 """Without tiles, which are before other instructions."""
 TINY = 2.0**-126
 LANES = {"vdpbf16ps": 16, "bfdot": 4}
@@ -40,7 +40,7 @@ def by_hand(op: tx.Op, name: str, **sizes: int) -> tx.Schedule:
 def chosen(op: tx.Op, *, outrun: frozenset[str] = frozenset(), **sizes: int) -> tx.Schedule:
     """What the default schedule is where the instruction is the fastest, or is not."""
     s = tx.schedule(op, **sizes)
-    for step in auto(s.naive, replace(NATIVE, outrun=outrun))[0]:
+    for step in auto(s.naive, replace(NATIVE, unprofitable_instructions=outrun))[0]:
         s.apply(step)
     return s
 
@@ -134,7 +134,7 @@ def test_machines_on_which_it_is_slower_do_not_choose_it():
     assert "tensorize" not in plain.script()
     assert plain.certificate().flushed == ()
     assert ("tensorize" in tx.schedule(ROUNDED, M=256, N=256, K=256).auto().script()) == bool(
-        {"vdpbf16ps", "bfdot", "tdpbf16ps"} & (HOST.instructions - HOST.outrun))
+        {"vdpbf16ps", "bfdot", "tdpbf16ps"} & (HOST.instructions - HOST.unprofitable_instructions))
 
 
 def test_certificates_say_what_becomes_of_denormal_numbers():

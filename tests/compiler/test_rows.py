@@ -13,7 +13,7 @@ from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
 from texpr.schedule.structure.loops import all_loops
 
-ROWS = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, streams=True)
+ROWS = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, prefers_nontemporal_stores=True)
 SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
   m[i] = max(j: X[i, j])
   e[i, j] = exp(X[i, j] - m[i])
@@ -68,7 +68,7 @@ def test_pairs_of_rows_are_proven_and_right(op, n, m):
     (16384, 1040, True, []), (16384, 1024, False, []), (2048, 1024, True, [])], ids=["far", "ragged", "none", "near"])
 def test_rows_past_the_caches_take_turns_with_functions_of_the_next(n, m, streams, turns):
     """Where loops over both are of whole vectors alone, and the output is written past the caches at all."""
-    steps = [str(step) for step in auto(tx.schedule(SOFTMAX, N=n, M=m).kernel, replace(ROWS, streams=streams))[0]]
+    steps = [str(step) for step in auto(tx.schedule(SOFTMAX, N=n, M=m).kernel, replace(ROWS, prefers_nontemporal_stores=streams))[0]]
     assert steps[len(steps) - len(turns):] == turns and ("pipeline" in " ".join(steps)) == bool(turns)
 
 
@@ -128,7 +128,7 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
     """Where the machine loads these as fast; what is written past the caches is written by whole lines."""
     op = tx.op(f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ Y[i, j] = {value} }}")
     for least in (0, 1 << 20):
-        steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, halves=least))
+        steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, half_vector_threshold_bytes=least))
         lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"}
         assert (lanes == {8}) == (halves and least > 0)
 

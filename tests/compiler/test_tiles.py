@@ -28,7 +28,7 @@ TARGET = "x86-64-v4+amx"
 PRODUCTS = {"tdpbssd": ("i8", "i8"), "tdpbsud": ("i8", "u8"), "tdpbusd": ("u8", "i8"), "tdpbuud": ("u8", "u8")}
 SHAPES = ((64, 64, 128), (64, 64, 1280))
 """Rows, columns and terms of products whose default schedules fit others: all terms at a time, or some of them."""
-needs_tiles = pytest.mark.skipif(not find_target("native").machine.tiles, reason="this process has no tiles")
+needs_tiles = pytest.mark.skipif(not find_target("native").machine.tile_registers, reason="this process has no tiles")
 
 
 @cache
@@ -164,7 +164,7 @@ def test_the_record_has_tiles_only_where_the_process_may_use_them(monkeypatch):
     monkeypatch.setattr(host, "tiles_permitted", lambda: False)
     refused = x86.target("native")
     if refused is not None:  # another processor
-        assert not refused.machine.tiles and not any(INSTRUCTIONS[n].tiles is not None for n in refused.machine.instructions)
+        assert not refused.machine.tile_registers and not any(INSTRUCTIONS[n].tiles is not None for n in refused.machine.instructions)
 
 
 def test_few_rows_are_not_filled_up_to_tiles():

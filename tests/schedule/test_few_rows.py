@@ -15,7 +15,7 @@ PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = su
 WIDE = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 
 
-TWICE = replace(WIDE, products=2)
+TWICE = replace(WIDE, fma_per_cycle=2)
 
 
 def script(m: int, n: int, k: int, machine: Machine = WIDE) -> str:
@@ -65,7 +65,7 @@ def test_which_are_copied_on_the_way(shape: tuple[int, int, int], expected: bool
 
 
 def test_more_rows_are_where_loads_across_lines_are_dear():
-    assert [ON_THE_WAY in script(128, 1024, 1024, replace(TWICE, crossings=n)) for n in (1, 2)] == [False, True]
+    assert [ON_THE_WAY in script(128, 1024, 1024, replace(TWICE, split_load_cost=n)) for n in (1, 2)] == [False, True]
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])

@@ -51,7 +51,7 @@ def test_cores_have_tiles_alike(columns, cores, tiles):
     (8000, 1024, False),  # rows whole pages apart push each other out of the first cache
     (500, 200, False)])  # the second cache holds them
 def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
-    assert 'prefetch("A", "C.ioi", 1)' not in script(PRODUCT, replace(NEAR, products=2), M=rows, N=64, K=terms)
+    assert 'prefetch("A", "C.ioi", 1)' not in script(PRODUCT, replace(NEAR, fma_per_cycle=2), M=rows, N=64, K=terms)
     steps = script(PRODUCT, M=rows, N=64, K=terms)
     assert ('prefetch("A", "C.ioi", 1)' in steps) is ahead
     assert not ahead or steps.index('prefetch("A", "C.ioi", 1)') < steps.index('unroll("C.ii")')
@@ -60,7 +60,7 @@ def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
 @pytest.mark.parametrize(("crossings", "size", "tile"), [(1, 84, (7, 48)), (2, 84, (14, 32)), (1, 64, (8, 32)), (2, 64, (13, 32))])
 def test_rows_of_a_tile_share_loads_that_cross_lines(crossings, size, tile):
     """Taller tiles load less; the last one, which computes rows twice, costs less than what that saves."""
-    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=size, N=size, K=size)
+    steps = script(PRODUCT, replace(NEAR, cores=1, fma_per_cycle=2, split_load_cost=crossings), M=size, N=size, K=size)
     assert f'split("C.j", {tile[1]}, tail="peel")' in steps
     assert f'split("C.i", {tile[0]}, tail="overlap")' in steps
 
@@ -71,13 +71,13 @@ def test_rows_of_a_tile_share_loads_that_cross_lines(crossings, size, tile):
     (2, 128, 128, False),  # a copy takes longer than it saves
     (1, 512, 64, False), (2, 512, 64, True)])
 def test_rows_whose_loads_cross_lines_are_copied(crossings, rows, size, copied):
-    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=rows, N=size, K=size)
+    steps = script(PRODUCT, replace(NEAR, cores=1, fma_per_cycle=2, split_load_cost=crossings), M=rows, N=size, K=size)
     assert any(step.startswith('cache_read("B"') for step in steps) is copied
 
 
 @pytest.mark.parametrize(("crossings", "tiles"), [(1, 16), (2, 2)])
 def test_blocks_of_near_operands_are_small_where_loads_are_dear(crossings, tiles):
-    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), products=2, crossings=crossings)
+    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), fma_per_cycle=2, split_load_cost=crossings)
     assert f'split("C.jo", {tiles}, tail="clip")' in script(PRODUCT, machine, M=512, N=500, K=300)
 
 
@@ -117,7 +117,7 @@ def test_rows_share_what_unsigned_bytes_cost(left, instruction, products, tile):
     register load too much for two products a cycle.
     """
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2, instructions=frozenset({instruction}),
-                      products=products)
+                      fma_per_cycle=products)
     text = f"op product(A: {left}[M, K], B: i8[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
     assert f'split("C.i", {tile}, tail="overlap")' in script(text, machine, M=1024, N=1024, K=1024)
 
@@ -126,7 +126,7 @@ def test_rows_share_what_unsigned_bytes_cost(left, instruction, products, tile):
 def test_panels_that_are_turned_have_whole_tiles(columns, width):
     """Squares are turned in registers where no columns are left over."""
     text = PRODUCT.replace("B: f32[K, N]", "B: f32[N, K]").replace("B[k, j]", "B[j, k]")
-    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), products=2, crossings=2, instructions=transposes(64))
+    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), fma_per_cycle=2, split_load_cost=2, instructions=transposes(64))
     steps = script(text, machine, M=128, N=columns, K=784)
     assert f'split("C.j", {width}, tail="pad")' in steps
     assert any(step.startswith("tensorize") for step in steps)

@@ -41,6 +41,6 @@ def test_taps_are_copied_where_neighbours_overlap(monkeypatch):
         return [str(step) for step in auto(tx.schedule(tx.op(FIRST), **sizes | other).kernel, machine)[0]]
 
     assert {'unroll("Y.q")', 'split("Y.x", 8, tail="peel")'} <= {*steps(NEAR)}
-    assert 'unroll("Y.q")' not in steps(replace(NEAR, loads_apart=True)), "values come to registers by instructions of their own"
+    assert 'unroll("Y.q")' not in steps(replace(NEAR, has_memory_operands=False)), "values come to registers by instructions of their own"
     assert 'unroll("Y.q")' not in steps(NEAR, Q=9, P=4, R=9), "too many copies"
     assert 'unroll("Y.q")' not in scheduled("same", NEAR).script(), "channels stand inside of the window"

@@ -271,5 +271,5 @@ from memory to shared memory
 
 
 def test_newer_processors_have_them():
-    assert [name for name in ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90a") if find_target(name).machine.asynchronous] == [
+    assert [name for name in ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90a") if find_target(name).machine.has_async_copy] == [
         "sm_80", "sm_86", "sm_90a"]

@@ -35,25 +35,25 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
-        loads_apart: only loads read memory, so that constants and values for all lanes take registers.
+        has_memory_operands: arithmetic reads operands from memory; where only loads do, constants and values for all lanes take registers.
         address_registers: how many hold addresses and counters.
-        products: vectors that it begins to multiply and add in a cycle. A second cache keeps up with one, and with two only where they use
-            several times what comes from it.
-        crossings: how many loads one that crosses lines of memory takes, where that is what products wait for; arrays of callers seldom
-            begin at whole lines.
-        lane_products: products take one element of a register for all lanes.
-        bulk: boxes of tensors are copied there as a whole.
-        halves: bytes of arrays from which on half a register is loaded as fast as a whole one, byte for byte, and crosses the lines of
-            arrays that begin anywhere half as often; 0 for never.
-        streams: stores past the caches are faster than others, for what the caches would not hold.
+        fma_per_cycle: vector multiply-adds that begin in a cycle. The L2 cache keeps up with one; with two only where they use several
+            times what comes from it.
+        split_load_cost: loads that one vector load takes when it crosses a cache line; 1 where hardware hides it. Set where micro-kernels
+            of products are bound by loads. Arrays of callers seldom begin at cache lines, so most full vectors cross one.
+        has_indexed_fma: a multiply-add takes one element of a register for all lanes.
+        has_bulk_copy: boxes of tensors are copied there as a whole.
+        half_vector_threshold_bytes: bytes of arrays from which on half a register is loaded as fast as a whole one, byte for byte, and
+            crosses cache lines half as often where arrays begin anywhere; 0 for never.
+        prefers_nontemporal_stores: non-temporal stores are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
-        outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
-        tiles: registers that hold a tile.
+        unprofitable_instructions: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
+        tile_registers: registers that hold a tile.
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
         processors: how many of these there are.
         cluster_blocks: how many blocks, at most, run together on neighbouring ones; 0 where none do.
-        asynchronous: threads go on while copies to that memory are under way.
+        has_async_copy: threads go on while copies to that memory are under way.
         tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
             permits it.
         fma_of_all: default schedules may round every `a * b + c` once, and not those of sums alone. No property of a machine: the user
@@ -67,23 +67,23 @@ class Machine:
     cores: int
     gpu_threads: int = 0
     fma: bool = True
-    loads_apart: bool = False
+    has_memory_operands: bool = True
     address_registers: int = 16
-    products: int = 1
-    crossings: int = 1
-    lane_products: bool = False
+    fma_per_cycle: int = 1
+    split_load_cost: int = 1
+    has_indexed_fma: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
     multiprocessor: Multiprocessor | None = None
     processors: int = 0
     cluster_blocks: int = 0
-    asynchronous: bool = False
-    bulk: bool = False
-    halves: int = 0
-    streams: bool = False
+    has_async_copy: bool = False
+    has_bulk_copy: bool = False
+    half_vector_threshold_bytes: int = 0
+    prefers_nontemporal_stores: bool = False
     instructions: frozenset[str] = frozenset()
-    outrun: frozenset[str] = frozenset()
+    unprofitable_instructions: frozenset[str] = frozenset()
     scalable_bytes: int = 0
     tf32: bool = False
     fma_of_all: bool = False
-    tiles: int = 0
+    tile_registers: int = 0

@@ -98,7 +98,7 @@ def operations(value: Expr, along: Var | None = None) -> int:
 
 def crowded(value: Expr, machine: Machine) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
-    return machine.loads_apart and operations(value) > CROWDED
+    return not machine.has_memory_operands and operations(value) > CROWDED
 
 
 def is_best_alone(s: Store, machine: Machine, far: bool) -> bool:
@@ -107,7 +107,7 @@ def is_best_alone(s: Store, machine: Machine, far: bool) -> bool:
     elements, which are written past the caches, are written fastest by two lines.
     """
     last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
-    return crowded(s.value, machine) or not (machine.loads_apart or far) and operations(s.value, along=last) >= FUNCTION
+    return crowded(s.value, machine) or not (far or not machine.has_memory_operands) and operations(s.value, along=last) >= FUNCTION
 
 
 def stored_alike(kernel: Kernel, tensor: Tensor) -> list[Store]:

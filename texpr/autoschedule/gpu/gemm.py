@@ -67,7 +67,7 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
     if not plan.step("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
-    ahead = plan.machine.asynchronous and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    ahead = plan.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     apart: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
         made = shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
@@ -198,7 +198,7 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
         return None
     for name in (row_tiles, column_tiles, parts):
         plan.step("unroll", name)
-    if plan.machine.asynchronous and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
+    if plan.machine.has_async_copy and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
         _begun_ahead(plan, c, terms, far)
     for each in far:
         each.step(plan)

@@ -80,7 +80,7 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     tile = _tile(plan, c)
     if tile is None:
         return None
-    boxes = plan.machine.bulk and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
+    boxes = plan.machine.has_bulk_copy and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
     grid = _grid(plan, c, tile)
     pair = _pair(plan, c, tile, grid) if grid else None
     ways = [*([(grid, pair)] if pair is not None else []), *([(grid, None)] if grid else []), (None, None)]
@@ -142,7 +142,7 @@ def _tile(plan: Plan, c: Contraction) -> _Tile | None:
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     ways = _turned(c.left, c.row, c.term), _turned(c.right, c.column, c.term)
     size = c.left.tensor.dtype.bytes
-    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not plan.machine.asynchronous:
+    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not plan.machine.has_async_copy:
         return None
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return None

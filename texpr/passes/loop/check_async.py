@@ -67,13 +67,13 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
     Raises:
         CompileError: it is a GPU that does not.
     """
-    if machine.gpu_threads and not machine.asynchronous:
+    if machine.gpu_threads and not machine.has_async_copy:
         copy = next((n for n in statements(kernel) if isinstance(n, Store) and n.asynchronous), None)
         if copy is not None:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
     box = next((n for n in statements(kernel) if is_bulk(n)), None)
-    if box is not None and machine.gpu_threads and not machine.bulk:
+    if box is not None and machine.gpu_threads and not machine.has_bulk_copy:
         raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
                            help="newer processors have them; leave `bulk` out of the script")
     return kernel

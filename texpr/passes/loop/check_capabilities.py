@@ -49,7 +49,7 @@ def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
     """Which of them there is room for is known where code is made."""
     if not tiles:
         return
-    if not machine.tiles:
+    if not machine.tile_registers:
         raise CompileError(f"{next(iter(tiles)).name} would be in a tile; this target has none", code="scope", help="use another scope")
     stack = list(kernel.body)
     while stack:

@@ -38,18 +38,18 @@ def target(name: str) -> Target | None:
     """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+i8mm` (of bytes in
     squares), `aarch64+sve`, `a64fx` (SVE of 512 bits), or `native` on such a host."""
     if name == "native" and platform.machine() == "aarch64":
-        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), loads_apart=True, lane_products=True,
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), has_memory_operands=False, has_indexed_fma=True,
                           instructions=_instructions(host.cpu_features()))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     if name == "a64fx":
         # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through memory.
-        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16),
+        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, has_memory_operands=False, instructions=transposes(16),
                           scalable_bytes=_WIDE)
         return Target(name, _TRIPLE, name, "+sve", machine, _emit_wide, emulate=in_qemu("aarch64", "a64fx"), vectors_checked=True)
     if name not in _FEATURES:
         return None
     features = [feature.removeprefix("+") for feature in _FEATURES[name].split(",")]
-    machine = Machine(16, 32, _CACHES, 4, loads_apart=True, lane_products=True, instructions=_instructions(features),
+    machine = Machine(16, 32, _CACHES, 4, has_memory_operands=False, has_indexed_fma=True, instructions=_instructions(features),
                       scalable_bytes=_WIDE if "sve" in features else 0)
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 

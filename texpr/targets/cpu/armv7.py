@@ -31,7 +31,8 @@ def target(name: str) -> Target | None:
     """`armv7`: with NEON and VFPv4, as from Cortex-A15 and A7 on."""
     if name not in NAMES:
         return None
-    machine = Machine(16, 16, _CACHES, 4, loads_apart=True, address_registers=12, lane_products=True, instructions=transposes(16))
+    machine = Machine(16, 16, _CACHES, 4, has_memory_operands=False, address_registers=12, has_indexed_fma=True,
+                      instructions=transposes(16))
     return Target(name, _TRIPLE, "cortex-a15", "+neon,+vfp4", machine, _emit, address_bits=32, emulate=in_qemu("armv7"))
 
 

@@ -61,13 +61,14 @@ def target(name: str) -> Target | None:
         features = host.cpu_features()
         wide = {"avx512f", "avx512dq", "avx512vl"} <= set(features)
         machine = _machine(64 if wide else 32, 32 if wide else 16, _held(host.caches(), host.cores()), host.cores(), "fma" in features)
-        machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING), halves=_halves(machine) if wide else 0,
-                          products=2 if host.cpu_name() in _TWICE else 1, crossings=2 if host.cpu_name() in _CROSSED else 1)
+        machine = replace(machine, prefers_nontemporal_stores=host.cpu_name().startswith(_STREAMING),
+                          half_vector_threshold_bytes=_halves(machine) if wide else 0,
+                          fma_per_cycle=2 if host.cpu_name() in _TWICE else 1, split_load_cost=2 if host.cpu_name() in _CROSSED else 1)
         if "avx512vnni" in features:
             machine = replace(machine, instructions=machine.instructions | _GROUPS)
         if "avx512bf16" in features:
             outrun = frozenset() if host.cpu_name().startswith(_PAIRED) else frozenset({"vdpbf16ps"})
-            machine = replace(machine, instructions=machine.instructions | {"vdpbf16ps"}, outrun=outrun)
+            machine = replace(machine, instructions=machine.instructions | {"vdpbf16ps"}, unprofitable_instructions=outrun)
         if wide and host.tiles_permitted():
             machine = with_tiles(machine, features)
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
@@ -87,7 +88,7 @@ def with_tiles(machine: Machine, features: Iterable[str]) -> Machine:
     """The machine with the instructions for tiles that its features have."""
     if "amx-tile" not in features:
         return machine
-    return replace(machine, tiles=REGISTERS, instructions=machine.instructions.union(*(OF_FEATURE.get(f, ()) for f in features)))
+    return replace(machine, tile_registers=REGISTERS, instructions=machine.instructions.union(*(OF_FEATURE.get(f, ()) for f in features)))
 
 
 def _halves(machine: Machine) -> int:

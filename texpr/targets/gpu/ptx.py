@@ -62,7 +62,7 @@ def target(name: str) -> Target | None:
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
                       cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
                       functions=POWERS | (ROUNDS if processor >= FIRST_ROUNDING else frozenset()),
-                      instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
+                      instructions=instructions, has_async_copy=processor >= FIRST_ASYNCHRONOUS, has_bulk_copy=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 

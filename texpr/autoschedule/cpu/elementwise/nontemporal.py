@@ -28,7 +28,7 @@ def past_caches(plan: Plan) -> list[str]:
     What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
     """
     caches, used = plan.machine.caches, _used(plan)
-    if not plan.machine.streams or not caches or used < caches[-1]:
+    if not plan.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
         return []
     if used <= sum(caches) and _arithmetic(plan) < LIGHT * used:
         return []
@@ -66,7 +66,7 @@ def waits_by_halves(plan: Plan, nest: Nest) -> bool:
     """Whether light elements, which wait for what they load, are computed fastest by halves of registers: unless whole lines of them are
     written past the caches.
     """
-    far = 0 < plan.machine.halves < _used(plan)
+    far = 0 < plan.machine.half_vector_threshold_bytes < _used(plan)
     return far and plan.lanes(nest) > 1 and nest.main.tensor.name not in past_caches(plan)
 
 

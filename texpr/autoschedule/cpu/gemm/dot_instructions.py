@@ -65,7 +65,7 @@ def _dots(plan: Plan, nest: Nest) -> _Dots | None:
     if any(integer(n.extent) is None for n in nest.loops):
         return None
     target, term = nest.accesses[0], nest.reduction[0]
-    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
         if len(meaning(name).inputs) != 2 or meaning(name).inputs[0].rank != 1:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
@@ -108,7 +108,7 @@ def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
     groups, term = plan.cut(term, d.terms, "peel")
     chunks, lane = plan.split(lane, d.lanes, tail="exact") or ("", "")
     together = ""
-    if groups and near and plan.machine.lane_products:
+    if groups and near and plan.machine.has_indexed_fma:
         groups, together = plan.cut(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
     order = [name for name in (groups, together) if name]
     if not chunks or not plan.step("reorder", *order, row, chunks, lane, term):
@@ -140,9 +140,9 @@ def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
     more = int(INSTRUCTIONS[d.instruction].offset)
     if more and plan.machine.vector_registers >= 32:
         choices[1] = 24  # more rows share what a register takes beside them
-    if plan.machine.lane_products:  # rows take registers too
+    if plan.machine.has_indexed_fma:  # rows take registers too
         choices = {3: 6, 2: 8, 1: 12}
-    loading = LOADING if plan.machine.products > 1 else 0.02
+    loading = LOADING if plan.machine.fma_per_cycle > 1 else 0.02
     costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)

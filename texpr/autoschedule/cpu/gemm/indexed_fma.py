@@ -1,6 +1,6 @@
 """Products that take one element of a register for all lanes: the rows of a tile lie beside each other, a register holds several of them.
 
-Where a machine has such products (`Machine.lane_products`), a value for all lanes costs an instruction of its own if it comes from memory
+Where a machine has such products (`Machine.has_indexed_fma`), a value for all lanes costs an instruction of its own if it comes from memory
 alone. So the rows of a tile are copied with neighbours along the rows, and some terms of each sum are added together: their registers are
 loaded in pairs, and what the loop itself costs is shared.
 """

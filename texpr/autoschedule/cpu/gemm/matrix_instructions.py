@@ -71,7 +71,7 @@ def _squares(plan: Plan, nest: Nest) -> _Squares | None:
     height, width = min(TILES, key=lambda tile: (filled(tile), columns % tile[1] != 0))
     if 2 * filled((height, width)) > 3 * rows * columns:
         return None  # instructions for fewer products do as much
-    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
         does = meaning(name)
         if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
             continue

@@ -108,7 +108,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    if constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1 or plan.machine.lane_products):
+    if constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1 or plan.machine.has_indexed_fma):
         return None  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     if plan.machine.scalable_bytes:
@@ -150,7 +150,7 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bo
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    nearest, crossings = next(iter(plan.machine.caches), 0), plan.machine.crossings
+    nearest, crossings = next(iter(plan.machine.caches), 0), plan.machine.split_load_cost
     made_before = nest.outer or nest.again
     if crossings > 1 and rows >= MANY_ROWS and not made_before and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane):
         return True
@@ -168,8 +168,8 @@ def _streams(plan: Plan, nest: Nest, panel: Access) -> bool:
     steps = [(panel.stride(n.var) or 0) * panel.tensor.dtype.bytes for n in nest.reduction]
     whole = all(step % LINE == 0 and step % ALIAS for step in steps) and panel.tensor.dtype == nest.main.tensor.dtype
     others = [a for a in nest.accesses[1:] if a is not panel]
-    return plan.machine.crossings == 1 and whole and not _by_element(plan) and len(others) == 1 and not plan.is_far(nest, others[0]) and (
-        others[0].stride(nest.reduction[-1].var) == 1)
+    by_lines = plan.machine.split_load_cost == 1 and whole and not _by_element(plan)
+    return by_lines and len(others) == 1 and not plan.is_far(nest, others[0]) and others[0].stride(nest.reduction[-1].var) == 1
 
 
 def _places(nest: Nest, panel: Access) -> int:
@@ -194,19 +194,19 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
     if across and size == lanes:
         return lanes, min(MOST_OF_ONE, plan.machine.vector_registers - SPARE)
     if plan.machine.vector_registers < 32:
-        return 2 * lanes, 4 if plan.machine.lane_products else 5 if whole else 6
+        return 2 * lanes, 4 if plan.machine.has_indexed_fma else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    tiles = [(3, 8), (2, 12)] if plan.machine.lane_products else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
+    tiles = [(3, 8), (2, 12)] if plan.machine.has_indexed_fma else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
 
     def cost(tile: tuple[int, int]) -> float:
         n, height = tile
         computed = -(-size // (n * lanes)) * n
-        if rows >= BLOCK_ROWS and not plan.machine.lane_products:
+        if rows >= BLOCK_ROWS and not plan.machine.has_indexed_fma:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
         if across and size % (n * lanes):
             computed *= 1 + RAGGED
-        if plan.machine.crossings > 1:
+        if plan.machine.split_load_cost > 1:
             return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
         return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
 
@@ -236,8 +236,8 @@ def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tup
         tiles = -(-rows // height)
         busiest = -(-tiles // cores) * height * cores
         uneven = PARTLY_FILLED * (vectors % n != 0)
-        if plan.machine.crossings > 1:
-            return busiest * (1 + uneven + _loads(vectors, n, height, plan.machine.crossings))
+        if plan.machine.split_load_cost > 1:
+            return busiest * (1 + uneven + _loads(vectors, n, height, plan.machine.split_load_cost))
         return busiest * (1 + uneven + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
     tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
@@ -284,9 +284,9 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     if any_length_lanes:
         if beside and shallow:
             any_length.terms_together(plan, shallow[-1], left if tail == "peel" else 0)
-    elif plan.machine.lane_products and beside and shallow:
+    elif plan.machine.has_indexed_fma and beside and shallow:
         terms_together(plan, beside, shallow[-1])
-    elif not plan.machine.lane_products and shallow and constant_extent(c.row) >= MANY_ROWS:
+    elif not plan.machine.has_indexed_fma and shallow and constant_extent(c.row) >= MANY_ROWS:
         in_pairs(plan, shallow[-1])
     if deep:
         in_registers(plan, nest, lane, [lane] if any_length_lanes else inside[::-1])
@@ -364,7 +364,7 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
         return "clip"
     size, lanes = constant_extent(c.lane), plan.lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
-    few = plan.machine.loads_apart or registers * (c.height + 1) >= plan.machine.vector_registers
+    few = not plan.machine.has_memory_operands or registers * (c.height + 1) >= plan.machine.vector_registers
     ragged = few and size > c.width and registers > c.width // lanes
     return "pad" if ragged or _lane_waste(c.lane, c.width) <= size // FILLING else "peel"
 
@@ -377,7 +377,7 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
     depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
     tile = depth * _packed_bytes(c) * c.width
-    warm = plan.machine.crossings > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:])
+    warm = plan.machine.split_load_cost > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:])
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1
@@ -418,7 +418,7 @@ def _rows_arecopied_to(c: _Contraction, scattered: list[Access]) -> bool:
 
 def _by_element(plan: Plan) -> bool:
     """Whether products take one element of a register: of parts of 128 bits where registers have any length."""
-    return plan.machine.lane_products or plan.machine.scalable_bytes > 0
+    return plan.machine.has_indexed_fma or plan.machine.scalable_bytes > 0
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:
@@ -432,7 +432,7 @@ def _comes_late(plan: Plan, c: _Contraction, access: Access) -> bool:
     """
     terms, step = c.nest.reduction[-1], access.stride(c.row.var) or 0
     runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
-    idle = plan.machine.products == 1
+    idle = plan.machine.fma_per_cycle == 1
     return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and plan.is_far(c.nest, access)
 
 

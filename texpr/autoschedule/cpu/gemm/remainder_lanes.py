@@ -19,7 +19,7 @@ def cut_lanes(plan: Plan, nest: Nest, lane: For, registers: int, rows: int) -> t
     """
     lanes, count = plan.lanes(nest), extent(lane)
     width = registers * lanes
-    if plan.machine.loads_apart:  # what fills no register is made of parts of several
+    if not plan.machine.has_memory_operands:  # what fills no register is made of parts of several
         return plan.cut(qualified(lane), lanes, "overlap") if lanes < count < width and count % lanes else plan.cut(qualified(lane), width)
     again = rows > 1 and count > lanes and not nest.recurrent and integer(lane.extent) is not None and edges(nest, lane) == (0, 0)
     if not again or _sums(count % width, lanes, rows) <= plan.machine.vector_registers:

@@ -68,14 +68,14 @@ def in_strips(plan: Plan, nest: Nest) -> list[str] | None:
     found = _few_rows(plan, nest)
     if found is None:
         return None
-    return plan.whole(lambda: _copied_on_the_way(plan, found) if plan.machine.products > 1 else _read_in_place(plan, found))
+    return plan.whole(lambda: _copied_on_the_way(plan, found) if plan.machine.fma_per_cycle > 1 else _read_in_place(plan, found))
 
 
 def _few_rows(plan: Plan, nest: Nest) -> _Product | None:
     machine = plan.machine
     if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return None
-    if machine.vector_registers < 32 or machine.lane_products or len(machine.caches) < 2:
+    if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
@@ -115,7 +115,7 @@ def _copied_on_the_way(plan: Plan, p: _Product) -> list[str] | None:
     """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
     (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, plan.machine.caches[:2]
     width = _width(lanes, plan.lanes(p.nest), (4, 3))
-    most = MOST_ON_THE_WAY if plan.machine.crossings > 1 else MOST_ROWS
+    most = MOST_ON_THE_WAY if plan.machine.split_load_cost > 1 else MOST_ROWS
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
     far = terms * lanes * each > second // NEAR
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:

@@ -86,7 +86,7 @@ def tiled_product(plan: Plan, nest: Nest) -> list[str] | None:
 
 
 def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
-    if not plan.machine.tiles or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
+    if not plan.machine.tile_registers or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
         return None
     if len(nest.reduction) != 1 or len(nest.accesses) != 3 or any(integer(n.extent) is None for n in nest.loops):
         return None
@@ -111,7 +111,7 @@ def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
 def _instruction(plan: Plan, *operands: Access) -> str:
     """The one that multiplies tiles of these types; empty if the machine has none."""
     types = [a.tensor.dtype for a in operands]
-    for name in sorted(plan.machine.instructions - plan.machine.outrun):
+    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
         does = meaning(name)
         if len(does.inputs) == 2 and all(t.rank == 3 for t in does.inputs) and [t.dtype for t in (*does.inputs, *does.outputs)] == types:
             return name

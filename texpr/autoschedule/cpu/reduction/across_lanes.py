@@ -36,7 +36,7 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     chained = in_levels(plan, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
     inside: list[str] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
-    many = not plan.machine.loads_apart or plan.machine.vector_registers > 2 * FAR_ROWS
+    many = plan.machine.has_memory_operands or plan.machine.vector_registers > 2 * FAR_ROWS
     height = FAR_ROWS if many and len(tiles) == 1 and any(plan.is_far(nest, a) for a in nest.accesses[1:]) else ROWS
     for tile in tiles:
         tile_outer, tile_inner = plan.cut(qualified(tile), height)

@@ -115,11 +115,11 @@ def _vectorize_outputs(plan: Plan, nest: Nest, best: For, rows: For | None, lane
             window = qualified(nest.reduction[-1])
             # All rows together hold what the window slides over; where there are registers for it, or no operand comes from memory, a row
             # after the other: the window is held then.
-            held = plan.machine.loads_apart or plan.machine.vector_registers >= 32
+            held = not plan.machine.has_memory_operands or plan.machine.vector_registers >= 32
             by_rows = held and plan.step("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
         # Of terms that end with the row, pairs would keep the conditions that loops of their own do without.
-        tile = rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows)
+        tile = rows is not None and not plan.machine.has_indexed_fma and _is_product(nest, best, rows)
         if tile and integer(plan.loop(order[-3]).extent) is not None:
             in_pairs(plan, order[-3])
         if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
@@ -178,7 +178,7 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
     """Registers beside each other, rows of them, and what becomes of the rows that are left over."""
     if plan.machine.vector_registers < 32:
         return 2, _few_rows(plan, nest, rows), "peel"
-    if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
+    if rows is not None and not plan.machine.has_indexed_fma and _is_product(nest, best, rows):
         return *product_tile(plan, nest, best, rows, lanes), "overlap"
     # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of them would share.
     shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
@@ -190,7 +190,7 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
 def _few_rows(plan: Plan, nest: Nest, rows: For | None) -> int:
     """Rows of two registers each where registers are few: a window that slides along them takes some, rows with edges an address each."""
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
-    taken = 2 * (window + 2) if plan.machine.loads_apart and window else 0
+    taken = 2 * (window + 2) if not plan.machine.has_memory_operands and window else 0
     most = TILE_ROWS // 4 if rows is not None and plan.machine.address_registers < ADDRESSES and any(edges(nest, rows)) else TILE_ROWS // 2
     return min(most, max(1, (plan.machine.vector_registers - taken) // 2))
 

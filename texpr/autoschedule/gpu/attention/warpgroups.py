@@ -67,7 +67,7 @@ class ByWarpgroup(ByWarps):
         copies[access.tensor.name] = buffer.name
         self.plan.step("scope", buffer.name, "shared")
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-        whole = at == self.along and self.plan.machine.bulk
+        whole = at == self.along and self.plan.machine.has_bulk_copy
         threads = () if whole else (self.groups, WARPS, LANES) if self.groups > 1 else (WARPS, LANES)
         return len(long) == 2 and long[1] == buffer.rank - 1 and in_rows(self.plan, buffer, threads, neighbours(access))
 
@@ -125,7 +125,7 @@ class ByWarpgroup(ByWarps):
         """The next block is copied while one is multiplied; the steps of a product are begun together."""
         plan, along = self.plan, self.along
         return (plan.step("pipeline", along, 2, asynchronous=True) and all(plan.step("together", loop) for loop in self.begun)
-                and (not plan.machine.bulk or plan.step("bulk", along)))
+                and (not plan.machine.has_bulk_copy or plan.step("bulk", along)))
 
 
 class ByTwoWarpgroups(ByWarpgroup):

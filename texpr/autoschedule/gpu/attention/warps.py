@@ -206,7 +206,7 @@ class ByWarps(Work):
 
     def ahead(self) -> bool:
         """The next block is copied while one is multiplied, where threads go on meanwhile."""
-        if self.plan.machine.asynchronous:
+        if self.plan.machine.has_async_copy:
             before = self.plan.here()
             if self.plan.step("pipeline", self.along, 2, asynchronous=True) and not self.fits():
                 self.plan.back(before)
