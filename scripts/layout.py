@@ -43,13 +43,12 @@ def page() -> str:
 
 def _folders() -> list[tuple[str, str]]:
     files = sorted((ROOT / "texpr").rglob("__init__.py"), key=lambda file: file.parent.parts)
-    return [(file.parent.relative_to(ROOT).as_posix(), _first_line(file)) for file in files]
+    return [(file.parent.relative_to(ROOT).as_posix(), _first_paragraph(file)) for file in files]
 
 
-def _first_line(file: Path) -> str:
-    """The first line of a docstring, with the rest of its paragraph where it is no sentence."""
-    paragraph = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
-    return " ".join(paragraph.split())
+def _first_paragraph(file: Path) -> str:
+    """The first paragraph of a docstring as one line."""
+    return " ".join((ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0].split())
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from mutation_runs import Mapped, in_child, install, lines_of, numbered
 from tests.litmus.cases import cases as litmus
 from tests.verdicts.checked import problem
 from tests.verdicts.verdict import FAULTS, KERNELS, LOOPS, RECORDS, Fault, Record, listed, read, recorded
+from texpr.compiler.imports import library_files
 from texpr.compiler.op import load, op
 from texpr.compiler.schedule import schedule
 from texpr.ir.loop import Kernel
@@ -134,7 +135,7 @@ def _litmus() -> Iterator[Case]:
 
 def _library() -> Iterator[Case]:
     """Operators of the library as they are scheduled by default."""
-    for path in sorted((ROOT / "texpr" / "ops" / "library").glob("*.tx")):
+    for path in library_files():
         for operator in vars(load(path)).values():
             made = scheduled(operator)
             case = made and Case(str(operator), tuple((v.name, n) for v, n in made.sizes.items()), tuple(made.steps))

@@ -13,6 +13,7 @@ import texpr as tx
 from examples import c_target
 from tests.compare import same_numbers
 from texpr.__main__ import main
+from texpr.compiler.imports import LIBRARY
 from texpr.ir.dtypes import DTYPES, int_range, numpy_dtype
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Program
@@ -135,7 +136,7 @@ def test_names_that_c_has_and_loops_that_steps_marked():
 
 
 def test_the_op_suite_in_part(capsys: pytest.CaptureFixture[str]):
-    operators = Path(tx.__file__).with_name("ops") / "library" / "softmax.tx"
+    operators = LIBRARY / "softmax.tx"
     assert main(["bench", "targets", str(operators), "--load", str(ROOT / "examples" / "c_target.py"), "--targets", "c"]) == 0
     assert capsys.readouterr().out == "target               operators   gradients\nc                        5 / 5       5 / 5\n"
 

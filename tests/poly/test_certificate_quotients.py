@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import texpr as tx
 from texpr import autodiff
 from texpr.compiler import load
+from texpr.compiler.imports import LIBRARY
 from texpr.tools.certificates import usual
-
-LIBRARY = Path(tx.__file__).parent / "ops" / "library"
 
 TWO = """
 op f(X1: f32[M, M]) -> (Y: f32[M, M, M], t0: f32[M, M]) {

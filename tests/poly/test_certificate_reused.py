@@ -4,7 +4,6 @@ planted in it; sums that leave a buffer and come back."""
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ import texpr as tx
 from tests.poly.final_loops import REUSED as KERNELS
 from texpr import autodiff
 from texpr.compiler import load
+from texpr.compiler.imports import LIBRARY
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
@@ -142,7 +142,7 @@ def test_many_buffers_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch):
     module = import_module("texpr.poly.certificate.certify")
     once = module._certified
     monkeypatch.setattr(module, "_certified", lambda *given: proofs.append(given) or once(*given))
-    operators = vars(load(str(Path(tx.__file__).parent / "ops" / "library" / "recurrent.tx"), prove=False))
+    operators = vars(load(str(LIBRARY / "recurrent.tx"), prove=False))
     program = autodiff.grad(usual(operators["gru"]))
     assert tx.Schedule(program, dict.fromkeys(program.sizes, 17)).auto().certificate()
     assert len(proofs) <= 4

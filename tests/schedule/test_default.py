@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from texpr.autoschedule.core.builder import Plan
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.driver import auto
 from texpr.compiler import load
+from texpr.compiler.imports import LIBRARY
 from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.targets import find_target
 from texpr.tools.certificates import usual
@@ -134,7 +134,7 @@ REFUSING = {"gru": "recurrent", "attention": "attention", "batch_norm_training":
 @pytest.mark.parametrize("name", REFUSING)
 def test_what_a_default_schedule_is_refused_is_shown_to_nobody(name: str, monkeypatch: pytest.MonkeyPatch):
     """No kernel is printed for the places of errors, and no smallest example is looked for: the steps are the same."""
-    library = Path(tx.__file__).parent / "ops" / "library" / f"{REFUSING[name]}.tx"
+    library = LIBRARY / f"{REFUSING[name]}.tx"
     program = autodiff.grad(usual(vars(load(str(library), prove=False))[name]))
     printed: list[object] = []
     loops, legality = map(importlib.import_module, ("texpr.schedule.structure.loops", "texpr.poly.dependence.legality"))

@@ -115,7 +115,8 @@ def _check_texts(model: Any) -> None:
 def _check_text(field: Any, values: Iterable[str | bytes]) -> None:
     for v in values:
         if isinstance(v, bytes):
-            raise CheckpointError(f"the model is damaged: {field.full_name} is no text: {v[:40]!r}", code="onnx")
+            raise CheckpointError(f"the model is damaged: {field.full_name} is no text: {v[:40]!r}", code="onnx",
+                                  help="export or download it again")
 
 
 def all_nodes(model: Any) -> Iterator[Any]:

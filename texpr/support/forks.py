@@ -40,12 +40,12 @@ def held_over_forks(lock: L) -> L:
 
 
 def _acquire_all() -> None:
-    own = _wait_for_imports()
-    _acquire_locks()
-    while _imported_by_parts() - own:  # since then another thread began to
-        _release(_held)
+    while True:
         own = _wait_for_imports()
         _acquire_locks()
+        if _imported_by_parts() <= own:
+            return
+        _release_all()  # since then another thread began to import
 
 
 def _acquire_locks() -> None:

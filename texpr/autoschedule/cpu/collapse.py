@@ -1,4 +1,4 @@
-"""Loops that are one run of memory become one, and the loop of a tile is chosen."""
+"""Loops that are one run of memory become one."""
 
 from __future__ import annotations
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from texpr.compiler import Op
+from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.delegated import InExpressions
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.runtime.slabs import ALIGNMENT, in_lines
 from texpr.support.errors import CallError
-
-if TYPE_CHECKING:
-    pass
-from texpr.graph.arrays.recording import active_capture
 
 
 class Structures:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from texpr import poly
 from texpr.ir.affine import linear, same_value
@@ -35,6 +35,9 @@ from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.tensor.argmax import first_place, index_of
 from texpr.support.errors import CheckError
 from texpr.support.trampoline import Steps, run
+
+Circle = Callable[[], frozenset[Tensor]]
+"""The tensors that are computed from an equation, and it from them; found when it is first asked for."""
 
 
 def desugar(program: Program) -> Program:
@@ -112,12 +115,14 @@ def hoist(program: Program) -> Program:
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
-    for equation, circle in zip(program.equations, circles(program.equations)):
+    found = cache(lambda: circles(program.equations))
+    for k, equation in enumerate(program.equations):
+        circle = partial(lambda k: found()[k], k)
         equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names, program.requires, circle)
     return replace(program, equations=tuple(equations))
 
 
-def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: frozenset[Tensor]) -> list[Equation]:
+def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: Circle) -> list[Equation]:
     before: list[Equation] = []
     alone = _outermost_reductions(equation.value) <= 1
     extracted = partial(_extracted, equation, names, before)
@@ -219,7 +224,7 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
 
 
 def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr],
-          circle: frozenset[Tensor]) -> tuple[Expr, ...]:
+          circle: Circle) -> tuple[Expr, ...]:
     """The conditions that a reduction under them takes over: not those on data, nor those on axes that it is the same for, nor the only one
     if it is a triangle of two axes that the reduction runs over for each, where all that it reads exists anyway.
 
@@ -227,14 +232,14 @@ def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], r
     For an axis that only a condition names, the reduction would be computed again and again. In a recurrence elements may exist and not be
     computed yet where a condition does not hold.
     """
-    if not circle.isdisjoint(tensors(reduced)):
-        return conditions
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
     others = {a.var for a in axes}.difference(over)
     left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) or not others.isdisjoint(variables(c))
                 for c in conditions]
     if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not reads_inside(reduced, axes, requires):
+        return conditions
+    if not circle().isdisjoint(tensors(reduced)):
         return conditions
     return tuple(c for c, out in zip(conditions, left_out) if not out)
 

@@ -76,7 +76,7 @@ def _scheduled(plan: Plan, nest: Nest, parts: _Parts) -> list[str] | None:
     width = min(vectors, constant_extent(parts.lane) // plan.lanes(nest)) * plan.lanes(nest)
     first, last = edges(nest, parts.row)
     # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
-    height = 1 if not plan.machine.has_memory_operands and parts.step > 1 and vectors == 1 else ROWS
+    height = ROWS if plan.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
         plan.step("peel", row, first, last)
     rows, inner_row = plan.cut(row, height) if height > 1 else (row, "")

@@ -167,12 +167,12 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
-    values = VALUES if not plan.machine.has_memory_operands else 1
+    values = 1 if plan.machine.has_memory_operands else VALUES
     most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
     apart = nest.accesses[0].stride(lane.var) != 1
     most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
     sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = _height(most, *sizes), None if not plan.machine.has_memory_operands else last_taps(nest, field, slid[-1])
+    height, taps = _height(most, *sizes), last_taps(nest, field, slid[-1]) if plan.machine.has_memory_operands else None
     tile = taps and tile_with_taps(plan.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]

@@ -1,1 +1,1 @@
-"""Elementwise nests on CPUs."""
+"""Elementwise nests on CPUs: vectors, transposes, interleaved and non-temporal stores."""

@@ -190,7 +190,7 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
 def _few_rows(plan: Plan, nest: Nest, rows: For | None) -> int:
     """Rows of two registers each where registers are few: a window that slides along them takes some, rows with edges an address each."""
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
-    taken = 2 * (window + 2) if not plan.machine.has_memory_operands and window else 0
+    taken = 0 if plan.machine.has_memory_operands or not window else 2 * (window + 2)
     most = TILE_ROWS // 4 if rows is not None and plan.machine.address_registers < ADDRESSES and any(edges(nest, rows)) else TILE_ROWS // 2
     return min(most, max(1, (plan.machine.vector_registers - taken) // 2))
 
