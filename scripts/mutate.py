@@ -42,7 +42,8 @@ PROVERS = {
 """Modules that decide whether steps are legal, by their folder."""
 STEPS = {
     "schedule/legality": "independence", "schedule/steps/loops": "reorder fission skew",
-    "schedule/steps/placement": "compute_at fold_storage pipeline inline", "schedule/steps/buffers": "layout cache",
+    "schedule/steps/placement": "compute_at fold_storage pipeline inline",
+    "schedule/steps/buffers": "layout cache_read cache_write cached_box",
     "schedule/steps/reductions": "rfactor"}
 FILES = [*(f"texpr/{folder}/{name}.py" for folder, names in PROVERS.items() for name in names.split()), "texpr/poly/certificate",
          *(f"texpr/{folder}/{name}.py" for folder, names in STEPS.items() for name in names.split())]

@@ -23,4 +23,4 @@ def schedule(**sizes: int) -> tx.Schedule:
 def sliding(**sizes: int) -> tx.Schedule:
     """Row by row: each row of the first pass is computed once and kept while it is needed."""
     s = tx.schedule(tx.op(TEXT), **sizes)
-    return s.compute_at("T", "Y.i", slide=True).fold("T", 0, 4)
+    return s.compute_at("T", "Y.i", slide=True).fold_storage("T", 0, 4)

@@ -184,7 +184,7 @@ def test_outputs_that_caches_do_not_hold_are_written_past_them(value, n, m, stre
     machine = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2)
     for pays in (False, True):
         steps, _ = auto(naive, replace(machine, prefers_nontemporal_stores=pays))
-        assert any(step.name == "stream" for step in steps) == (streams and pays)
+        assert any(step.name == "nontemporal" for step in steps) == (streams and pays)
 
 
 def test_what_is_read_along_and_across_is_not():

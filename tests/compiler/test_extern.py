@@ -260,8 +260,8 @@ op around(X: f32[M, N]) -> Y: f32[M, N] {
 
 @pytest.mark.parametrize("sizes", [{}, {"M": 5, "N": 8}], ids=["symbolic", "fixed"])
 @pytest.mark.parametrize("steps", [
-    'split("T.i", 3, tail="peel")', 'split("T.s", 3, tail="peel")', 'split("Y.i", 3, tail="peel")', 'split("Y.i", 3).separate("Y.io")',
-    'split("T.i", 3).separate("T.io")', 'split("Y.i", 3, tail="pad")', 'split("T.i", 4, tail="overlap")', 'peel("T.i", 1, 1)',
+    'split("T.i", 3, tail="peel")', 'split("T.s", 3, tail="peel")', 'split("Y.i", 3, tail="peel")', 'split("Y.i", 3).partition("Y.io")',
+    'split("T.i", 3).partition("T.io")', 'split("Y.i", 3, tail="pad")', 'split("T.i", 4, tail="overlap")', 'peel("T.i", 1, 1)',
     'peel("Y.i", 1, 1)', 'cache_read("W", "Y.s")', 'cache_write("T", "T.s")', 'split("T.i", 3).reorder("T.ii", "T.s", "T.io")',
     'specialize("M % 5 == 0")', 'specialize("Y.i", "N % 8 == 0")'])
 def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
@@ -275,8 +275,8 @@ def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
 
 
 @pytest.mark.parametrize("steps", [
-    'layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")', 'scope("W", "stack")',
-    'expand("T", "T.s")', 'fold("T", 0)', 'inline("T")'])
+    'layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")', 'set_scope("W", "stack")',
+    'expand_dim("T", "T.s")', 'fold_storage("T", 0)', 'inline("T")'])
 def test_what_it_takes_and_gives_lies_as_the_program_says(steps):
     with pytest.raises(tx.ScheduleError, match=r"`[TW]` passes to or from `more`, which is not written here") as caught:
         eval(f"s.{steps}", {"s": tx.schedule(AROUND)})

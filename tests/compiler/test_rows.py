@@ -64,7 +64,7 @@ def test_pairs_of_rows_are_proven_and_right(op, n, m):
 
 
 @pytest.mark.parametrize("n, m, streams, turns", [
-    (16384, 1024, True, ['pipeline("e", 2)', 'split("e.jo", 4, tail="exact")', 'join("e.joo", "Y.jo")']),
+    (16384, 1024, True, ['pipeline("e", 2)', 'split("e.jo", 4, tail="exact")', 'merge("e.joo", "Y.jo")']),
     (16384, 1040, True, []), (16384, 1024, False, []), (2048, 1024, True, [])], ids=["far", "ragged", "none", "near"])
 def test_rows_past_the_caches_take_turns_with_functions_of_the_next(n, m, streams, turns):
     """Where loops over both are of whole vectors alone, and the output is written past the caches at all."""
@@ -76,7 +76,7 @@ def test_rows_past_the_caches_take_turns_with_functions_of_the_next(n, m, stream
 def test_rows_that_take_turns_are_proven_and_right(n):
     machine = replace(ROWS, caches=(32 << 10, 1 << 16, 1 << 17))
     s = tx.schedule(SOFTMAX, N=n, M=256).replay("\n".join(str(step) for step in auto(tx.schedule(SOFTMAX, N=n, M=256).kernel, machine)[0]))
-    assert ("join" in s.script()) == (n == 128) and s.certificate()
+    assert ("merge" in s.script()) == (n == 128) and s.certificate()
     x = np.random.default_rng(0).standard_normal((n, 256), np.float32)
     assert np.allclose(s.compile()(x), tx.interpret(SOFTMAX, x), rtol=1e-5, atol=1e-7)
 
@@ -136,7 +136,7 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
 @pytest.mark.parametrize("n, lanes", [(64, 16), (8192, 32)], ids=["near", "past"])
 def test_functions_past_the_caches_are_written_by_two_lines(n, lanes):
     steps, kernel = auto(tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = tanh(X[i, j]) }"), N=n, M=1024).kernel, ROWS)
-    assert ("stream" in {step.name for step in steps}) == (lanes == 32)
+    assert ("nontemporal" in {step.name for step in steps}) == (lanes == 32)
     assert {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"} == {lanes}
 
 
@@ -150,5 +150,5 @@ def test_sums_of_what_all_moves_with_the_lanes_take_two_registers_of_each_row():
 
 def test_axes_of_one_element_behind_a_row_do_not_hide_its_lines():
     op = tx.op("op f(X: f32[*A:axis, D, *B]; axis = 0) -> Y: f32[*A, D, *B] { Y[*a, j, *b] = X[*a, j, *b] * 2 }")
-    s = tx.schedule(op, axis=1, A=4096, D=1024, B=1).replay('fuse("Y.j", "Y.b", name="jb")\nvectorize("jb", 16)\nstream("Y")')
+    s = tx.schedule(op, axis=1, A=4096, D=1024, B=1).replay('fuse("Y.j", "Y.b", name="jb")\nvectorize("jb", 16)\nnontemporal("Y")')
     assert "!nontemporal" in s.compile("x86-64-v4").llvm

@@ -27,7 +27,7 @@ LINES = {
     "several loops, the last of which is short": (
         's.split("i", 4, tail="clip").parallel("ii").cache_read("X", "ii").unroll("io")', (4 * ROW,)),
     "nested loops, of which the outer one is shared": ('s.split("i", 5).parallel("io").cache_read("X", "ii")', (2 * ROW,)),
-    "small": ('s.split("k", 100).parallel("i").cache_read("X", "i").scope("X_cache", "heap")', (10 * ROW,)),
+    "small": ('s.split("k", 100).parallel("i").cache_read("X", "i").set_scope("X_cache", "heap")', (10 * ROW,)),
 }  # fmt: skip
 GUARD = 4096
 NATIVE = find_target("native")

@@ -267,20 +267,20 @@ def test_a_machine_without_tiles(golden):
 
 def test_loops_that_no_instruction_runs_cannot_use_tiles(golden):
     op = product("i8", "i8", "i32")
-    golden(complaint(tx.schedule(op, M=64, N=64, K=128).cache_read("A", "i").scope("A_cache", "tile")))
+    golden(complaint(tx.schedule(op, M=64, N=64, K=128).cache_read("A", "i").set_scope("A_cache", "tile")))
 
 
 def test_operands_have_to_be_in_tiles(golden):
     s = tiled(product("i8", "i8", "i32"))
     with pytest.raises(tx.ScheduleError) as error:
-        without(s, 'scope("A_cache_cache"').script()
+        without(s, 'set_scope("A_cache_cache"').script()
     golden(str(error.value))
 
 
 def test_sums_have_to_be_as_many_as_there_are_tiles(golden):
     """Six of sums, and four of operands."""
     script = tiled(product("i8", "i8", "i32"), 96).script().replace('split("C.i", 32', 'split("C.i", 48')
-    script = script.replace('join("B_cache_cache.d1o", "A_cache_cache.d0o")', 'unroll("A_cache_cache.d0o")')
+    script = script.replace('merge("B_cache_cache.d1o", "A_cache_cache.d0o")', 'unroll("A_cache_cache.d0o")')
     golden(complaint(tx.schedule(product("i8", "i8", "i32"), M=96, N=64, K=128).replay(script)))
 
 
@@ -290,7 +290,7 @@ def test_which_tile_is_meant_must_be_known(golden):
 
 def test_rows_of_a_tile_are_evenly_apart(golden):
     op = tx.op("op gather(X: i8[R, 64], I: i32[16] in 0..R) -> Y: i8[16, 64] { Y[i, k] = X[I[i], k] }")
-    s = tx.schedule(op, R=100).split("k", 64, tail="exact").reorder("ko", "i", "ki").cache_write("Y", "ko").scope("Y_tile", "tile")
+    s = tx.schedule(op, R=100).split("k", 64, tail="exact").reorder("ko", "i", "ki").cache_write("Y", "ko").set_scope("Y_tile", "tile")
     with pytest.raises(tx.ScheduleError) as error:
         s.tensorize("i", "tileloadd_i8").script()
     golden(str(error.value))

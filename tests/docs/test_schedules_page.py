@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.docs.page import run
-from texpr.schedule.script.script import STEPS
+from texpr.schedule.steps.registry import rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedules.md"
 
@@ -19,4 +19,4 @@ def test_every_step_is_there():
     steps = PAGE.read_text(encoding="utf-8").partition("\n## On GPUs")[0]
     table = [line for line in steps.splitlines() if line.startswith("| `")]
     named = {name for line in table for name in re.findall(r"`(\w+)[(`]", line.split("|")[1])}
-    assert named == set(STEPS)
+    assert named == set(rules())

@@ -6,7 +6,7 @@ import pytest
 
 import texpr as tx
 from texpr.poly import permutable
-from texpr.schedule import find_loops
+from texpr.schedule.structure.loops import find_loops
 from texpr.support.errors import ScheduleError
 
 WAVE = "op wave(X: f32[N, M]) -> A: f32[N, M] { A[i, j] = A[i-1, j | 0] * 2 + A[i, j-1 | 0] + X[i, j] }"

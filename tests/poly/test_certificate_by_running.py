@@ -52,7 +52,7 @@ SCRIPTS = {
     "matmul": ["", 'split("k", 3)\nrfactor("ki")', 'split("i", 2)\nsplit("j", 2)\nreorder("io", "jo", "k", "ii", "ji")\nparallel("io")',
                'reorder("k", "i", "j")', 'cache_read("B", "k")\npipeline("k")',
                'split("i", 2, tail="peel")\nunroll("ii")\nvectorize("j")'],
-    "blur": ["", 'split("Y.i", 2)\nparallel("Y.io")', 'peel("T.i", 1, 1)', 'compute_at("T", "Y.i", slide=True)\nfold("T", 0)',
+    "blur": ["", 'split("Y.i", 2)\nparallel("Y.io")', 'peel("T.i", 1, 1)', 'compute_at("T", "Y.i", slide=True)\nfold_storage("T", 0)',
              'split("Y.i", 2)\ncompute_at("T", "Y.io")\npipeline("T")'],
     "scan": ["", 'split("i", 3)'],
     "rows": ["", 'split("m.j", 3)\nrfactor("m.ji")', 'compute_at("m", "Y.n")\nparallel("Y.n")', 'vectorize("Y.j")',
@@ -61,7 +61,7 @@ SCRIPTS = {
     "edges": ['inline("a")\ninline("b")', 'inline("b")\nparallel("Y.i")', 'inline("a")\ninline("b")\nsplit("i", 2)\nvectorize("ii")'],
     "triangle": ["", 'split("j", 2)', 'pipeline("i", 3)'],
     "mirror": ["", 'split("T.i", 3, tail="pad")', 'split("T.i", 2, tail="pad")\nvectorize("T.ii")'],
-    "carried": ["", 'compute_at("c", "Y.t")\nfold("c", 0)', 'compute_at("c", "Y.t")\nfold("c", 0, 3)'],
+    "carried": ["", 'compute_at("c", "Y.t")\nfold_storage("c", 0)', 'compute_at("c", "Y.t")\nfold_storage("c", 0, 3)'],
 }
 SOUND = [(name, script) for name, scripts in SCRIPTS.items() for script in scripts]
 

@@ -89,14 +89,14 @@ EXAMPLES = {
                        'parallel("Y.io")'),
         "strip": _lines(*_ROWS, 'split("Y.i", 32)', 'compute_at("h", "Y.io")', 'parallel("Y.io")'),
         "row": _lines(*_ROWS, 'compute_at("h", "Y.i")', 'parallel("Y.i")'),
-        "window": _lines('split("Y.i", 64)', 'compute_at("h", "Y.ii", slide=True)', 'fold("h", 0)', 'parallel("Y.io")'),
+        "window": _lines('split("Y.i", 64)', 'compute_at("h", "Y.ii", slide=True)', 'fold_storage("h", 0)', 'parallel("Y.io")'),
         "ahead": _lines(*_ROWS, 'split("Y.i", 8)', 'split("Y.io", 8)', 'compute_at("h", "Y.ioi")', 'pipeline("h")', 'parallel("Y.ioo")'),
         "inlined": _lines('inline("h")', *_INLINED),
     }),
     "unsharp": Example(UNSHARP, {"M": 1024, "N": 2048}, _IMAGES, {
         "inlined": _lines('inline("r")', 'inline("s")', 'compute_at("v", "Y.i")', 'compute_at("h", "Y.i")', 'parallel("Y.i")'),
         "strips": _lines('inline("r")', 'inline("s")', 'split("Y.i", 16)', 'compute_at("v", "Y.ii")', 'compute_at("h", "Y.ii", slide=True)',
-                         'fold("h", 0)', 'parallel("Y.io")'),
+                         'fold_storage("h", 0)', 'parallel("Y.io")'),
         "all": _lines('inline("r")', 'inline("s")', 'inline("v")', 'inline("h")', *_INLINED),
     }),
     "harris": Example(HARRIS, {"M": 1024, "N": 1024}, _IMAGES, {
@@ -122,6 +122,6 @@ EXAMPLES = {
                            'reverse_compute_at("Y", "A.xo")', 'parallel("A.k")'),
     }),
     "lstm": Example(LSTM, {"T": 64, "I": 64, "N": 64}, ({"T": 5, "I": 3, "N": 4}, {"T": 1, "I": 1, "N": 1}), {
-        "gates": _lines('compute_at("x", "gate.t")', 'fold("x", 0)', 'fold("gate", 0)', 'fold("c", 0)'),
+        "gates": _lines('compute_at("x", "gate.t")', 'fold_storage("x", 0)', 'fold_storage("gate", 0)', 'fold_storage("c", 0)'),
     }),
 }

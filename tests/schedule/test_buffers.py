@@ -57,8 +57,8 @@ STEPS = {
                     f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
                     '.vectorize("B_cache.d1i")'),
     "layout_intermediate": ("chain", {}, 's.layout("t", "i j -> j i")'),
-    "scope": ("matmul", EIGHT, f'{TILES}.cache_read("A", "ko").cache_write("C_acc", "ko").scope("A_cache", "heap")'
-              '.scope("C_acc_tile", "register").scope("C_acc", "stack")'),
+    "scope": ("matmul", EIGHT, f'{TILES}.cache_read("A", "ko").cache_write("C_acc", "ko").set_scope("A_cache", "heap")'
+              '.scope("C_acc_tile", "register").set_scope("C_acc", "stack")'),
     "pad": ("matmul", {}, f'{TILES}.cache_read("B", "io").pad("B_cache", 1, 16, extra=16).pad("B_cache", 0, 4)'),
 }
 
@@ -140,11 +140,11 @@ REFUSED = {
                's.layout("C_acc", "i j -> j")', 's.layout("C_acc", "i j -> j/4 i")',
                's.layout("C_acc", "i j -> j/4 i j%2")', 's.layout("C_acc", "i j -> j/0 i j%0")', 's.layout("C_acc", "i j -> i j k")',
                's.layout("C_acc", 3)', 's.pad("C_acc", 2, 8)', 's.pad("C_acc", 0, 0)', 's.pad("C_acc", 0, 8, extra=-1)',
-               's.pad("B", 0, 8)', 's.pad("C_acc", "i", 8)', 's.scope("C_acc", "disk")', 's.scope("A", "stack")',
-               's.cache_read("B", "i").scope("B_cache", "stack")',
+               's.pad("B", 0, 8)', 's.pad("C_acc", "i", 8)', 's.set_scope("C_acc", "disk")', 's.set_scope("A", "stack")',
+               's.cache_read("B", "i").set_scope("B_cache", "stack")',
                's.reorder("k", "i", "j").cache_write("C_acc", "C.k", out=False)', 's.cache_write("C", "C.i", out=False)',
                's.cache_write("C", "C.i", out=0)',
-               's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").scope("C_acc", "stack")'],
+               's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").set_scope("C_acc", "stack")'],
     "prefix": ['s.split("i", 4).cache_read("Y", "io")'],
     "scatter": ['s.split("n", 4).split("i", 2).cache_write("Y", "io").parallel("io")'],
 }
@@ -234,7 +234,7 @@ def test_buffers_fit_the_machine(golden):
     tiles = 's.split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji").cache_write("C_acc", "jo", name="t")'
     marks = '.unroll("C.ii").vectorize("C.ji")'
     texts = {
-        "x86-64-v4": [f'{tiles}.scope("t", "register")', f'{tiles}{marks}.cache_read("A", "io").scope("A_cache", "shared")'],
+        "x86-64-v4": [f'{tiles}.scope("t", "register")', f'{tiles}{marks}.cache_read("A", "io").set_scope("A_cache", "shared")'],
         "x86-64-v3": [f'{tiles}{marks}.scope("t", "register")'],
     }
     found = []
@@ -250,7 +250,7 @@ def test_buffers_fit_the_machine(golden):
 
 def test_a_tile_in_registers_compiles():
     s = tx.schedule(OPS["matmul"], **EIGHT).split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji")
-    s.cache_write("C_acc", "jo", name="t").scope("t", "register").unroll("ii").vectorize("ji")
+    s.cache_write("C_acc", "jo", name="t").set_scope("t", "register").unroll("ii").vectorize("ji")
     assert "alloca" not in s.compile("x86-64-v4").llvm
 
 

@@ -61,7 +61,7 @@ def test_clamps_in_all_dimensions_are_proven():
 def test_fold_of_an_output_that_nothing_stores_to():
     s = tx.schedule(tx.op("op f(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i-1, j | 0] + X[i, j] }"), N=0).specialize(M=4)
     with pytest.raises(tx.ScheduleError, match="`A` is no temporary"):
-        s.fold("A", 0, 3)
+        s.fold_storage("A", 0, 3)
 
 
 def test_overlapping_tiles_of_threads_read_nothing_that_others_write():

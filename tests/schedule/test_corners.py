@@ -74,11 +74,11 @@ def test_inline_of_what_is_stored_backwards():
 
 
 def test_two_elements_do_not_fit_one_place():
-    assert "keeps too few elements" in refusal(BOTH, 'fold("T", 0, 1)')
+    assert "keeps too few elements" in refusal(BOTH, 'fold_storage("T", 0, 1)')
 
 
 def test_no_fold_where_all_is_needed():
-    assert "no depth up to 3 is enough for `T` along dimension 0" in refusal(ALL, 'fold("T", 0)')
+    assert "no depth up to 3 is enough for `T` along dimension 0" in refusal(ALL, 'fold_storage("T", 0)')
 
 
 def test_skew_of_a_loop_whose_length_is_data():
@@ -96,7 +96,7 @@ def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
 
 
 @pytest.mark.parametrize("script", ["", 'compute_at("n", "Y.i")', 'compute_at("n", "Y.i", recompute=True)', 'inline("n")',
-                                    'compute_at("n", "Y.i")\npipeline("n")', 'compute_at("n", "Y.i")\nfold("n", 0, 1)',
+                                    'compute_at("n", "Y.i")\npipeline("n")', 'compute_at("n", "Y.i")\nfold_storage("n", 0, 1)',
                                     'layout("n", "i -> i/4 i%4")', 'cache_read("n", "Y.i")',
                                     'compute_at("n", "Y.i")\nsplit("Y.i", 4)\ncache_write("n", "Y.io")'])
 def test_a_range_reads_what_the_kernel_computes(script: str):
@@ -117,7 +117,7 @@ def test_a_range_that_is_not_computed_yet():
 def test_dimensions_and_loops_by_handle():
     s = tx.schedule(tx.op(BLUR))
     loop = s.loops[1]
-    s.compute_at("h", loop).fold("h", loop)
+    s.compute_at("h", loop).fold_storage("h", loop)
     assert "h: f32[2]" in show_kernel(s.kernel)
 
 
@@ -127,7 +127,7 @@ LOWER = "op lower(X: f64[M]) -> Y: f64[M] { Y[i] = X[i] - sum(r in 0..i: X[r]) }
 
 def test_reads_that_never_happen_keep_their_buffer():
     """Behind the part of the loop in which the cache is filled."""
-    computes(scheduled(PAST_THE_END, 'cache_read("Z", "r")\nseparate("r")'), 1, 3)
+    computes(scheduled(PAST_THE_END, 'cache_read("Z", "r")\npartition("r")'), 1, 3)
 
 
 @pytest.mark.filterwarnings("error")

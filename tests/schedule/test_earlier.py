@@ -11,7 +11,7 @@ from texpr.autoschedule.driver import auto
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.machine import Machine
 from texpr.lang import parse_kernel
-from texpr.schedule import expand
+from texpr.schedule.steps.placement.expand_dim import expand_dim
 
 LU = """
 op lu(A: f64[N, N]) -> F: f64[N, N] {
@@ -42,7 +42,7 @@ REST = """kernel rest(X: f64[N]) -> (Y: f64[N])
       Y[i] += t
 """
 TILED = """split("F.0.j", 4)
-expand("F_acc", "F.0.ji")
+expand_dim("F_acc", "F.0.ji")
 split("F.0.k", 4, tail="peel")
 fission("F.0.ji", "F.0.ko", name="jr")
 reorder("F.0.ko", "F.0.ki", "F.0.ji")
@@ -98,17 +98,17 @@ def parts(X: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("text", "sizes"), [(ALONG, {"N": 300}), (LU, {"N": 40})], ids=["along memory", "few"])
 def test_others_have_none(text, sizes):
-    assert not any(str(step).startswith("expand") for step in auto(tx.schedule(tx.op(text), **sizes).kernel, NEAR)[0])
+    assert not any(str(step).startswith("expand_dim") for step in auto(tx.schedule(tx.op(text), **sizes).kernel, NEAR)[0])
 
 
 def test_values_that_stay_are_not_spread():
     s = tx.schedule(tx.op(RUNNING)).compute_at("s", "Y.t", recompute=False)
     with pytest.raises(tx.ScheduleError) as error:
-        s.expand("s", "Y.t")
-    assert str(error.value).partition("\n")[0] == "error[expand]: an iteration of `t` uses what another one left in s"
+        s.expand_dim("s", "Y.t")
+    assert str(error.value).partition("\n")[0] == "error[expand_dim]: an iteration of `t` uses what another one left in s"
 
 
 def test_a_length_without_a_known_maximum_gives_no_place():
     with pytest.raises(tx.ScheduleError) as error:
-        expand(parse_kernel(REST), "t", "k")
-    assert str(error.value).startswith("error[expand]: the length of `k` has no known maximum, so the elements have no place\n")
+        expand_dim(parse_kernel(REST), "t", "k")
+    assert str(error.value).startswith("error[expand_dim]: the length of `k` has no known maximum, so the elements have no place\n")

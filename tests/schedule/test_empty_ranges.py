@@ -28,17 +28,28 @@ def scheduled(text: str, script: str, **sizes: int) -> tx.Schedule:
     return tx.schedule(tx.op(text), **sizes).replay(script)
 
 
-@pytest.mark.parametrize("script", ['unroll("j", 4)', 'jam("j", 4)', 'split("j", 4, tail="peel")', 'vectorize("j", 3, tail="peel")',
-                                    'tile("j", sizes=(4,), tail="peel")', 'peel("j", 2, 1)', 'split("j", 4, tail="clip")',
-                                    'split("j", 4, tail="peel")\nunroll("ji")', 'reverse("j")',
-                                    'rfactor("j")'])
+@pytest.mark.parametrize(
+    "script",
+    [
+        'unroll("j", 4)',
+        'unroll_and_jam("j", 4)',
+        'split("j", 4, tail="peel")',
+        'vectorize("j", 3, tail="peel")',
+        'tile("j", sizes=(4,), tail="peel")',
+        'peel("j", 2, 1)',
+        'split("j", 4, tail="clip")',
+        'split("j", 4, tail="peel")\nunroll("ji")',
+        'reverse("j")',
+        'rfactor("j")',
+    ],
+)
 def test_rows_with_nothing_left_sum_nothing(script):
     s = scheduled(TRIANGLE, script)
     s.certificate()
     assert s.compile()(np.ones((9, 8), np.int32)).tolist() == [6, 5, 4, 3, 2, 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("step", ['unroll("Y.1.i", 4)', 'jam("Y.1.i", 3)', 'split("Y.1.i", 4, tail="peel")',
+@pytest.mark.parametrize("step", ['unroll("Y.1.i", 4)', 'unroll_and_jam("Y.1.i", 3)', 'split("Y.1.i", 4, tail="peel")',
                                   'vectorize("Y.1.i", 4, tail="peel")', 'specialize("K > N")\nunroll("Y.1.i_KgtN", 4)',
                                   'specialize("N % 2 == 1")\nsplit("Y.1.i_Nmod2eq1", 4, tail="peel")'])
 def test_nothing_is_written_in_front_of_an_array(step):
@@ -49,7 +60,7 @@ def test_nothing_is_written_in_front_of_an_array(step):
     assert memory.tolist() == [7] * 16 + [2] + [7] * 15
 
 
-@pytest.mark.parametrize("script", ["", 'unroll("k", 4)', 'split("k", 4, tail="peel")', 'jam("k", 2)', 'peel("k", 1, 1)',
+@pytest.mark.parametrize("script", ["", 'unroll("k", 4)', 'split("k", 4, tail="peel")', 'unroll_and_jam("k", 2)', 'peel("k", 1, 1)',
                                     'split("k", 4, tail="peel")\nsplit("ki", 2, tail="peel")'])
 def test_data_may_say_that_a_range_ends_before_it_begins(script):
     a, b = np.array([5, 3, 2, 7, 0], np.int32), np.array([2, 7, 2, 1, 7], np.int32)
@@ -68,7 +79,7 @@ def test_copies_ahead_of_an_empty_loop():
 
 
 @pytest.mark.parametrize("script", ["", 'fuse("Y.2.i", "Y.2.j")', 'fuse("Y.2.i", "Y.2.j")\nunroll("Y.2.ij", 4, tail="guard")',
-                                    'jam("Y.2.i", 2)', 'parallel("Y.2.i")\nparallel("Y.2.j")',
+                                    'unroll_and_jam("Y.2.i", 2)', 'parallel("Y.2.i")\nparallel("Y.2.j")',
                                     'tile("Y.2.i", "Y.2.j", sizes=(2, 3), tail="peel")'])
 def test_two_empty_ranges_are_not_one_with_iterations(script):
     s = scheduled(TWICE, script)

@@ -20,7 +20,7 @@ STEPS = [
     (MATMUL, 's.prefetch("B", "k", 8)'),
     (MATMUL, 's.vectorize("j").reorder("C.jo", "C.k", "C.ji").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
     (MATMUL, 's.prefetch("B", "k", 3).reorder("k", "i", "j").vectorize("C.j")'),
-    (MATMUL, 's.jam("i", 2).prefetch("A", "k", 2)'),
+    (MATMUL, 's.unroll_and_jam("i", 2).prefetch("A", "k", 2)'),
     (MATMUL, 's.prefetch("A", "i", 1, at="k")'),
     (GATHER, 's.prefetch("E", "k", 4)'),
     (GATHER, 's.prefetch("E", "k", 4).vectorize("d")'),
@@ -50,8 +50,8 @@ CENTRED = tx.op("""op centred(X: f32[N, M]) -> Y: f32[N, M] {
 }""")
 LATER = [
     ("", 5), ('s.layout("T", "i j -> i j/4 j%4")', 5), ('s.compute_at("T", "S.i")', 5), ('s.inline("T")', 2), ('s.vectorize("Y.i", 4)', 5),
-    ('s.compute_at("S", "Y.i").pipeline("S", 2)', 7), ('s.compute_at("S", "Y.i").fold("S", 0)', 5), ('s.parallel("S.i")', 5),
-    ('s.split("Y.i", 4, tail="peel").unroll("Y.ii").parallel("Y.io")', 8), ('s.pad("T", 1, 8).scope("T", "heap")', 5),
+    ('s.compute_at("S", "Y.i").pipeline("S", 2)', 7), ('s.compute_at("S", "Y.i").fold_storage("S", 0)', 5), ('s.parallel("S.i")', 5),
+    ('s.split("Y.i", 4, tail="peel").unroll("Y.ii").parallel("Y.io")', 8), ('s.pad("T", 1, 8).set_scope("T", "heap")', 5),
 ]
 
 
@@ -141,7 +141,7 @@ SCALE = tx.op("op scale(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }"
     (64, 16, True), (64, 32, True), (48, 8, True), (63, 16, False), (72, 16, False), (72, 8, False)])
 def test_whole_aligned_vectors_stream(columns, lanes, streams):
     """Where rows begin at multiples of a vector; a fence stands behind them. The values are the same wherever the array stands."""
-    s = tx.schedule(SCALE, N=6, M=columns).split("j", lanes, tail="peel").vectorize("ji").stream("Y")
+    s = tx.schedule(SCALE, N=6, M=columns).split("j", lanes, tail="peel").vectorize("ji").nontemporal("Y")
     asm = s.compile("x86-64-v4").asm
     assert (re.search(r"vmovnt", asm) is not None) == streams
     assert asm.count("sfence") == streams
@@ -155,7 +155,7 @@ def test_whole_aligned_vectors_stream(columns, lanes, streams):
 
 
 def test_threads_that_stream_wait_for_memory():
-    code = tx.schedule(SCALE, N=6, M=64).vectorize("j").parallel("i").stream("Y").compile().llvm
+    code = tx.schedule(SCALE, N=6, M=64).vectorize("j").parallel("i").nontemporal("Y").compile().llvm
     worker = re.search(r"^define internal void @texpr_scale\.worker0.*?^}", code, re.S | re.M)
     assert worker and "!nontemporal" in worker[0] and "fence" in worker[0]
 
@@ -165,13 +165,13 @@ def test_threads_that_stream_wait_for_memory():
     "op f(X: f32[N], K: i32[N] in 0..8) -> Y: f32[8] { Y[k] = 0\n Y[K[i]] += X[i] }"], ids=["read", "updated"])
 def test_what_is_read_again_does_not_stream(text, golden):
     with pytest.raises(tx.ScheduleError) as error:
-        tx.schedule(tx.op(text)).stream("Y")
+        tx.schedule(tx.op(text)).nontemporal("Y")
     golden(str(error.value))
 
 
 def test_a_gpu_leaves_streaming_out():
     target = next(name for name in ("sm_80", "sm_90") if find_target(name))
-    s = tx.schedule(SCALE, N=64, M=64).bind("i", "block.x").split("j", 4).bind("jo", "thread.x").vectorize("ji").stream("Y")
+    s = tx.schedule(SCALE, N=64, M=64).bind("i", "block.x").split("j", 4).bind("jo", "thread.x").vectorize("ji").nontemporal("Y")
     assert "nontemporal" not in s.compile(target).llvm
 
 

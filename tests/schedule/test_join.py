@@ -10,7 +10,7 @@ from tests.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
-from texpr.schedule import join
+from texpr.schedule.steps.loops.merge import merge
 
 CHAIN = "op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }"
 SHIFTED = "op shifted(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i > 0 then A[i - 1] else 0) }"
@@ -19,14 +19,14 @@ ROWS = """
 op rows(X: f32[M, N]) -> Y: f32[M, N] { s[i] = sum(j: X[i, j])  E[i, j] = exp(X[i, j])  Y[i, j] = E[i, j] * s[i] }
 """
 LEGAL = {
-    "two": (CHAIN, 'join("Y.i", "Z.i")'),
-    "three": (CHAIN, 'join("A.i", "Y.i")\njoin("A.i", "Z.i")'),
-    "over one between": (CHAIN, 'join("Y.i", "Z.i")\njoin("A.i", "Y.i")'),
-    "earlier elements": (SHIFTED, 'join("A.i", "Y.i")'),
-    "in loops": (ROWS, 'compute_at("E", "Y.i")\ncompute_at("s", "Y.i")\njoin("E.j", "Y.j")'),
-    "inwards": (ROWS, 'join("E.i", "Y.i")\njoin("E.j", "Y.j")\nparallel("E.i")'),
-    "copies": (ROWS, 'compute_at("E", "Y.i")\npeel("Y.i", 1, 1)\njoin("E.j", "Y.j")'),
-    "undone": (CHAIN, 'join("A.i", "Y.i")\nfission("A.i")\njoin("A.i", "A.i")'),
+    "two": (CHAIN, 'merge("Y.i", "Z.i")'),
+    "three": (CHAIN, 'merge("A.i", "Y.i")\nmerge("A.i", "Z.i")'),
+    "over one between": (CHAIN, 'merge("Y.i", "Z.i")\nmerge("A.i", "Y.i")'),
+    "earlier elements": (SHIFTED, 'merge("A.i", "Y.i")'),
+    "in loops": (ROWS, 'compute_at("E", "Y.i")\ncompute_at("s", "Y.i")\nmerge("E.j", "Y.j")'),
+    "inwards": (ROWS, 'merge("E.i", "Y.i")\nmerge("E.j", "Y.j")\nparallel("E.i")'),
+    "copies": (ROWS, 'compute_at("E", "Y.i")\npeel("Y.i", 1, 1)\nmerge("E.j", "Y.j")'),
+    "undone": (CHAIN, 'merge("A.i", "Y.i")\nfission("A.i")\nmerge("A.i", "A.i")'),
 }
 
 
@@ -91,49 +91,49 @@ def test_loops_of_one_iteration_around_one_of_both_go():
 
 
 @pytest.mark.parametrize(("text", "step", "message"), [
-    (EARLY, 's.join("A.i", "Y.i")', """\
-error[order]: join("A.i", "Y.i") reverses a dependence
+    (EARLY, 's.merge("A.i", "Y.i")', """\
+error[order]: merge("A.i", "Y.i") reverses a dependence
   --> <op>:1:86
   1 | op early(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i + 1 < N then A[i + 1] else 0) }
     |                                                                                      ^^^^^^^^ reads what iteration (i=1) writes
     at N=2: iteration (i=1) runs before iteration (i=0), and both use A[1]; the new order runs the second first
     first: A[i] = 2.0 * X[i]
-    step 1, <string>:1: join("A.i", "Y.i")
+    step 1, <string>:1: merge("A.i", "Y.i")
   help: leave the loops apart; replay() of this error shows both results
 """),
-    (CHAIN, 's.join("A.i", "Z.i")', """\
-error[order]: join("A.i", "Z.i") reverses a dependence
+    (CHAIN, 's.merge("A.i", "Z.i")', """\
+error[order]: merge("A.i", "Z.i") reverses a dependence
   --> <op>:1:73
   1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
     |                                                                         ^^^^ reads what iteration (i=0) writes
     at N=1: iteration (i=0) runs before iteration (i=0), and both use A[0]; the new order runs the second first
     first: A[i] = 2.0 * X[i]
-    step 1, <string>:1: join("A.i", "Z.i")
+    step 1, <string>:1: merge("A.i", "Z.i")
   help: leave the loops apart; replay() of this error shows both results
 """),
-    (CHAIN, 's.join("Z.i", "Y.i")', """\
-error[join]: `Y.i` does not stand behind `Z.i` in the same body
+    (CHAIN, 's.merge("Z.i", "Y.i")', """\
+error[merge]: `Y.i` does not stand behind `Z.i` in the same body
   --> <op>:1:68
   1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
     |                                                                    ^ now `for Y.i in 0..N`
-    step 1, <string>:1: join("Z.i", "Y.i")
+    step 1, <string>:1: merge("Z.i", "Y.i")
   help: name two loops that follow each other, first the one that runs first
 """),
     (CHAIN, 's.split("Y.i", 4).join("Y.io", "Z.i")', """\
-error[join]: `Y.io` and `Z.i` run different numbers of iterations
+error[merge]: `Y.io` and `Z.i` run different numbers of iterations
   --> <op>:1:85
   1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
     |                                                                                     ^ now `for Z.i in 0..N`
-    step 2, <string>:1: join("Y.io", "Z.i")
+    step 2, <string>:1: merge("Y.io", "Z.i")
   help: split or peel one of them first, so that loops of as many iterations follow each other
 """),
-    (CHAIN, 's.parallel("Y.i").join("Y.i", "Z.i")', """\
-error[join]: `Y.i` is marked parallel, and the joined loop would be another one
+    (CHAIN, 's.parallel("Y.i").merge("Y.i", "Z.i")', """\
+error[merge]: `Y.i` is marked parallel, and the joined loop would be another one
   --> <op>:1:68
   1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
     |                                                                    ^ now `for Y.i in 0..N parallel`
-    step 2, <string>:1: join("Y.i", "Z.i")
-  help: join first, then mark the joined loop
+    step 2, <string>:1: merge("Y.i", "Z.i")
+  help: merge first, then mark the merged loop
 """),
 ])
 def test_what_would_run_too_early_is_refused(text: str, step: str, message: str):
@@ -155,7 +155,7 @@ kernel f(X: f32[8]) -> (Y: f32[8])
     Y[i] = T[i]
 """)
     with pytest.raises(tx.ScheduleError, match="from `T.i` to `Y.i` threads wait for each other or for copies, or a function is called"):
-        join(kernel, "T.i", "Y.i")
+        merge(kernel, "T.i", "Y.i")
 
 
 def test_rows_meet_in_the_first_cache():

@@ -1,4 +1,4 @@
-"""`online`: running maxima compute what one maximum does, the certificate derives it, and says so."""
+"""`online_softmax`: running maxima compute what one maximum does, the certificate derives it, and says so."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _run(s: tx.Schedule, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]
 def test_rows_of_all_kinds(m: int):
     """Within 4e-6: each block rounds the factor and the product once more, the sums have up to 12 terms below 1."""
     x, v = _values(8, m), np.ones((m, 3), "f4") * np.arange(1, 4, dtype="f4")
-    s = tx.schedule(ROWS).online("m", TILE, reassoc=True)
+    s = tx.schedule(ROWS).online_softmax("m", TILE, reassoc=True)
     with np.errstate(all="ignore"):
         for got, wanted in zip(_run(s, x, v), tx.interpret(ROWS, x, v), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=4e-6, atol=1e-6)
@@ -72,7 +72,7 @@ def test_rows_of_all_kinds(m: int):
 @pytest.mark.parametrize("n", [0, 1, TILE - 1, TILE, TILE + 1, 9])
 def test_a_triangle(n: int):
     x, v = (np.random.default_rng(n).standard_normal((n, k)).astype("f4") for k in (n, 2))
-    s = tx.schedule(TRIANGLE).online("m", TILE, reassoc=True)
+    s = tx.schedule(TRIANGLE).online_softmax("m", TILE, reassoc=True)
     np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(TRIANGLE, x, v), rtol=1e-5, atol=1e-6)
 
 
@@ -81,18 +81,18 @@ def test_rows_of_a_triangle_have_blocks_of_their_own(n: int, rows: int):
     """Computed by the blocks that they have, and proven, for all sizes and for these."""
     x, v = (np.random.default_rng(n).standard_normal((n, k)).astype("f4") for k in (n, 2))
     for s in (tx.schedule(TRIANGLE), tx.schedule(TRIANGLE, N=n, K=2)):
-        s.online("m", TILE, rows=rows, reassoc=True)
+        s.online_softmax("m", TILE, rows=rows, reassoc=True)
         np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(TRIANGLE, x, v), rtol=1e-5, atol=1e-6)
     assert "O_sum" in s.certificate().rounding
 
 
 def test_the_blocks_of_rows():
     """As many as the last of four rows has; the range may also grow shorter, from the first row on."""
-    program = tx.schedule(TRIANGLE, N=16, K=2).online("m", TILE, rows=TILE, reassoc=True).kernel.program
+    program = tx.schedule(TRIANGLE, N=16, K=2).online_softmax("m", TILE, rows=TILE, reassoc=True).kernel.program
     assert program is not None
     text = show_program(program)
     assert "for c in 1..i // 4 + 2\n" in text and "m[i] = m_run[i, i // 4 + 1]\n" in text
-    falling = show_program(_falling().online("m", TILE, rows=3, reassoc=True).kernel.program)  # type: ignore[arg-type]
+    falling = show_program(_falling().online_softmax("m", TILE, rows=3, reassoc=True).kernel.program)  # type: ignore[arg-type]
     assert "m[i] = m_run[i, (N - i // 3 * 3 + 3) // 4]\n" in falling
 
 
@@ -108,7 +108,7 @@ op falling(X: f32[N, N]) -> z: f32[N] {
 
 def test_rows_with_too_few_blocks_are_refused():
     """A block less than the last one of four has."""
-    program = tx.schedule(TRIANGLE).online("m", TILE, rows=TILE, reassoc=True).kernel.program
+    program = tx.schedule(TRIANGLE).online_softmax("m", TILE, rows=TILE, reassoc=True).kernel.program
     assert program is not None
     s = tx.schedule(TRIANGLE)
     s.kernel = lower(_in_all(program, lambda n: Sub(n, index(1)) if isinstance(n, FloorDiv) and isinstance(n.lhs, Var) else None))
@@ -128,7 +128,7 @@ op chosen(Q: f32[N, D], K: f32[M, D]) -> z: f32[N] require M >= 1 {
 
 def test_sums_that_are_chosen_are_computed_for_all_terms():
     """The condition stays where it chooses; another one does not come off for it."""
-    s = tx.schedule(tx.op(CHOSEN)).online("m", TILE, reassoc=True)
+    s = tx.schedule(tx.op(CHOSEN)).online_softmax("m", TILE, reassoc=True)
     assert "if j <= i then sum(d: Q[i, d] * K[j, d]) * 2.0 else -inf" in show_program(s.kernel.program)  # type: ignore[arg-type]
     s.certificate()
     x, v = (np.random.default_rng(n).standard_normal((n, 2)).astype("f4") for n in (5, 6))
@@ -147,11 +147,11 @@ ROUNDED = TEXT.replace("e[i, j] * V[j, v]", "f32(bf16(e[i, j])) * V[j, v]")
 def test_factors_that_are_rounded():
     """Each by 2^-9, relative to the maximum so far; what rounds to integers is no factor."""
     x, v = np.random.default_rng(1).standard_normal((3, 9)).astype("f4"), np.ones((9, 2), "f4")
-    s = tx.schedule(tx.op(ROUNDED)).online("m", TILE, reassoc=True)
+    s = tx.schedule(tx.op(ROUNDED)).online_softmax("m", TILE, reassoc=True)
     assert "online: " in s.certificate().rounding
     np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(tx.op(ROUNDED), x, v)[0], rtol=2**-7)
     with pytest.raises(ScheduleError, match="outside of a sum"):
-        tx.schedule(tx.op(TEXT.replace("e[i, j] * V[j, v]", "f32(i32(e[i, j])) * V[j, v]"))).online("m", TILE, reassoc=True)
+        tx.schedule(tx.op(TEXT.replace("e[i, j] * V[j, v]", "f32(i32(e[i, j])) * V[j, v]"))).online_softmax("m", TILE, reassoc=True)
 
 
 SCALES = ["0.5", "rsqrt(f32(M))", "f32(rsqrt(f64(M)))", "rsqrt(f32(bf16(M)))", "rsqrt(f32(f16(64)))"]
@@ -162,7 +162,7 @@ def test_differences_that_are_scaled(scale: str):
     """Rows of all kinds, as without a scale; factors between blocks have it too, and one that lacks it is refused."""
     scaled = tx.op(TEXT.replace("exp(X[i, j] - m[i])", f"exp((X[i, j] - m[i]) * {scale})"))
     x, v = _values(8, 11), np.ones((11, 3), "f4")
-    s = tx.schedule(scaled).online("m", TILE, reassoc=True)
+    s = tx.schedule(scaled).online_softmax("m", TILE, reassoc=True)
     with np.errstate(all="ignore"):
         for got, wanted in zip(_run(s, x, v), tx.interpret(scaled, x, v), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=4e-6, atol=1e-6)
@@ -181,9 +181,9 @@ def test_scales_that_may_not_be_above_zero_are_refused(scale: str):
     """By the step, and by the certificate where a step took them: 0 times -inf is NaN."""
     text = TEXT.replace("exp(X[i, j] - m[i])", f"exp((X[i, j] - m[i]) * {scale})").replace("y: f32[N]) {", "y: f32[N]) require K >= 1 {")
     with pytest.raises(ScheduleError, match="no equation has the form"):
-        tx.schedule(tx.op(text)).online("m", TILE, reassoc=True)
+        tx.schedule(tx.op(text)).online_softmax("m", TILE, reassoc=True)
     s = tx.schedule(tx.op(text))
-    taken = tx.schedule(tx.op(TEXT.replace("exp(X[i, j] - m[i])", "exp((X[i, j] - m[i]) * 0.5)"))).online("m", TILE, reassoc=True)
+    taken = tx.schedule(tx.op(TEXT.replace("exp(X[i, j] - m[i])", "exp((X[i, j] - m[i]) * 0.5)"))).online_softmax("m", TILE, reassoc=True)
     factor = next(n for e in s.program.equations for n in walk(e) if isinstance(n, Call) and n.function == "exp").args[0].rhs
     named = {v.name: v for v in s.program.sizes}
     program = _in_all(taken.kernel.program, lambda n: factor if isinstance(n, Const) and n.value == 0.5 else
@@ -193,7 +193,7 @@ def test_scales_that_may_not_be_above_zero_are_refused(scale: str):
         s.certificate()
 
 
-SCRIPT = """online("m", 16, reassoc=True)
+SCRIPT = """online_softmax("m", 16, reassoc=True)
 allow_fma()
 compute_at("e_block", "O_sum_run.1.c")
 vectorize("O_sum_run.1.v")
@@ -212,14 +212,14 @@ def test_steps_after_it_and_scripts():
 
 
 def test_the_certificate_names_the_law():
-    found = tx.schedule(ATTENTION).online("m", TILE, reassoc=True).certificate()
+    found = tx.schedule(ATTENTION).online_softmax("m", TILE, reassoc=True).certificate()
     assert found.rounding == "online: exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_"
     assert not found.bit_exact
     assert tx.schedule(ATTENTION).certificate().bit_exact
 
 
 def test_the_new_equations():
-    s = tx.schedule(ROWS).online("m", TILE, reassoc=True)
+    s = tx.schedule(ROWS).online_softmax("m", TILE, reassoc=True)
     assert s.kernel.program is not None
     assert show_program(s.kernel.program) == """\
 op rows(X: f32[N, M], V: f32[M, K]) -> (O: f32[N, K], y: f32[N])
@@ -252,7 +252,7 @@ V[(c - 1) * 4 + u, v])  for c in 1..(M + 3) // 4 + 1
 
 def _faulty(target: str, number: int, change: object, op: tx.Op = ROWS) -> Kernel:
     """The loops of the new equations with a fault in the value of one of them."""
-    program = tx.schedule(op).online("m", TILE, reassoc=True).kernel.program
+    program = tx.schedule(op).online_softmax("m", TILE, reassoc=True).kernel.program
     assert program is not None
     count = 0
     equations: list[Equation] = []
@@ -306,7 +306,7 @@ def _in_all(program: Program, change: object) -> Program:
 
 def test_too_few_blocks_are_refused():
     """Where the last block is left out unless it is full."""
-    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    program = tx.schedule(ROWS).online_softmax("m", TILE, reassoc=True).kernel.program
     assert program is not None
     s = tx.schedule(ROWS)
     s.kernel = lower(_in_all(program, lambda n: index(0) if isinstance(n, Const) and n.value == 3 else None))
@@ -330,7 +330,7 @@ def test_loops_of_another_operator_are_refused(old: str, new: str, text: str):
     other = TEXT.replace(old, new).replace("y: f32[N]) {", "y: f32[N]) require M >= 1 {")
     assert other != TEXT
     s = tx.schedule(tx.op(other))
-    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    program = tx.schedule(ROWS).online_softmax("m", TILE, reassoc=True).kernel.program
     assert program is not None
     named = {v.name: v for v in s.program.sizes}
     s.kernel = replace(s.kernel, program=_in_all(program, lambda n: named[n.name] if isinstance(n, Var) and n in program.sizes else None))
@@ -342,21 +342,23 @@ def test_loops_of_another_operator_are_refused(old: str, new: str, text: str):
 def test_full_blocks_of_a_shorter_sum_are_refused():
     sizes = {"N": 3, "M": 8, "K": 2}
     s = tx.schedule(tx.op(TEXT.replace("z[i] = sum(j: ", "z[i] = sum(j in 0..1: ")), **sizes)
-    s.kernel = replace(s.kernel, program=tx.schedule(ROWS, **sizes).online("m", TILE, reassoc=True).kernel.program)
+    s.kernel = replace(s.kernel, program=tx.schedule(ROWS, **sizes).online_softmax("m", TILE, reassoc=True).kernel.program)
     with pytest.raises(ScheduleError) as e:
         s.certificate()
     assert e.value.message == "the loops of rows are not proven to compute it: z_run has other terms than z"
 
 
 COMPLAINTS = {
-    's.online("m", 0, reassoc=True)': 'error[online]: a block has at least 1 term, not 0',
-    's.online("m", 4, reassoc=1)': "error[online]: `reassoc` is True or False, not 1",
-    's.online("m", 4, rows=0, reassoc=True)': "error[online]: at least 1 row has blocks of its own, not 0",
-    's.online("m", 4, rows=4, reassoc=True)': "error[online]: the range of `m` does not move with one of its axes",
-    's.online("m", 4)': "error[exact]: online of `m` changes how float sums are rounded: z, O",
-    's.online("z", 4, reassoc=True)': "error[online]: 'z' is no tensor of maxima of floats along one axis; these are: m",
-    's.split("m.i", 2).online("m", 4, reassoc=True)': "error[online]: online rewrites the equations, before their loops are changed",
-    's.online("m", 4, reassoc=True).online("m", 2, reassoc=True)': "error[online]: 'm' is no tensor of maxima of floats along one axis; "
+    's.online_softmax("m", 0, reassoc=True)': "error[online_softmax]: a block has at least 1 term, not 0",
+    's.online_softmax("m", 4, reassoc=1)': "error[online_softmax]: `reassoc` is True or False, not 1",
+    's.online_softmax("m", 4, rows=0, reassoc=True)': "error[online_softmax]: at least 1 row has blocks of its own, not 0",
+    's.online_softmax("m", 4, rows=4, reassoc=True)': "error[online_softmax]: the range of `m` does not move with one of its axes",
+    's.online_softmax("m", 4)': "error[exact]: online_softmax of `m` changes how float sums are rounded: z, O",
+    's.online_softmax("z", 4, reassoc=True)': "error[online_softmax]: 'z' is no tensor of maxima of floats along one axis; these are: m",
+    's.split("m.i", 2).online_softmax("m", 4, reassoc=True)':
+    "error[online_softmax]: online_softmax rewrites the equations, before their loops are changed",
+    's.online_softmax("m", 4, reassoc=True).online_softmax("m", 2, reassoc=True)':
+    "error[online_softmax]: 'm' is no tensor of maxima of floats along one axis; "
     "these are: m_block",
 }
 
@@ -370,7 +372,7 @@ def test_complaints(call: str):
 
 OTHER_FORMS = {
     "e[i, j] = exp(X[i, j] * m[i]) z[i] = sum(j: e[i, j])":
-    ("no equation has the form e[i, j] = exp(X[i, j] - m[i])", "online is for exponentials relative to a maximum"),
+    ("no equation has the form e[i, j] = exp(X[i, j] - m[i])", "online_softmax is for exponentials relative to a maximum"),
     "e[i, j, k] = exp(X[i, j] - m[i]) for k in 0..2 z[i] = sum(j: e[i, j, 0])":
     ("`e` is not computed for each term of each maximum of `m`",
      "give it the axes of the maxima and the one along which they are, without conditions"),
@@ -385,7 +387,7 @@ OTHER_FORMS = {
 def test_other_forms(equations: str):
     op = tx.op(f"op f(X: f32[N, M]) -> z: f32[N] require M >= 1 {{ m[i] = max(j: X[i, j]) {equations} }}")
     with pytest.raises(ScheduleError) as e:
-        tx.schedule(op).online("m", 4, reassoc=True)
+        tx.schedule(op).online_softmax("m", 4, reassoc=True)
     assert (e.value.message, e.value.help) == OTHER_FORMS[equations]
 
 
@@ -393,9 +395,9 @@ def test_exponentials_that_are_an_output():
     equations = "m[i] = max(j: X[i, j]) e[i, j] = exp(X[i, j] - m[i]) z[i] = sum(j: e[i, j])"
     op = tx.op(f"op f(X: f32[N, M]) -> (e: f32[N, M], z: f32[N]) {{ {equations} }}")
     with pytest.raises(ScheduleError) as e:
-        tx.schedule(op).online("m", 4, reassoc=True)
+        tx.schedule(op).online_softmax("m", 4, reassoc=True)
     assert e.value.message == "`e` is an output, so it is needed relative to the last maximum"
-    assert e.value.help == "online is for exponentials that are summed and not used again"
+    assert e.value.help == "online_softmax is for exponentials that are summed and not used again"
 
 
 def test_what_is_needed_relative_to_the_last_maximum():
@@ -405,7 +407,7 @@ def test_what_is_needed_relative_to_the_last_maximum():
   Y[i, j] = e[i, j] / sum(k: e[i, k])
 }""")
     with pytest.raises(ScheduleError) as e:
-        tx.schedule(op).online("m", 4, reassoc=True)
+        tx.schedule(op).online_softmax("m", 4, reassoc=True)
     assert e.value.message == ("`e` is used by `Y` outside of a sum along `j` of which it is a factor, so it is needed relative to the "
                                "last maximum")
 

@@ -179,7 +179,7 @@ def test_with_a_maximum_that_runs_along():
       t[i] = sum(j: e[i, j])
       O[i, v] = sum(j: e[i, j] * V[j, v]) / t[i]
     }""")
-    s = tx.schedule(op).reciprocal("O").online("m", 4, reassoc=True)
+    s = tx.schedule(op).reciprocal("O").online_softmax("m", 4, reassoc=True)
     found = s.certificate()
     assert found.inverted == ("O",) and set(found.online) == {"t", "O"}
     x, v = np.random.default_rng(0).standard_normal((5, 11)).astype("f4"), np.random.default_rng(1).random((11, 3), "f4")

@@ -23,19 +23,19 @@ from texpr.passes.loop.unroll import expand_unrolled
 from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops
 
 TRIANGLES = {
-    "triangle": (TEXTS["triangle"], 'split("j", 4)\nseparate("jo")'),
-    "rows": (TEXTS["triangle"], 'split("i", 4)\nreorder("io", "j", "ii")\nseparate("Y.ii")'),
-    "both": (TEXTS["triangle"], 'split("i", 4)\nsplit("j", 4)\nreorder("io", "jo", "ii", "ji")\nseparate("Y.jo")\nseparate("Y.ii")'),
-    "clipped": (TEXTS["triangle"], 'split("j", 4, tail="clip")\nseparate("jo")'),
-    "lanes": (TEXTS["triangle"], 'split("j", 4)\nrfactor("ji", reassoc=True)\nvectorize("Y.ji")\nseparate("jo")'),
-    "upper": (TEXTS["upper"], 'reorder("j", "i")\nsplit("i", 4)\nseparate("io")'),
-    "skewed": (TEXTS["wave"], 'skew("j", "i")\nreorder("j", "i")\nsplit("i", 4)\nseparate("io")'),
-    "band": ("op band(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and i < j + 6: X[i, j]) }", 'split("j", 4)\nseparate("jo")'),
-    "line": ("op line(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j == i + 1: X[i, j]) }", 'separate("j")'),
-    "thirds": ("op thirds(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where 3 * j + 1 > 2 * i: X[i, j]) }", 'split("j", 4)\nseparate("jo")'),
-    "chosen": ("op chosen(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and X[i, j] > 0: X[i, j]) }", 'separate("j")'),
+    "triangle": (TEXTS["triangle"], 'split("j", 4)\npartition("jo")'),
+    "rows": (TEXTS["triangle"], 'split("i", 4)\nreorder("io", "j", "ii")\npartition("Y.ii")'),
+    "both": (TEXTS["triangle"], 'split("i", 4)\nsplit("j", 4)\nreorder("io", "jo", "ii", "ji")\npartition("Y.jo")\npartition("Y.ii")'),
+    "clipped": (TEXTS["triangle"], 'split("j", 4, tail="clip")\npartition("jo")'),
+    "lanes": (TEXTS["triangle"], 'split("j", 4)\nrfactor("ji", reassoc=True)\nvectorize("Y.ji")\npartition("jo")'),
+    "upper": (TEXTS["upper"], 'reorder("j", "i")\nsplit("i", 4)\npartition("io")'),
+    "skewed": (TEXTS["wave"], 'skew("j", "i")\nreorder("j", "i")\nsplit("i", 4)\npartition("io")'),
+    "band": ("op band(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and i < j + 6: X[i, j]) }", 'split("j", 4)\npartition("jo")'),
+    "line": ("op line(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j == i + 1: X[i, j]) }", 'partition("j")'),
+    "thirds": ("op thirds(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where 3 * j + 1 > 2 * i: X[i, j]) }", 'split("j", 4)\npartition("jo")'),
+    "chosen": ("op chosen(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and X[i, j] > 0: X[i, j]) }", 'partition("j")'),
     "parallel": ("op lower(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j]  Y[i, j] += X[i, j] for i in 0..M, j in 0..N where j <= i }",
-                 'parallel("Y.1.j")\nseparate("Y.1.j")'),
+                 'parallel("Y.1.j")\npartition("Y.1.j")'),
 }
 AROUND = [0, 1, 3, 4, 5, 9]
 """Sizes around tiles of 4."""
@@ -66,7 +66,7 @@ def test_constant_sizes_are_certified(name: str):
 
 
 def test_tiles_above_the_diagonal_are_not_run_and_whole_ones_have_no_condition():
-    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\nseparate("jo")')
+    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\npartition("jo")')
     free, bounded = find_loops(s.kernel, "jo")
     assert not any(isinstance(n, If) for n in statements(free)) and any(isinstance(n, If) for n in statements(bounded))
     (around,) = loops_around(s.kernel, free)
@@ -78,7 +78,7 @@ def test_tiles_above_the_diagonal_are_not_run_and_whole_ones_have_no_condition()
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_loop_cut_elsewhere_is_not_certified(part: int):
     """One iteration more without conditions, or after them, is one too many."""
-    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\nseparate("jo")')
+    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\npartition("jo")')
     wrong = find_loops(s.kernel, "jo")[part]
     kernel = replace_loops(s.kernel, [wrong], lambda n: replace(n, extent=add(n.extent, index(1))))
     s.kernel = kernel if part == 0 else _without_conditions(kernel, wrong)
@@ -99,15 +99,15 @@ def test_parts_keep_their_buffers_apart():
         t[i, j] = X[i, j] * 2 where j <= i
         Y[i, j] = t[i, j] + 1 where j <= i
         Y[i, j] = 0 where j > i }"""), M=40, N=40)
-    s.split("Y.0.j", 8).compute_at("t", "Y.0.jo").separate("Y.0.jo")
+    s.split("Y.0.j", 8).compute_at("t", "Y.0.jo").partition("Y.0.jo")
     assert "t_last" in str(s) and s.certificate()
 
 
 def test_the_default_schedule_separates_triangles_and_leaves_tails():
     masked = tx.op("op f(X: f32[M, M], v: f32[M]) -> Y: f32[M] { Y[i] = sum(j where j <= i: X[i, j] * v[j]) }")
-    assert "separate(" in tx.schedule(masked, M=500).auto().script()
+    assert "partition(" in tx.schedule(masked, M=500).auto().script()
     full = tx.op("op f(X: f32[M, M], v: f32[M]) -> Y: f32[M] { Y[i] = sum(j: X[i, j] * v[j]) }")
-    assert "separate(" not in tx.schedule(full, M=500).auto().script() + tx.schedule(full).auto().script()
+    assert "partition(" not in tx.schedule(full, M=500).auto().script() + tx.schedule(full).auto().script()
 
 
 @pytest.mark.parametrize("length", [1, 63, 64, 65, 150])
@@ -119,7 +119,7 @@ def test_default_schedules_of_triangles_compute_them(length: int):
         P[i, j] = S[i, j] - m[i] where j <= i
         P[i, j] = 0 where j > i }""")
     s = tx.schedule(operator, L=length, D=8).auto()
-    assert s.certificate() and "separate(" in s.script()
+    assert s.certificate() and "partition(" in s.script()
     q, k = np.random.default_rng(0).integers(-8, 8, (2, length, 8)).astype("f4")  # sums of small integers are exact in any order
     np.testing.assert_array_equal(s.compile()(q, k), tx.interpret(operator, q, k))
 
@@ -129,5 +129,5 @@ def test_terms_that_end_with_the_row_are_no_pairs():
     op = tx.op("op causal(e: f32[N, N], V: f32[N, D]) -> O: f32[N, D] { O[i, d] = sum(j in 0..i + 1: e[i, j] * V[j, d]) }")
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=2)
     steps, kernel = auto(tx.schedule(op, N=64, D=64).kernel, machine)
-    assert not [step for step in steps if step.name == "split" and step.args[0] == "O.j"] and 'separate("O.j")' in map(str, steps)
+    assert not [step for step in steps if step.name == "split" and step.args[0] == "O.j"] and 'partition("O.j")' in map(str, steps)
     assert "if" in show_kernel(kernel) and "if" not in show_kernel(drop_guards(expand_unrolled(kernel)))

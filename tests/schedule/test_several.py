@@ -9,7 +9,8 @@ import texpr as tx
 from tests.schedule.test_corners import computes, refusal, scheduled
 from texpr.ir.expr import Var
 from texpr.ir.printing.loop import show_kernel
-from texpr.schedule import find_loops, fold
+from texpr.schedule.steps.placement.fold_storage import fold_storage
+from texpr.schedule.structure.loops import find_loops
 
 COUNTS = """op counts(X: i32[N]) -> (y: i32, H: i32[N]) {{
   H[j] = 0 for j in 0..N
@@ -87,7 +88,7 @@ def test_a_dimension_is_named_by_the_loop_itself():
     s = scheduled(STENCIL, 'compute_at("T", "Y.i", slide=True)')
     loop = find_loops(s.kernel, "Y.i")[0].var
     assert isinstance(loop, Var)
-    assert "let T: f32[2]" in show_kernel(fold(s.kernel, "T", loop))
+    assert "let T: f32[2]" in show_kernel(fold_storage(s.kernel, "T", loop))
 
 
 def test_an_element_is_of_the_equation_whose_indices_it_has():

@@ -1,4 +1,4 @@
-"""`trim`: sums are what they were without the terms that are 0, the certificate derives it, and says so."""
+"""`drop_padding`: sums are what they were without the terms that are 0, the certificate derives it, and says so."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _sums(s: tx.Schedule) -> list[Reduce]:
 
 @pytest.mark.parametrize(("n", "taps"), [(0, 3), (1, 1), (1, 4), (5, 3), (9, 2), (2, 7)])
 def test_no_bit_of_a_sum_changes(n: int, taps: int):
-    s = tx.schedule(SMOOTH).trim("q", finite=True).separate("q")
+    s = tx.schedule(SMOOTH).drop_padding("q", finite=True).partition("q")
     x, w = _random(n), _random(taps)
     x[: n // 2] = -0.0
     got = interpret_kernel(s.kernel, [x, w], {"N": n, "Q": taps})[0]
@@ -43,10 +43,10 @@ def test_no_bit_of_a_sum_changes(n: int, taps: int):
 
 
 def test_the_loop_says_which_of_two_sums_is_meant():
-    s = tx.schedule(BOTH).trim("p", finite=True)
+    s = tx.schedule(BOTH).drop_padding("p", finite=True)
     first, second = _sums(s)
     assert first.where is None and second.where is not None and len(conjuncts(second.where)) == 3
-    s = s.trim("q", finite=True)
+    s = s.drop_padding("q", finite=True)
     x, z, w = _random(6), _random(6) + 1, _random(5)
     np.testing.assert_array_equal(interpret_kernel(s.kernel, [x, z, w], {"N": 6, "Q": 5})[0], tx.interpret(BOTH, x, z, w))
     assert s.certificate().trimmed == ("Y_sum", "Y_sum_")
@@ -56,19 +56,19 @@ def test_only_terms_inside_of_the_field_are_multiplied():
     """A weight that is infinite gives NaN beside a zero of the text, and nothing where the term is left out."""
     x, w = np.ones(4, "f4"), np.array([np.inf, 1, 1], "f4")
     assert np.isnan(np.asarray(tx.interpret(SMOOTH, x, w))[0])
-    got = interpret_kernel(tx.schedule(SMOOTH).trim("q", finite=True).kernel, [x, w], {"N": 4, "Q": 3})[0]
+    got = interpret_kernel(tx.schedule(SMOOTH).drop_padding("q", finite=True).kernel, [x, w], {"N": 4, "Q": 3})[0]
     np.testing.assert_array_equal(got, np.array([2, np.inf, np.inf, np.inf], "f4"))
 
 
 def test_certificate_says_what_is_left_out():
-    found = tx.schedule(SMOOTH).trim("q", finite=True).certificate()
+    found = tx.schedule(SMOOTH).drop_padding("q", finite=True).certificate()
     assert found.trimmed == ("Y",) and not found.bit_exact
     assert found.rounding == "trimmed: 0 times infinity or NaN is left out of Y"
 
 
 def _with_conditions(change) -> tuple:
     """The kernel of SMOOTH trimmed, with other conditions, and the program."""
-    kernel = tx.schedule(SMOOTH).trim("q", finite=True).kernel
+    kernel = tx.schedule(SMOOTH).drop_padding("q", finite=True).kernel
 
     def rule(n: Node) -> Node | None:
         return replace(n, where=change(n)) if isinstance(n, Reduce) and n.where is not None else None
@@ -89,26 +89,26 @@ def test_certificate_refuses_terms_that_are_not_0():
 
 def test_needs_permission():
     with pytest.raises(ScheduleError) as e:
-        tx.schedule(SMOOTH).trim("q")
-    assert "error[exact]: trim of `q` leaves out 0 times infinity, which is NaN" in str(e.value)
-    assert 'help: trim("q", finite=True) permits it' in str(e.value)
+        tx.schedule(SMOOTH).drop_padding("q")
+    assert "error[exact]: drop_padding of `q` leaves out 0 times infinity, which is NaN" in str(e.value)
+    assert 'help: drop_padding("q", finite=True) permits it' in str(e.value)
 
 
 @pytest.mark.parametrize("text", ["X[i + q - 1 | 1] * w[q]", "X[i + q - 1 | 0] + w[q]", "X[i + q - 1 | clamp] * w[q]", "X[i] * w[q]"])
 def test_refuses_what_is_not_0_outside(text: str):
     op = tx.op(f"op f(X: f32[N], w: f32[Q]) -> Y: f32[N] {{ Y[i] = sum(q: {text}) }}")
     with pytest.raises(ScheduleError) as e:
-        tx.schedule(op).trim("q", finite=True)
-    assert "error[trim]: no sum along `q` has a factor that is 0 outside of its tensor" in str(e.value)
+        tx.schedule(op).drop_padding("q", finite=True)
+    assert "error[drop_padding]: no sum along `q` has a factor that is 0 outside of its tensor" in str(e.value)
 
 
 def test_refuses_other_loops_and_later_steps():
     with pytest.raises(ScheduleError, match="no sum along `i` has a factor"):
-        tx.schedule(SMOOTH).trim("i", finite=True)
-    with pytest.raises(ScheduleError, match="trim rewrites the equations, before their loops are changed"):
-        tx.schedule(SMOOTH).split("i", 4).trim("q", finite=True)
+        tx.schedule(SMOOTH).drop_padding("i", finite=True)
+    with pytest.raises(ScheduleError, match="drop_padding rewrites the equations, before their loops are changed"):
+        tx.schedule(SMOOTH).split("i", 4).drop_padding("q", finite=True)
     with pytest.raises(ScheduleError, match="`finite` is True or False, not 1"):
-        tx.schedule(SMOOTH).trim("q", finite=1)  # type: ignore[arg-type]
+        tx.schedule(SMOOTH).drop_padding("q", finite=1)  # type: ignore[arg-type]
 
 
 CONVOLUTION = {"N": 2, "C": 16, "H": 8, "W": 8, "K": 32, "R": 3, "Q": 3, "PH": 1, "PW": 1}
@@ -117,8 +117,8 @@ CONVOLUTION = {"N": 2, "C": 16, "H": 8, "W": 8, "K": 32, "R": 3, "Q": 3, "PH": 1
 def test_default_schedule_of_a_window(golden):
     """Rows have ranges of taps, tiles know which taps are theirs; both for the image and for the weights."""
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION).auto("x86-64-v4")
-    assert [str(step) for step in s.steps if step.name in ("trim", "separate")] == [
-        'trim("Y.r", finite=True)', 'trim("Y.q", finite=True)', 'separate("Y.r")']
+    assert [str(step) for step in s.steps if step.name in ("drop_padding", "partition")] == [
+        'drop_padding("Y.r", finite=True)', 'drop_padding("Y.q", finite=True)', 'partition("Y.r")']
     golden(str(s))
     assert s.certificate().trimmed == ("Y",)
 
@@ -127,15 +127,15 @@ def test_default_schedule_of_a_window(golden):
 def test_a_field_is_copied_if_some_of_its_outside_is_read(sizes: dict[str, int], copied: bool):
     """Few terms lie outside along rows of 16 or more, which need a copy with zeros at their ends."""
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION | sizes).auto("x86-64-v4")
-    assert any(step.name == "trim" for step in s.steps) and ("X_cache" in s.script()) is copied
+    assert any(step.name == "drop_padding" for step in s.steps) and ("X_cache" in s.script()) is copied
     assert s.certificate()
 
 
 def test_few_terms_outside_stay():
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION | {"H": 64, "W": 64}).auto("x86-64-v4")
-    assert not any(step.name == "trim" for step in s.steps)
+    assert not any(step.name == "drop_padding" for step in s.steps)
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION).auto("sm_80")
-    assert not any(step.name == "trim" for step in s.steps)
+    assert not any(step.name == "drop_padding" for step in s.steps)
 
 
 def test_gradients_of_a_window_leave_out_zeros_too():

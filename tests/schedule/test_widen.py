@@ -1,4 +1,4 @@
-"""`widen`: sums with terms that are 0 since a factor is; the certificate derives them, and says so."""
+"""`mask_to_zero`: sums with terms that are 0 since a factor is; the certificate derives them, and says so."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def given(n: int = 24, m: int = 5) -> tuple[np.ndarray, np.ndarray]:
 
 
 def behind_online() -> tx.Schedule:
-    return tx.schedule(ATTENTION, N=24).online("m", 8, rows=8, reassoc=True)
+    return tx.schedule(ATTENTION, N=24).online_softmax("m", 8, rows=8, reassoc=True)
 
 
 def test_the_picture(golden):
-    golden(str(behind_online().widen("e_block", finite=True)))
+    golden(str(behind_online().mask_to_zero("e_block", finite=True)))
 
 
 def test_what_it_gives():
     """More terms than are said, each of them 0; of a value that was not defined nothing is computed."""
-    kernel, (x, v) = behind_online().widen("e_block", finite=True).compile(), given()
+    kernel, (x, v) = behind_online().mask_to_zero("e_block", finite=True).compile(), given()
     np.testing.assert_allclose(kernel(x, v), tx.interpret(ATTENTION, x, v), rtol=1e-5, atol=1e-6)
     x[np.triu_indices(24, 1)] = np.nan
     np.testing.assert_allclose(kernel(x, v), tx.interpret(ATTENTION, x, v), rtol=1e-5, atol=1e-6)
@@ -48,12 +48,12 @@ def test_what_is_permitted():
     """An infinity that is multiplied by 0, which the sum does not say."""
     x, v = given(8)
     v[7] = np.inf
-    found = tx.schedule(ATTENTION, N=8).online("m", 8, rows=8, reassoc=True).widen("e_block", finite=True).compile()(x, v)
+    found = tx.schedule(ATTENTION, N=8).online_softmax("m", 8, rows=8, reassoc=True).mask_to_zero("e_block", finite=True).compile()(x, v)
     assert np.isnan(found[0]).all() and np.isfinite(np.asarray(tx.interpret(ATTENTION, x, v))[0]).all()
 
 
 def test_the_certificate_names_the_law():
-    certificate = behind_online().widen("e_block", finite=True).certificate()
+    certificate = behind_online().mask_to_zero("e_block", finite=True).certificate()
     assert certificate.widened == ("O_sum_run", "O_sum__run") and not certificate.bit_exact
     assert "widened: 0 times infinity or NaN is added in O_sum_run, O_sum__run" in certificate.rounding
 
@@ -70,7 +70,7 @@ def test_the_certificate_refuses_others(change: str):
                 return Select(cond, then, Const(1.0, dtype=zero.dtype)) if change == "one" else Select(Compare("<=", lhs, rhs), then, zero)
         return None
 
-    whole = behind_online().widen("e_block", finite=True)
+    whole = behind_online().mask_to_zero("e_block", finite=True)
     with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
         certified_with(whole, tx.schedule(ATTENTION, N=24), rule)
     assert changed and certified_with(whole, tx.schedule(ATTENTION, N=24), lambda n: None).widened
@@ -83,8 +83,8 @@ def complaint(s: tx.Schedule, name: str, finite: bool = True) -> str:
 
 
 def test_complaints():
-    assert "error[exact]: widen of `e_block` adds 0 times what else is in its sums" in complaint(behind_online(), "e_block", False)
-    assert "error[widen]: `m_scale` is not defined by one equation under a condition" in complaint(behind_online(), "m_scale")
+    assert "error[exact]: mask_to_zero of `e_block` adds 0 times what else is in its sums" in complaint(behind_online(), "e_block", False)
+    assert "error[mask_to_zero]: `m_scale` is not defined by one equation under a condition" in complaint(behind_online(), "m_scale")
     assert "before their loops are changed" in complaint(tx.schedule(tx.op(LOWER)).split("e.i", 4), "e")
     other = LOWER.replace("sum(j where j <= i: e[i, j] * V[j, v])", "sum(j where j <= i: e[i, j] + V[j, v])")
     assert "is read by `O" in complaint(tx.schedule(tx.op(other)), "e")

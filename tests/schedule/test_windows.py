@@ -282,7 +282,7 @@ def test_loops_whose_terms_are_left_out_are_not_joined():
     sizes = {"N": 4, "H": 8, "W": 8, "C": 128, "K": 128, "R": 3, "Q": 3, "S": 1, "P": 1}
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=1)
     steps = [str(step) for step in auto(tx.schedule(tx.op(FIRST), **sizes).kernel, machine)[0]]
-    assert 'trim("Y.r", finite=True)' in steps and not any(step.startswith("fuse") for step in steps)
+    assert 'drop_padding("Y.r", finite=True)' in steps and not any(step.startswith("fuse") for step in steps)
 
 
 def test_a_window_loses_its_edges_once():
@@ -290,4 +290,4 @@ def test_a_window_loses_its_edges_once():
     sizes = {"N": 8, "H": 7, "W": 7, "C": 512, "K": 512, "R": 3, "Q": 3, "S": 1, "P": 1}
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=2)
     steps = [str(step) for step in auto(tx.schedule(tx.op(IMAGE), **sizes).kernel, machine)[0]]
-    assert 'split("Y.q", 1, tail="clip")' in steps and [s for s in steps if s.startswith("separate")] == ['separate("Y.qi")']
+    assert 'split("Y.q", 1, tail="clip")' in steps and [s for s in steps if s.startswith("partition")] == ['partition("Y.qi")']

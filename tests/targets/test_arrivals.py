@@ -29,9 +29,9 @@ from texpr.targets import Artifact, emit_llvm, find_target, plan
 MIRRORED = "op mirrored(X: f32[T, 64]) -> Y: f32[64] { Y[i] = sum(t: X[t, 63 - i]) }"
 COPIES = """
 reorder("t", "i")
-scope("Y_acc", "register")
+set_scope("Y_acc", "register")
 cache_read("X", "t")
-scope("X_cache", "shared")
+set_scope("X_cache", "shared")
 bind("X_cache.d1", "thread.x")
 bind("i", "thread.x")
 """
@@ -222,7 +222,7 @@ error[arrival]: copies to X_cache by other threads are not proven to have arrive
 def test_the_source_must_not_change():
     """A nest that writes what it copies: the copy may be made before or after."""
     text = "op shift(X: f32[T, 64]) -> Y: f32[T, 64] { Y[t, i] = X[t, i] + Y[t-1, 63 - i | 0] }"
-    s = tx.schedule(tx.op(text)).cache_read("Y", "t").scope("Y_cache", "shared")
+    s = tx.schedule(tx.op(text)).cache_read("Y", "t").set_scope("Y_cache", "shared")
     with pytest.raises(ScheduleError, match="reverses a dependence"):
         s.pipeline("Y_cache", asynchronous=True)
 
@@ -235,7 +235,7 @@ def refusal(text: str, script: str) -> str:
 
 def test_only_copies():
     text = "op f(X: f32[T, 64]) -> Y: f32[T, 64] {\n  h[t, i] = 2 * X[t, i]\n  Y[t, i] = h[t, 63 - i]\n}"
-    script = 'compute_at("h", "Y.t")\nscope("h", "shared")\npipeline("h", asynchronous=True)'
+    script = 'compute_at("h", "Y.t")\nset_scope("h", "shared")\npipeline("h", asynchronous=True)'
     assert refusal(text, script) == """\
 error[pipeline]: only copies are asynchronous, and `h` is computed
   --> <op>:2:3
@@ -249,7 +249,7 @@ def test_only_to_shared_memory():
     assert refusal(MIRRORED, 'reorder("t", "i")\ncache_read("X", "t")\npipeline("t", asynchronous=True)') == """\
 error[pipeline]: only copies to shared memory are asynchronous, and `X_cache` lives elsewhere
     step 3, script:3: pipeline("t", asynchronous=True)
-  help: scope("X_cache", "shared") first"""
+  help: set_scope("X_cache", "shared") first"""
 
 
 def test_a_processor_without_such_copies():

@@ -137,7 +137,7 @@ def test_one_instruction(tmp_path: Path):
     (HISTOGRAM.format(t="i32", update="+="), 's.atomic("H").parallel("i")', "parallel of `i`: its iterations depend on each other"),
     ("op f(X: i32[N]) -> Y: i32[N] { Y[i] = 0  Y[i] += X[i] }", 's.atomic("Y")', "no two iterations of a loop update one element of `Y`"),
     ("op f(X: i32[N]) -> (S: i32[N], t: i32) { S[i] = S[i - 1 | 0] + X[i]  t = sum(i: X[i]) }",
-     's.join("S.i", "t.i").atomic("t_acc")', "iterations of `i` use what others write in other statements too"),
+     's.merge("S.i", "t.i").atomic("t_acc")', "iterations of `i` use what others write in other statements too"),
 ])
 def test_complaints(text: str, steps: str, said: str):
     with pytest.raises(tx.Error) as error:

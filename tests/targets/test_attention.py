@@ -52,7 +52,7 @@ CASES = [
 def test_emulated(case: Case):
     """Exponentials of scores up to some tens, of which f32 knows 1e-5."""
     script = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
-    assert script.startswith('allow_fma("sums")\nonline("m", 64, reassoc=True)\n')
+    assert script.startswith('allow_fma("sums")\nonline_softmax("m", 64, reassoc=True)\n')
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
@@ -98,7 +98,7 @@ def test_rows_and_terms_of_any_number():
     """One kernel for all lengths, of which neither rows nor terms fill their blocks; proven for all of them."""
     case = CASES[3]
     s = tx.schedule(tx.op(TRIANGLE), D=33, E=32).auto("sm_80")
-    assert 'online("m", 64, rows=64, reassoc=True)' in s.script() and s.certificate().online == ("O_sum", "O_sum_")
+    assert 'online_softmax("m", 64, rows=64, reassoc=True)' in s.script() and s.certificate().online == ("O_sum", "O_sum_")
     np.testing.assert_allclose(s.compile("sm_80").emulate(*problem(case).inputs), problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
@@ -110,8 +110,8 @@ def test_other_maxima_are_left_alone():
   e[i, j] = exp(X[i, j] - m[i])
   Y[i, j] = e[i, j] / sum(k: e[i, k])
 }"""
-    assert "online" not in tx.Schedule(problem(few).program, problem(few).sizes).auto("sm_80").script()
-    assert "online" not in tx.schedule(tx.op(softmax), M=64, N=256).auto("sm_80").script()
+    assert "online_softmax" not in tx.Schedule(problem(few).program, problem(few).sizes).auto("sm_80").script()
+    assert "online_softmax" not in tx.schedule(tx.op(softmax), M=64, N=256).auto("sm_80").script()
 
 
 def test_picture(golden):

@@ -63,7 +63,7 @@ def test_emulated(case: Case):
     lines = scheduled(case).script()
     kind = "f16" if '"wgmma_f16' in lines else "bf16"
     assert f'"wgmma_{kind}_n64"' in lines and f'"wgmma_{kind}_n{case.shapes[2][2]}_ra_tb"' in lines
-    assert ('"thread.z"' in lines) == (case.shapes[0][1] % 128 == 0) and lines.count("together") == 2 and "bulk(" in lines
+    assert ('"thread.z"' in lines) == (case.shapes[0][1] % 128 == 0) and lines.count("commit_mma_group") == 2 and "bulk_copy(" in lines
     kernel = pipeline.prepared(scheduled(case).kernel, SM90)
     number = CASES.index(case)
     assert all(right(computed(kernel, case, backwards), case) for backwards in ((False, True) if number == 0 else (number % 2 == 0,)))

@@ -39,9 +39,9 @@ MIRRORED = "op mirrored(X: f32[H, T, 64]) -> Y: f32[H, 64] { Y[h, i] = sum(t: X[
 ROWS = """
 bind("h", "block.x")
 reorder("t", "i")
-scope("Y_acc", "register")
+set_scope("Y_acc", "register")
 cache_read("X", "t")
-scope("X_cache", "shared")
+set_scope("X_cache", "shared")
 bind("i", "thread.x")
 """
 BLUR = "op blur(X: f32[H, W]) -> Y: f32[H, W] { Y[i, j] = sum(r in 0..3: X[i + r - 1, j | 0]) }"
@@ -51,7 +51,7 @@ split("j", 32, tail="exact")
 reorder("jo", "io", "ii", "ji")
 bind("jo", "block.x")
 cache_read("X", "io")
-scope("X_cache", "shared")
+set_scope("X_cache", "shared")
 bind("ji", "thread.x")
 """
 BATCHED = "op batched(A: f64[H, 24, K], B: f64[H, K, 16]) -> C: f64[H, 24, 16] { C[h, i, j] = sum(k: A[h, i, k] * B[h, k, j]) }"
@@ -59,11 +59,11 @@ TILES = """
 bind("h", "block.x")
 split("k", 8, tail="pad")
 reorder("ko", "i", "j", "ki")
-scope("C_acc", "register")
+set_scope("C_acc", "register")
 cache_read("A", "ko")
-scope("A_cache", "shared")
+set_scope("A_cache", "shared")
 cache_read("B", "ko")
-scope("B_cache", "shared")
+set_scope("B_cache", "shared")
 bind("i", "thread.y")
 bind("j", "thread.x")
 """
@@ -73,17 +73,17 @@ def warpgroups(n: int = 64, dtype: str = "bf16", tail: str = "exact", buffers: i
     """The script of a product of warpgroups, its copies left to one thread."""
     shared = re.compile(r'^(split|fuse|bind|vectorize)\("\w_cache.*\n', re.MULTILINE)
     lines = shared.sub("", script(n, dtype)).replace('"exact"', f'"{tail}"').replace('"ki", 16, tail="pad"', '"ki", 16, tail="exact"')
-    return f'{lines}pipeline("ko", {buffers}, asynchronous=True)\nbulk("ko")\n'
+    return f'{lines}pipeline("ko", {buffers}, asynchronous=True)\nbulk_copy("ko")\n'
 
 
 def ahead(lines: str, loop: str, buffers: int = 3) -> str:
-    return f'{lines}pipeline("{loop}", {buffers}, asynchronous=True)\nbulk("{loop}")\n'
+    return f'{lines}pipeline("{loop}", {buffers}, asynchronous=True)\nbulk_copy("{loop}")\n'
 
 
-FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nin_flight("ko", 1)\nbulk("ko")\n'
+FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nasync_mma("ko", 1)\nbulk_copy("ko")\n'
 CASES = {
     "in flight": (Case("linear", LINEAR, ((64, 512), (64, 512)), fixed=True),
-                  warpgroups().replace('pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n', FLYING)),
+                  warpgroups().replace('pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n', FLYING)),
     "linear": (Case("linear", LINEAR, ((128, 256), (64, 256)), fixed=True), warpgroups()),
     "wide": (Case("linear", LINEAR.replace("bf16", "f16"), ((64, 320), (256, 320)), fixed=True), warpgroups(256, "f16", buffers=4)),
     "ends": (Case("linear", LINEAR, ((100, 200), (72, 200)), fixed=True), warpgroups(tail="pad")),
@@ -333,8 +333,8 @@ def _refusal(which: str, old: str, new: str, shapes: tuple[tuple[int, ...], ...]
 def test_refusals(golden):
     golden("\n\n".join([
         _refusal("rows", 'pipeline("t", 3, asynchronous=True)\n', ""),
-        _refusal("rows", 'scope("X_cache", "shared")\n', 'scope("X_cache", "shared")\nbind("X_cache.d2", "thread.x")\n'),
-        _refusal("batched", 'scope("B_cache", "shared")\n', 'scope("B_cache", "shared")\nlayout("B_cache", "h k j -> h j k")\n'),
+        _refusal("rows", 'set_scope("X_cache", "shared")\n', 'set_scope("X_cache", "shared")\nbind("X_cache.d2", "thread.x")\n'),
+        _refusal("batched", 'set_scope("B_cache", "shared")\n', 'set_scope("B_cache", "shared")\nlayout("B_cache", "h k j -> h j k")\n'),
         _refusal("linear", 'swizzle("A_cache", 8, 8, 64)', 'swizzle("A_cache", 8, 4, 64)'),
         _refusal("windows", 'split("j", 32', 'split("j", 24', ((37, 48),)),
         _refusal("windows", 'split("j", 32', 'split("j", 23', ((37, 46),)),

@@ -44,14 +44,14 @@ from texpr.targets import compile_kernel, emit_llvm, find_target
 from texpr.targets.gpu.clusters import read_by_products
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
-PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n'
-FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nin_flight("ko", 1)\nbulk("ko")\n'
+PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n'
+FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nasync_mma("ko", 1)\nbulk_copy("ko")\n'
 COLUMNS = 'split("jo", 2, tail="exact")\nbind("joo", "block.x")\nbind("joi", "cluster.x")\nbind("io", "block.y")\n'
 ROWS = 'split("io", 2, tail="exact")\nbind("jo", "block.x")\nbind("ioo", "block.y")\nbind("ioi", "cluster.y")\n'
 BOTH = COLUMNS.replace('bind("io", "block.y")\n', '') + ROWS.replace('bind("jo", "block.x")\n', '')
 WALKING = """split("io", 2, tail="exact")
 bind("jo", "block.x")
-bind("ioo", "block.y", at_most=2)
+bind("ioo", "block.y", max_blocks=2)
 bind("ioi", "cluster.y")
 reorder("iooi", "jo", "ioi", "iooo")
 """
@@ -61,12 +61,12 @@ split("h", 2, tail="exact")
 bind("ho", "block.x")
 bind("hi", "cluster.x")
 reorder("t", "i")
-scope("Y_acc", "register")
+set_scope("Y_acc", "register")
 cache_read("X", "t")
-scope("X_cache", "shared")
+set_scope("X_cache", "shared")
 bind("i", "thread.x")
 pipeline("t", 3, asynchronous=True)
-bulk("t")
+bulk_copy("t")
 multicast("X_cache", "hi")
 """
 ALONE = BY_THREADS.partition("pipeline")[0]
@@ -355,7 +355,7 @@ def test_refusals(golden):
         _refusal(given, clustered(COLUMNS, FLYING, 'multicast("B_cache", "joi")\n')),
         _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache", "joo")\n')),
         _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache")\n')),
-        _refusal(given, clustered(COLUMNS, FLYING.replace('bulk("ko")\n', ""), A)),
+        _refusal(given, clustered(COLUMNS, FLYING.replace('bulk_copy("ko")\n', ""), A)),
         _refusal(given, clustered(COLUMNS.replace('"cluster.x"', '"cluster.w"'), FLYING, A)),
         _refusal(symbolic, 'bind("i", "cluster.x")\n'),
     ]))

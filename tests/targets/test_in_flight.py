@@ -32,9 +32,9 @@ from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 
-ONE = 'pipeline("ko", 3, asynchronous=True, lead=1)\nin_flight("ko", 1)\n'
+ONE = 'pipeline("ko", 3, asynchronous=True, lead=1)\nasync_mma("ko", 1)\n'
 """Three buffers: one is copied to, one is read by the products that begin, one by those that are under way."""
-NONE = 'pipeline("ko", 2, asynchronous=True)\nin_flight("ko")\n'
+NONE = 'pipeline("ko", 2, asynchronous=True)\nasync_mma("ko")\n'
 GIVEN = Case("linear", LINEAR, ((64, 384), (64, 384)), fixed=True)
 
 
@@ -203,19 +203,19 @@ def test_too_few_buffers():
 
 
 def test_no_products():
-    assert refusal("", 'in_flight("k")') == """\
-error[in_flight]: no iteration of `C.k` runs products that can be begun and waited for
+    assert refusal("", 'async_mma("k")') == """\
+error[async_mma]: no iteration of `C.k` runs products that can be begun and waited for
   --> <op>:1:73
   1 | op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }
     |                                                                         ^ now `for C.k in 0..384`
-    step 1, script:1: in_flight("k")
+    step 1, script:1: async_mma("k")
   help: tensorize(..., "wgmma_bf16_n64", reassoc=True) makes such products"""
 
 
 def test_groups_are_counted():
-    assert refusal('in_flight("ko", 9)\n') == """\
-error[in_flight]: products of 0 to 7 iterations are in flight, not 9
-    step 30, script:30: in_flight("ko", 9)"""
+    assert refusal('async_mma("ko", 9)\n') == """\
+error[async_mma]: products of 0 to 7 iterations are in flight, not 9
+    step 30, script:30: async_mma("ko", 9)"""
 
 
 def test_copies_run_ahead():

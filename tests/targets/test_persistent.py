@@ -35,14 +35,14 @@ from texpr.support.errors import ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, find_target, plan
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
-ROWS = 'bind("jo", "block.x")\nbind("io", "block.y", at_most=2)\nreorder("ioi", "jo", "ioo")\n'
-BOTH = 'bind("jo", "block.x", at_most=2)\nbind("io", "block.y", at_most=2)\nreorder("ioi", "joi", "ioo", "joo")\n'
-AHEAD = 'pipeline("ko", 4, asynchronous=True, lead=2, through="ioo")\nin_flight("ko", 1)\nbulk("ko")\n'
-BY_THREADS = 'pipeline("ko", 3, asynchronous=True, lead=1, through="ioo")\nin_flight("ko", 1)\n'
+ROWS = 'bind("jo", "block.x")\nbind("io", "block.y", max_blocks=2)\nreorder("ioi", "jo", "ioo")\n'
+BOTH = 'bind("jo", "block.x", max_blocks=2)\nbind("io", "block.y", max_blocks=2)\nreorder("ioi", "joi", "ioo", "joo")\n'
+AHEAD = 'pipeline("ko", 4, asynchronous=True, lead=2, through="ioo")\nasync_mma("ko", 1)\nbulk_copy("ko")\n'
+BY_THREADS = 'pipeline("ko", 3, asynchronous=True, lead=1, through="ioo")\nasync_mma("ko", 1)\n'
 
 
 def walking(loops: str, ahead: str = AHEAD) -> str:
-    return warpgroups().replace(BOUND, loops).replace('pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n', ahead)
+    return warpgroups().replace(BOUND, loops).replace('pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n', ahead)
 
 
 CASES = {
@@ -51,7 +51,7 @@ CASES = {
     "few terms": (Case("linear", LINEAR, ((192, 128), (64, 128))), walking(ROWS)),
     "one tile of terms": (Case("linear", LINEAR, ((192, 64), (64, 64))), walking(ROWS, AHEAD.replace("4", "3").replace("2", "1"))),
     "without products in flight": (Case("linear", LINEAR, ((320, 320), (64, 320))),
-                                   walking(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioo")\nbulk("ko")\n')),
+                                   walking(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioo")\nbulk_copy("ko")\n')),
     "by threads": (Case("linear", LINEAR, ((320, 192), (64, 192))), script(pipelined=BY_THREADS).replace(BOUND, ROWS)),
 }
 """Among them three tiles of terms in four buffers, and five of rows, two of them at once."""
@@ -178,8 +178,8 @@ def test_refusals(golden):
         _refusal(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioi")\n'),
         _refusal(ROWS, 'pipeline("ko", 5, asynchronous=True, through="ioo")\n'),
         _refusal(BOTH.replace('"ioo", "joo"', '"joo", "ioo"'), 'pipeline("ko", 3, asynchronous=True, through="joo")\n', "both"),
-        _refusal(ROWS.replace("at_most=2", "at_most=0"), ""),
-        _refusal(ROWS.replace("at_most=2", 'at_most=2, names=("jo", "b")'), ""),
+        _refusal(ROWS.replace("max_blocks=2", "max_blocks=0"), ""),
+        _refusal(ROWS.replace("max_blocks=2", 'max_blocks=2, names=("jo", "b")'), ""),
     ]))
 
 
@@ -197,7 +197,7 @@ def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.Monk
     monkeypatch.setattr(by_warpgroups, "FEW_TILES", 1)
     monkeypatch.setattr(by_warpgroups, "at_once", lambda ways, _: at_once(ways, most))
     s = scheduled(given)
-    assert s.script().count("at_most") == walks and "through=" in s.script() and "bulk" in s.script()
+    assert s.script().count("max_blocks") == walks and "through=" in s.script() and "bulk_copy" in s.script()
     assert s.script().count("cluster.x") == s.script().count('multicast("B_cache"') == (most == 4)
     s.certificate()
     kernel = kernel_of(given, SM90)
@@ -209,7 +209,7 @@ def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.Monk
 def test_windows_run_on():
     """Copies for the next position of a window begin before the last products of this one, and are boxes."""
     lines = scheduled(WINDOWS[0][2]).script()
-    assert 'through="Y.r"' in lines and 'bulk("Y.co")' in lines
+    assert 'through="Y.r"' in lines and 'bulk_copy("Y.co")' in lines
 
 
 def test_assembled(tmp_path: Path):

@@ -57,9 +57,9 @@ split("j", {n}, tail="exact")
 split("k", 64, tail="exact")
 split("ki", 16, tail="exact")
 reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
-scope("C_acc", "register")
+set_scope("C_acc", "register")
 cache_read("A", "ko")
-scope("A_cache", "register")
+set_scope("A_cache", "register")
 split("A_cache.d0", 16, tail="exact")
 split("A_cache.d0i", 8, tail="exact")
 split("A_cache.d1", 8, tail="exact")
@@ -70,7 +70,7 @@ unroll("A_cache.d0io")
 unroll("A_cache.d1o")
 vectorize("A_cache.d1ii")
 cache_read("B", "ko")
-scope("B_cache", "shared")
+set_scope("B_cache", "shared")
 {PANELS if panels else ROWS}split("B_cache.units", 128)
 {units}vectorize("B_cache.{"d1ii" if panels else "d1i"}")
 swizzle("B_cache", 8, 8, 64)
@@ -83,8 +83,8 @@ unroll("kio")
 {then}"""
 
 
-TOGETHER = 'pipeline("B_cache", 2, asynchronous=True)\ntogether("kio")\n'
-AHEAD = 'pipeline("B_cache", 3, asynchronous=True, lead=1)\nin_flight("ko", 1)\n'
+TOGETHER = 'pipeline("B_cache", 2, asynchronous=True)\ncommit_mma_group("kio")\n'
+AHEAD = 'pipeline("B_cache", 3, asynchronous=True, lead=1)\nasync_mma("ko", 1)\n'
 """Products of two iterations are under way: B has buffers enough, A is overwritten by the next."""
 CLOSE = AHEAD.replace('"ko", 1', '"ko"')
 GIVEN = Case("linear", LINEAR, ((128, 192), (128, 192)), fixed=True)
@@ -127,7 +127,7 @@ def test_assembled(which: int, tmp_path: Path):
 
 
 def is_first_wait(node: Node) -> bool:
-    """Whether this is the wait of a loop in front of its barrier, as `in_flight` leaves it."""
+    """Whether this is the wait of a loop in front of its barrier, as `async_mma` leaves it."""
     return isinstance(node, WaitProducts) and node is next(n for n in walk(*scheduled(CLOSE).kernel.body) if isinstance(n, WaitProducts))
 
 
@@ -178,5 +178,5 @@ error[target]: wgmma reads pairs of terms from registers, and those of A_cache d
 
 def test_no_products():
     with pytest.raises(ScheduleError) as error:
-        tx.Schedule(problem(GIVEN).program, problem(GIVEN).sizes).together("k")
-    assert "error[together]: no iteration of `C.k` runs products that can be begun and waited for" in str(error.value)
+        tx.Schedule(problem(GIVEN).program, problem(GIVEN).sizes).commit_mma_group("k")
+    assert "error[commit_mma_group]: no iteration of `C.k` runs products that can be begun and waited for" in str(error.value)

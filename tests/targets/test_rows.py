@@ -145,14 +145,14 @@ def shared_out(first: int, second: int, size: int = 8):
 
 def test_registers_of_others():
     assert refusal(shared_out(1, 2)) == (
-        "error[scope]: T lives in registers, and which thread uses which element differs between its uses\n"
-        '  help: scope("T", "shared") lets threads of a block share it')
+        "error[set_scope]: T lives in registers, and which thread uses which element differs between its uses\n"
+        '  help: set_scope("T", "shared") lets threads of a block share it')
     x, y, t = tensor("X", 8), tensor("Y", 8), tensor("T", 8, scope="register")
     b, i, k = (Var(n) for n in "bik")
     overlapping = loop(i, 4, "thread.x", loop(k, 2, "unroll", Store(t, (add(i, k),), Read(x, (i,)))), Store(y, (i,), Read(t, (i,))))
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", Alloc(t), overlapping))) == (
-        "error[scope]: T lives in registers, and threads use the same elements of it\n"
-        '  help: scope("T", "shared") lets threads of a block share it')
+        "error[set_scope]: T lives in registers, and threads use the same elements of it\n"
+        '  help: set_scope("T", "shared") lets threads of a block share it')
 
 
 def test_no_barrier_between_registers():
@@ -165,7 +165,7 @@ def test_too_many_registers():
     fill = loop(i, 1, "thread.x", loop(k, 512, "serial", Store(t, (k,), Read(x, (k,)))))
     use = loop(j, 1, "thread.x", loop(w, 512, "serial", Store(y, (w,), Read(t, (w,)))))
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", Alloc(t), fill, use))) == (
-        "error[scope]: T needs 2048 bytes of registers in each thread; there are 1020\n  help: use smaller tiles")
+        "error[set_scope]: T needs 2048 bytes of registers in each thread; there are 1020\n  help: use smaller tiles")
 
 
 def test_a_warp_of_another_size():

@@ -136,7 +136,7 @@ def test_operands_lie_as_descriptors_say():
         lowered(case(64, 64, 256), "sm_90a", by_hand(count=4))
     assert str(error.value) == (
         "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(16, 8, 128), and A_cache does not lie so\n"
-        '  help: scope("A_cache", "shared"), then swizzle("A_cache", 16, 8, 128)')
+        '  help: set_scope("A_cache", "shared"), then swizzle("A_cache", 16, 8, 128)')
 
 
 def swapped(llvm: str) -> str:

@@ -81,7 +81,7 @@ def test_units_that_an_instruction_would_cross():
 
 
 TURNED = """cache_read("X", "b")
-scope("X_cache", "shared")
+set_scope("X_cache", "shared")
 swizzle("X_cache", 4, 2, 32)
 split("j", 4)
 vectorize("ji")
@@ -109,8 +109,8 @@ def test_listings_are_read_back():
     ('swizzle("B", 8, 4, 64)', "error[swizzle]: swizzle of the input B: the caller decides how it lies in memory",
      'cache_read("B", loop) makes a buffer'),
     ('swizzle("B_cache", 8, 4, 64)', "error[swizzle]: B_cache has no banks: it does not live in shared memory",
-     'scope("B_cache", "shared")'),
-    ('scope("B_cache", "shared")\nswizzle("B_cache", 8, 3, 64)', "error[swizzle]: swizzle of 3 units of 8 elements in rows of 64",
+     'set_scope("B_cache", "shared")'),
+    ('set_scope("B_cache", "shared")\nswizzle("B_cache", 8, 3, 64)', "error[swizzle]: swizzle of 3 units of 8 elements in rows of 64",
      'powers of two up to 2^20, at least two units, and rows of at least as many elements: swizzle("B_cache", 8, 8, 64)')])
 def test_complaints(steps: str, said: str, help: str):
     s = tx.schedule(tx.op(HALF), M=64, N=64, K=64).replay('cache_read("B", "i")')
@@ -122,5 +122,7 @@ def test_complaints(steps: str, said: str, help: str):
 
 def test_another_home_has_no_banks():
     """`scope` forgets the swizzle."""
-    s = tx.schedule(tx.op(HALF), M=64, N=64, K=64).replay('cache_read("B", "i")\nscope("B_cache", "shared")\nswizzle("B_cache", 8, 8, 64)')
-    assert "swizzle" in str(s) and "swizzle" not in str(s.scope("B_cache", "heap"))
+    s = tx.schedule(tx.op(HALF), M=64, N=64, K=64).replay(
+        'cache_read("B", "i")\nset_scope("B_cache", "shared")\nswizzle("B_cache", 8, 8, 64)'
+    )
+    assert "swizzle" in str(s) and "swizzle" not in str(s.set_scope("B_cache", "heap"))

@@ -27,7 +27,7 @@ def script(n: int = 64, dtype: str = "bf16", pipelined: str = "") -> str:
 
     def tile(name: str) -> str:
         return f"""cache_read("{name}", "ko")
-scope("{name}_cache", "shared")
+set_scope("{name}_cache", "shared")
 split("{name}_cache.d1", 8)
 fuse("{name}_cache.d0", "{name}_cache.d1o", name="units")
 split("{name}_cache.units", 128)
@@ -42,7 +42,7 @@ split("j", {n}, tail="exact")
 split("k", 64, tail="exact")
 split("ki", 16, tail="exact")
 reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
-scope("C_acc", "register")
+set_scope("C_acc", "register")
 {tile("A")}{tile("B")}bind("jo", "block.x")
 bind("io", "block.y")
 tensorize("ii", "zero_wgmma_n{n}")
@@ -136,7 +136,7 @@ def complaint(old: str, new: str) -> str:
 def test_operands_lie_as_descriptors_say():
     assert complaint('swizzle("B_cache", 8, 8, 64)\n', 'swizzle("B_cache", 8, 4, 64)\n') == (
         "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(8, 8, 64), and B_cache does not lie so\n"
-        '  help: scope("B_cache", "shared"), then swizzle("B_cache", 8, 8, 64)')
+        '  help: set_scope("B_cache", "shared"), then swizzle("B_cache", 8, 8, 64)')
 
 
 def test_turned_operands_lie_in_panels():

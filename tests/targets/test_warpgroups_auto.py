@@ -59,7 +59,7 @@ def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.Monkey
     """With tiles for few blocks, and for many of them; any number of rows and columns, and terms that fill no tile."""
     monkeypatch.setattr(warpgroups, "FEW_TILES", few)
     lines = scheduled(given).script()
-    assert f'{turned}", reassoc=True)' in lines and 'in_flight("' in lines and "mma_" not in lines.replace("wgmma_", "")
+    assert f'{turned}", reassoc=True)' in lines and 'async_mma("' in lines and "mma_" not in lines.replace("wgmma_", "")
     kernel = kernel_of(given, SM90)
     for backwards in (False, True):
         assert right(computed(kernel, given, backwards), problem(given).expected[0])
@@ -69,7 +69,7 @@ def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.Monkey
 def test_windows(row: str, terms: str, given: Case):
     """Channels last: rows are positions, or images; copies run on from one position of the window to the next, where it has one tile."""
     s = scheduled(given)
-    assert f'tensorize("Y.{row}i", "wgmma_' in s.script() and f'in_flight("Y.{terms}"' in s.script()
+    assert f'tensorize("Y.{row}i", "wgmma_' in s.script() and f'async_mma("Y.{terms}"' in s.script()
     s.certificate()
     kernel = kernel_of(given, SM90)
     for backwards in (False, True):
@@ -103,7 +103,7 @@ def test_assembled(name: str, tmp_path: Path):
     assert sum(operands.endswith("gsb0") for op, operands in body if op.startswith("HGMMA")) == 1
     assert [operands for op, operands in body if op.startswith("WARPGROUP.DEPBAR")] == ["gsb0, 0x1"]
     boxes = {"half": 1 + 4, "both": 2 + 4}.get(name, 2)  # of an operand that is turned, one for each panel of 64 rows or columns
-    walks = kernel.script().count("at_most")  # each is another place where the next copies may come from
+    walks = kernel.script().count("max_blocks")  # each is another place where the next copies may come from
     assert walks == (0 if name == "middle" else 2) and count(body, "UTMALDG") == boxes * (1 + walks) and count(body, "LDGSTS") == 0
 
 

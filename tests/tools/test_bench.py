@@ -7,7 +7,8 @@ import re
 
 from texpr import poly
 from texpr.__main__ import main
-from texpr.schedule.script.script import STEPS, parse_script
+from texpr.schedule.script.script import parse_script
+from texpr.schedule.steps.registry import rules
 from texpr.tools import compiling
 from texpr.tools.bench import BARS
 from texpr.tools.measured import COMPILED, SCRIPTS
@@ -52,7 +53,7 @@ def test_proofs_of_schedules_are_measured(capsys):
 
 
 def test_every_kind_of_step_is_measured():
-    assert {step.name for _, script in SCRIPTS.values() for step in parse_script(script)} == STEPS.keys()
+    assert {step.name for _, script in SCRIPTS.values() for step in parse_script(script)} == rules().keys()
 
 
 def test_stages_of_compiling_are_measured(capsys, monkeypatch):

@@ -15,15 +15,8 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import walk
 from texpr.passes.tensor.inline_calls import inline_calls
 from texpr.schedule.script.script import Step, parse_script
+from texpr.schedule.steps.registry import rules
 
-ORDERLY = frozenset({
-    "annotate", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "fission", "fold", "fuse", "jam", "join", "layout",
-    "multicast", "pad", "parallel", "peel", "pipeline", "prefetch", "reorder", "reverse_compute_at", "scope", "separate", "skew",
-    "specialize", "split", "stream", "swizzle", "tile",
-})
-"""Steps that move computations and copy elements. Each sum is added in the same order before and after them, unless they say `reassoc`."""
-BY_LANES = frozenset({"rfactor", "unroll", "vectorize", "vectorize_scalable"})
-"""Steps that do so too, unless their loop runs over terms that are rounded when they are added: lanes are added up at the end."""
 Order = tuple[object, ...]
 
 
@@ -67,7 +60,8 @@ def _deciding(steps: Sequence[Step], terms: _Terms) -> Iterator[Order]:
         reassoc = dict(step.options).get("reassoc")
         loops = tuple(_origin(a, made) if isinstance(a, str) else a for a in step.args)
         over_terms = any(_root(x) in terms for x in loops if isinstance(x, str | tuple))
-        if not (step.name in ORDERLY and not (reassoc and over_terms) or step.name in BY_LANES and not over_terms):
+        kept = rules()[step.name].order_of_sums
+        if kept == "changed" or over_terms and (reassoc or kept != "kept"):
             yield step.name, loops, step.options
 
 

@@ -16,7 +16,7 @@ from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.replayed import replayed
 from texpr.compiler.signature import split_options
-from texpr.compiler.step_methods import Steps
+from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine

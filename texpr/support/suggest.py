@@ -133,11 +133,12 @@ def known_arguments(function: F) -> F:
     def called(*arguments: Any, **named: Any) -> Any:
         if named and not named.keys() <= known:
             owner = type(arguments[0]).__name__ if function.__name__ == "__init__" else function.__name__
-            raise _unknown_argument(owner, next(n for n in named if n not in known), known)
+            raise unknown_argument(owner, next(n for n in named if n not in known), known)
         return function(*arguments, **named)
 
     return called  # type: ignore[return-value]
 
 
-def _unknown_argument(owner: str, name: str, known: frozenset[str]) -> CallError:
+def unknown_argument(owner: str, name: str, known: frozenset[str]) -> CallError:
+    """The error of an argument by a name that a function does not have."""
     return CallError(f"{owner} has no argument `{name}`", code="arguments", help=did_you_mean(name, known, argument(name, known)))

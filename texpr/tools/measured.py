@@ -62,12 +62,12 @@ WARPGROUPS = """\
 tile("i", "j", "k", sizes=(64, 64, 64))
 split("ki", 16, tail="exact")
 reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
-scope("C_acc", "register")
+set_scope("C_acc", "register")
 cache_read("A", "ko")
-scope("A_cache", "shared")
+set_scope("A_cache", "shared")
 swizzle("A_cache", 8, 8, 64)
 cache_read("B", "ko")
-scope("B_cache", "shared")
+set_scope("B_cache", "shared")
 swizzle("B_cache", 8, 8, 64)
 split("io", 2, tail="exact")
 bind("jo", "block.x")
@@ -86,13 +86,13 @@ cache_read("B", "ko")
 layout("B_cache", "k j -> j/16 k j%16")
 pad("B_cache", 1, 4)
 cache_write("C_acc", "ko", name="part")
-scope("part", "stack")
+set_scope("part", "stack")
 prefetch("A", "ki", 8)
 allow_fma()
 annotate("io", tuned=8)
-stream("C")"""),
+nontemporal("C")"""),
     "product, jammed": (PRODUCT, """\
-jam("i", 4)
+unroll_and_jam("i", 4)
 split("k", 8)
 rfactor("ki", reassoc=True)
 unroll("ki")
@@ -108,18 +108,18 @@ vectorize_scalable("j", 2)"""),
 tile("i", "j", "k", sizes=(64, 64, 32))
 reorder("ko", "ii", "ji")
 cache_read("B", "ko")
-scope("B_cache", "shared")
+set_scope("B_cache", "shared")
 swizzle("B_cache", 4, 8, 64)
 bind("ii", "thread.y")
 bind("ji", "thread.x")"""),
-    "gelu by tanh, as a quotient": (GELU, 'logistic("Y")'),
+    "gelu by tanh, as a quotient": (GELU, 'tanh_to_sigmoid("Y")'),
     "product, rounded": (PRODUCT, 'tf32("k")'),
     "product of warpgroups": (LINEAR, WARPGROUPS + """\
 pipeline("ko", 4, asynchronous=True, lead=2)
-in_flight("ko", 1)
-bulk("ko")
+async_mma("ko", 1)
+bulk_copy("ko")
 multicast("B_cache", "ioi")"""),
-    "product of warpgroups, together": (LINEAR, WARPGROUPS + 'pipeline("ko", 2, asynchronous=True)\ntogether("kio")'),
+    "product of warpgroups, together": (LINEAR, WARPGROUPS + 'pipeline("ko", 2, asynchronous=True)\ncommit_mma_group("kio")'),
     "product of bytes": (BYTES, """\
 split("j", 16, tail="exact")
 split("k", 4, tail="exact")
@@ -128,7 +128,7 @@ cache_read("B", "jo")
 layout("B_cache", "k j -> k/4 j k%4")
 tensorize("ji", "vpdpbusd")"""),
     "blur": (BLUR, 'tile("Y.i", "Y.j", sizes=(32, 64))\ncompute_at("T", "Y.jo")\nvectorize("Y.ji")\nvectorize("T.j")\nparallel("Y.io")'),
-    "blur, sliding": (BLUR, 'compute_at("T", "Y.i", slide=True)\nfold("T", 0)'),
+    "blur, sliding": (BLUR, 'compute_at("T", "Y.i", slide=True)\nfold_storage("T", 0)'),
     "blur, ahead": (BLUR, 'compute_at("T", "Y.i", recompute=True)\npipeline("T")'),
     "blur, at once": (BLUR, 'inline("T")\npeel("Y.i", 1, 1)\npeel("Y.j", 1, 1)'),
     "convolution": (CONVOLUTION, """\
@@ -147,7 +147,7 @@ cache_write("Z_acc", "Z.xo")
 vectorize("Z.xi")
 parallel("Z.n")"""),
     "convolution, fused": (CONVOLUTION, 'reverse_compute_at("Y", "Z.x")\nfission("Z.n")'),
-    "convolution, joined": (CONVOLUTION, 'join("Z.n", "Y.n")\njoin("Z.k", "Y.k")'),
+    "convolution, joined": (CONVOLUTION, 'merge("Z.n", "Y.n")\nmerge("Z.k", "Y.k")'),
     "wave": (WAVE, 'skew("j", "i")\nreorder("j", "i")\nparallel("i")'),
     "wave, in tiles": (WAVE, 'tile("i", "j", sizes=(16, 16))'),
     "wave, its middle": (WAVE, 'peel("i", 1, 1)\npeel("j", 1, 1)\ntile("i", "j", sizes=(16, 16))'),
@@ -158,24 +158,24 @@ parallel("U.1.i")
 reverse("V.i")
 split("V.i", 4)
 fuse("V.io", "V.ii")
-fold("U", "t")"""),
-    "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold("U", "t")'),
+fold_storage("U", "t")"""),
+    "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold_storage("U", "t")'),
     "elimination": (ELIMINATION, """\
 split("F.0.j", 16)
-expand("F_acc", "F.0.ji")
+expand_dim("F_acc", "F.0.ji")
 split("F.0.k", 16, tail="peel")
 fission("F.0.ji", "F.0.ko", name="jr")
 reorder("F.0.ko", "F.0.ki", "F.0.ji")
 vectorize("F.0.ji")"""),
-    "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\nseparate("jo")'),
-    "convolution, trimmed": (CONVOLUTION, 'trim("r", finite=True)\ntrim("q", finite=True)\nseparate("r")'),
+    "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\npartition("jo")'),
+    "convolution, trimmed": (CONVOLUTION, 'drop_padding("r", finite=True)\ndrop_padding("q", finite=True)\npartition("r")'),
     "attention, divided once": (ATTENTION, 'reciprocal("O")'),
-    "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
-    "attention, by powers": (ATTENTION, 'base2("P")'),
+    "attention, along": (ATTENTION, 'online_softmax("m", 64, reassoc=True)'),
+    "attention, by powers": (ATTENTION, 'exp_to_exp2("P")'),
     "products of three, two by two": (CHAIN, 'factor_out("k", reassoc=True)'),
     "products of three, one beforehand": (CHAIN, 'premultiply("j", 1, 2, reassoc=True)'),
     "histogram": (HISTOGRAM, 'atomic("H", reassoc=True)\nbind("i", "thread.x")'),
-    "rows below a diagonal": (LOWER, 'widen("E", finite=True)'),
+    "rows below a diagonal": (LOWER, 'mask_to_zero("E", finite=True)'),
     "attention": (ATTENTION, """\
 split("O.i", 8)
 compute_at("z", "O.io")

@@ -19,11 +19,11 @@ from texpr.support.errors import ResourceError, ScheduleError
 
 _LOOPS: dict[str, slice] = {
     "split": slice(0, 1), "fuse": slice(0, 2), "unroll": slice(0, 1), "vectorize": slice(0, 1), "parallel": slice(0, 1),
-    "vectorize_scalable": slice(0, 1), "join": slice(0, 2),
-    "bind": slice(0, 1), "rfactor": slice(0, 1), "peel": slice(0, 1), "separate": slice(0, 1), "jam": slice(0, 1),
+    "vectorize_scalable": slice(0, 1), "merge": slice(0, 2),
+    "bind": slice(0, 1), "rfactor": slice(0, 1), "peel": slice(0, 1), "partition": slice(0, 1), "unroll_and_jam": slice(0, 1),
     "fission": slice(0, 1), "skew": slice(0, 2), "reverse": slice(0, 1), "annotate": slice(0, 1), "tensorize": slice(0, 1),
     "reorder": slice(0, None), "tile": slice(0, None), "cache_read": slice(1, 2), "cache_write": slice(1, 2), "prefetch": slice(1, 2),
-    "expand": slice(1, 2), "factor_out": slice(0, None), "premultiply": slice(0, 1),
+    "expand_dim": slice(1, 2), "factor_out": slice(0, None), "premultiply": slice(0, 1),
 }
 """The positional arguments of steps that name loops. A tensor comes before them."""
 _AT = ("compute_at", "reverse_compute_at")

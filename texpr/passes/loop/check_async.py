@@ -75,5 +75,5 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
     box = next((n for n in statements(kernel) if is_bulk(n)), None)
     if box is not None and machine.gpu_threads and not machine.has_bulk_copy:
         raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
-                           help="newer processors have them; leave `bulk` out of the script")
+                           help="newer processors have them; leave `bulk_copy` out of the script")
     return kernel

@@ -50,7 +50,7 @@ def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
     if not tiles:
         return
     if not machine.tile_registers:
-        raise CompileError(f"{next(iter(tiles)).name} would be in a tile; this target has none", code="scope", help="use another scope")
+        raise CompileError(f"{next(iter(tiles)).name} would be in a tile; this target has none", code="set_scope", help="use another scope")
     stack = list(kernel.body)
     while stack:
         node = stack.pop()
@@ -59,8 +59,12 @@ def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
         elif isinstance(node, Store):
             used = next((n.tensor for n in walk(node) if isinstance(n, Read | Store) and n.tensor in tiles), None)
             if used is not None:
-                raise CompileError(f"{used.name} is in a tile, and no instruction runs a loop that uses it", node.tensor.span, code="scope",
-                                   help="tensorize that loop, or copy it to another buffer: cache_read, then tensorize the copy")
+                raise CompileError(
+                    f"{used.name} is in a tile, and no instruction runs a loop that uses it",
+                    node.tensor.span,
+                    code="set_scope",
+                    help="tensorize that loop, or copy it to another buffer: cache_read, then tensorize the copy",
+                )
 
 
 def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:
@@ -68,7 +72,7 @@ def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:
     if total > most:
         names = list(dict.fromkeys(t.name for t in buffers))
         raise CompileError(f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'} {total} bytes of {where}; this target has "
-                           f"{most or 'none'}", code="scope", help="use smaller tiles")
+                           f"{most or 'none'}", code="set_scope", help="use smaller tiles")
 
 
 def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
@@ -89,5 +93,5 @@ def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
                 used = variables(*indices) if tensor in registers else set()
                 loop = next((v for v in counting if v in used), None)
                 if loop is not None:
-                    raise CompileError(f"`{loop.name}` counts through {tensor.name}, which lives in registers", code="scope",
-                                       help=f'unroll("{loop.name}"), or scope("{tensor.name}", "stack")')
+                    raise CompileError(f"`{loop.name}` counts through {tensor.name}, which lives in registers", code="set_scope",
+                                       help=f'unroll("{loop.name}"), or set_scope("{tensor.name}", "stack")')

@@ -159,5 +159,5 @@ def _shallower(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
     "reorder": _orders, "parallel": _independent, "vectorize": _independent, "vectorize_scalable": _independent,
     "bind": _independent, "compute_at": _outer,
-    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "jam": _jammed, "fission": _cuts, "pipeline": _shallower,
+    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "unroll_and_jam": _jammed, "fission": _cuts, "pipeline": _shallower,
 }

@@ -10,14 +10,15 @@ from random import Random
 from texpr import ops
 from texpr.ir.loop import Kernel
 from texpr.ir.printing.tensor import show_program
-from texpr.schedule.script.script import OTHER_NAMES, STEPS, Step, parse_script
+from texpr.schedule.script.script import Step, parse_script
+from texpr.schedule.steps.registry import aliases, rules
 from texpr.tools.certificates import small
 from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.steps import steps_for
 
 MOST_STEPS = 7
-_STEP = re.compile(r"^({})\(.*\)$".format("|".join((*STEPS, *OTHER_NAMES))))
+_STEP = re.compile(r"^({})\(.*\)$".format("|".join((*rules(), *aliases()))))
 Choose = Callable[[Kernel], Step | None]
 """The next step for a kernel; None at the end."""
 

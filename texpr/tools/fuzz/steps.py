@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from inspect import Parameter
 from random import Random
 
 from texpr.ir.build import integer
@@ -11,7 +12,8 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import variables, walk
-from texpr.schedule.script.script import STEPS, Step
+from texpr.schedule.script.script import Step
+from texpr.schedule.steps.registry import rules
 from texpr.schedule.structure.loops import all_loops, loop_names, paths, shortest, stores
 
 _OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
@@ -37,8 +39,8 @@ def random_step(rng: Random, kernel: Kernel) -> Step:
     names = loop_names(kernel)
     if not names:
         return Step("allow_fma")
-    kind = rng.choice((*STEPS, *_OFTEN))
-    return _MAKERS.get(kind, _on_a_loop)(rng, kernel, kind, names)
+    kind = rng.choice((*rules(), *_OFTEN))
+    return _ARGUMENTS.get(kind, _by_signature)(rng, kernel, kind, names)
 
 
 def _wrong(rng: Random, step: Step) -> Step:
@@ -61,8 +63,30 @@ def _wrong(rng: Random, step: Step) -> Step:
 _Maker = Callable[[Random, Kernel, str, list[str]], Step]
 
 
-def _on_a_loop(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names),))
+def _by_signature(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    """Arguments by the names and types of a step's parameters; those with defaults now and then."""
+    args: list[object] = []
+    options: dict[str, object] = {}
+    for p in rules()[kind].signature.parameters.values():
+        if p.kind is Parameter.VAR_KEYWORD or p.default is not Parameter.empty and rng.random() < 0.5:
+            continue
+        value = _of_parameter(rng, kernel, p, names)
+        if p.kind is Parameter.POSITIONAL_OR_KEYWORD and p.default is Parameter.empty:
+            args.append(value)
+        elif p.kind is Parameter.VAR_POSITIONAL:
+            args += rng.choices(names, k=rng.randint(1, 2))
+        else:
+            options[p.name] = value
+    return Step(kind, tuple(args), tuple(options.items()))
+
+
+def _of_parameter(rng: Random, kernel: Kernel, p: Parameter, names: list[str]) -> object:
+    kind = str(p.annotation)
+    if kind.startswith("bool"):
+        return rng.random() < 0.8
+    if kind.startswith("int"):
+        return rng.randint(0, 4)
+    return rng.choice([t.name for t in _tensors(kernel)]) if p.name in ("tensor", "maximum") else rng.choice(names)
 
 
 def _split(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -71,8 +95,8 @@ def _split(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _counted(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    """`unroll`, `vectorize`, `jam`: a loop, a number, a tail."""
-    given = (rng.randint(1, 4),) if kind == "jam" else rng.choice(((), (), (2,), (3,), (4,)))
+    """`unroll`, `vectorize`, `unroll_and_jam`: a loop, a number, a tail."""
+    given = (rng.randint(1, 4),) if kind == "unroll_and_jam" else rng.choice(((), (), (2,), (3,), (4,)))
     tail = (("tail", rng.choice(_TAILS)),) if given and rng.random() < 0.3 else ()
     return Step(kind, (rng.choice(names), *given), tail)
 
@@ -130,12 +154,12 @@ def _factor_out(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Ste
     return Step(kind, tuple(dict.fromkeys(loops)), (("reassoc", True), *((("finite", True),) if rng.random() < 0.8 else ())))
 
 
-def _online(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _online_softmax(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     named = [t.name for t in kernel.temporaries]
     return Step(kind, (rng.choice(named or names), rng.randint(1, 5)), (("reassoc", True),) if rng.random() < 0.7 else ())
 
 
-def _trim(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _drop_padding(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names),), (("finite", True),) if rng.random() < 0.8 else ())
 
 
@@ -153,7 +177,7 @@ def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
 
-def _separate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _partition(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     bounded = [n for above, _ in paths(kernel) for k, n in enumerate(above)
                if isinstance(n, For) and any(isinstance(m, If) for m in above[k:])]
     return Step(kind, (shortest(kernel, rng.choice(bounded)) if bounded and rng.random() < 0.9 else rng.choice(names),))
@@ -166,7 +190,7 @@ def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), after), (("name", rng.choice(("r", *names))),) if rng.random() < 0.3 else ())
 
 
-def _join(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _merge(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     bodies = [kernel.body, *(n.body for n in all_loops(kernel))]
     beside = [[n for n in body if isinstance(n, For)] for body in bodies]
     several = [loops for loops in beside if len(loops) > 1]
@@ -193,7 +217,7 @@ def _prefetch(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)), at)
 
 
-def _stream(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _nontemporal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice([t.name for t in kernel.outputs] or ["Y"]),))
 
 
@@ -239,7 +263,7 @@ def _inline(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(_computed(kernel)),))
 
 
-def _fold(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _fold_storage(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), rng.randint(0, 1), *rng.choice(((), (), (1,), (2,), (3,)))))
 
 
@@ -274,7 +298,7 @@ def _pad(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), rng.randint(0, 1), rng.randint(1, 4)), extra)
 
 
-def _scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _set_scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), rng.choice(("stack", "heap", "register", "shared"))))
 
 
@@ -298,16 +322,48 @@ def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
     return Step(kind, (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))), (("reassoc", True),) if rng.random() < 0.5 else ())
 
 
-_MAKERS: dict[str, _Maker] = {
-    "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
-    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "join": _join, "specialize": _specialize,
-    "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "atomic": _atomic, "bind": _bind,
-    "allow_fma": _allow_fma, "compute_at": _compute_at,
-    "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
-    "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "premultiply": _premultiply, "expand": _cache,
+_ARGUMENTS: dict[str, _Maker] = {
+    "split": _split,
+    "unroll": _counted,
+    "vectorize": _counted,
+    "unroll_and_jam": _counted,
+    "fuse": _fuse,
+    "reorder": _reorder,
+    "tile": _tile,
+    "skew": _skew,
+    "rfactor": _rfactor,
+    "peel": _peel,
+    "partition": _partition,
+    "fission": _fission,
+    "merge": _merge,
+    "specialize": _specialize,
+    "annotate": _annotate,
+    "prefetch": _prefetch,
+    "nontemporal": _nontemporal,
+    "atomic": _atomic,
+    "bind": _bind,
+    "allow_fma": _allow_fma,
+    "compute_at": _compute_at,
+    "reverse_compute_at": _compute_at,
+    "inline": _inline,
+    "fold_storage": _fold_storage,
+    "pipeline": _pipeline,
+    "cache_read": _cache,
+    "cache_write": _cache,
+    "pad": _pad,
+    "set_scope": _set_scope,
+    "swizzle": _swizzle,
+    "layout": _layout,
+    "tensorize": _tensorize,
+    "online_softmax": _online_softmax,
+    "drop_padding": _drop_padding,
+    "reciprocal": _reciprocal,
+    "factor_out": _factor_out,
+    "premultiply": _premultiply,
+    "expand_dim": _cache,
     "vectorize_scalable": _scalable,
 }
+"""Steps whose arguments are drawn by what is likely to be legal; those of others follow from their signature."""
 
 
 # Steps that belong together.
@@ -322,8 +378,8 @@ def _stencil(rng: Random, kernel: Kernel) -> list[Step]:
     outer, inner = name + "o", name + "i"
     way = rng.choice((
         [Step("compute_at", (tensor, outer)), Step("pipeline", (tensor,))],
-        [Step("compute_at", (tensor, inner), (("slide", True),)), Step("fold", (tensor, rng.randint(0, 1)))],
-        [Step("compute_at", (tensor, outer)), Step("scope", (tensor, "stack"))],
+        [Step("compute_at", (tensor, inner), (("slide", True),)), Step("fold_storage", (tensor, rng.randint(0, 1)))],
+        [Step("compute_at", (tensor, outer)), Step("set_scope", (tensor, "stack"))],
         [Step("compute_at", (tensor, outer)), Step("pad", (tensor, 0, 4)), Step("layout", (tensor, "a b -> b a"))],
     ))
     return [Step("split", (name, factor)), *way, Step("parallel", (outer,))]
@@ -369,7 +425,7 @@ def _packed(rng: Random, kernel: Kernel) -> list[Step]:
     parts = [part for n in axes for part in ([f"{n}/2", f"{n}%2"] if rng.random() < 0.5 else [n])]
     rng.shuffle(parts)
     return [Step(kind, (tensor.name, loop)), Step("layout", (buffer, f"{' '.join(axes)} -> {' '.join(parts)}")),
-            Step("pad", (buffer, 0, 4)), Step("scope", (buffer, rng.choice(("stack", "heap"))))]
+            Step("pad", (buffer, 0, 4)), Step("set_scope", (buffer, rng.choice(("stack", "heap"))))]
 
 
 def _joined(rng: Random, kernel: Kernel) -> list[Step]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.loop import Kernel
+from texpr.schedule.steps.registry import step
 from texpr.support.errors import ScheduleError
 
 FMA_OF = ("all", "sums")
 
 
+@step("contract")
 def allow_fma(kernel: Kernel, of: str = "all") -> Kernel:
     """Let products and sums be rounded once, as fused multiply-adds. Contraction elsewhere; `contract` is another name of the step.
 

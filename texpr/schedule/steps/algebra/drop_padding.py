@@ -1,4 +1,4 @@
-"""`trim`: terms of a sum that are 0 because a factor lies outside of its tensor are left out: a rewrite of the equations.
+"""`drop_padding`: terms of a sum that are 0 because a factor lies outside of its tensor are left out: a rewrite of the equations.
 
 What stands outside (`X[i + k - 1 | 0]`) is multiplied like everything else, so that 0 times infinity is NaN. Where all other factors are
 finite, such terms are 0 and the sum does not need them. The certificate derives the old equations from the new ones
@@ -19,12 +19,14 @@ from texpr.passes.loop.simplify_guards import drop_implied
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import ScheduleError
 
 
-def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
+@step("trim")
+def drop_padding(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
     """Leave out the terms along a loop over terms that are 0 because one of their factors lies outside of its tensor.
 
     Y[i] = sum(k: X[i + k - 1 | 0] * w[k])   ->   Y[i] = sum(k where i + k - 1 >= 0 and i + k - 1 < N: X[i + k - 1 | 0] * w[k])
@@ -32,7 +34,7 @@ def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
     In the loops, reads that lie inside by these conditions have none of their own.
 
     No bit of a sum changes while the other factors are finite: a sum that starts at +0 is never -0 in between, and x + 0 is x. That 0
-    times infinity or NaN is left out has to be permitted. It is the first step of a schedule; `separate` makes ranges of the conditions.
+    times infinity or NaN is left out has to be permitted. It is the first step of a schedule; `partition` makes ranges of the conditions.
 
     Args:
         loop: over terms of a sum of floats.
@@ -42,17 +44,21 @@ def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
             its tensor along the loop, or the step needs `finite=True`.
     """
     if not isinstance(finite, bool):
-        raise ScheduleError(f"`finite` is True or False, not {finite!r}", code="trim")
+        raise ScheduleError(f"`finite` is True or False, not {finite!r}", code="drop_padding")
     (found, *_) = find_loops(kernel, loop)
-    program = equations_of(kernel, "trim")
+    program = equations_of(kernel, "drop_padding")
     along = reduction_along(kernel, program, found)
     conditions = [] if along is None else _conditions(program, *along)
     if along is None or not conditions:
         raise ScheduleError(f"no sum along `{found.var.name}` has a factor that is 0 outside of its tensor", span_of(kernel, found),
-                            code="trim", help="trim a loop over terms that stands in the index of a read such as X[i + k | 0]")
+                            code="drop_padding", help="take a loop over terms that stands in the index of a read such as X[i + k | 0]")
     if not finite:
-        raise ScheduleError(f"trim of `{found.var.name}` leaves out 0 times infinity, which is NaN", span_of(kernel, found), code="exact",
-                            help=f'trim("{shortest(kernel, found)}", finite=True) permits it')
+        raise ScheduleError(
+            f"drop_padding of `{found.var.name}` leaves out 0 times infinity, which is NaN",
+            span_of(kernel, found),
+            code="exact",
+            help=f'drop_padding("{shortest(kernel, found)}", finite=True) permits it',
+        )
     number, old, _ = along
     known = [] if old.where is None else conjuncts(old.where)
     fewer = replace(old, where=conjunction(*known, *conditions))

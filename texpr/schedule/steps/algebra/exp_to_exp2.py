@@ -1,4 +1,4 @@
-"""`base2`: exponentials become powers of 2, for which processors have an instruction: a rewrite of the equations.
+"""`exp_to_exp2`: exponentials become powers of 2, for which processors have an instruction: a rewrite of the equations.
 
 The certificate derives the old equations from the new ones (`poly.certificate.rewrites.exp_to_exp2`).
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from texpr.ir.identities import exp_to_exp2
+from texpr.ir import identities
 from texpr.ir.loop import Kernel
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import walk
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import with_values
 
-STEP = "base2"
+STEP = "exp_to_exp2"
 
 
-def base2(kernel: Kernel, tensor: str) -> Kernel:
+@step("base2")
+def exp_to_exp2(kernel: Kernel, tensor: str) -> Kernel:
     """Compute exponentials of f32 as powers of 2.
 
     e[i] = exp(s[i] - m)         ->   e[i] = exp2(1.442695 * (s[i] - m))
@@ -31,11 +33,11 @@ def base2(kernel: Kernel, tensor: str) -> Kernel:
     Raises:
         ScheduleError: loops were changed, no such tensor, or it has no exponentials.
     """
-    return with_values(kernel, tensor, STEP, exp_to_exp2, "exponential of f32", "e[i] = exp(s[i] - m)")
+    return with_values(kernel, tensor, STEP, identities.exp_to_exp2, "exponential of f32", "e[i] = exp(s[i] - m)")
 
 
 def with_exponentials(kernel: Kernel) -> Iterator[str]:
     """The tensors whose equations have exponentials of f32."""
     for e in () if kernel.program is None else kernel.program.equations:
-        if isinstance(e, Equation) and any(exp_to_exp2(n) is not None for n in walk(e.value)):
+        if isinstance(e, Equation) and any(identities.exp_to_exp2(n) is not None for n in walk(e.value)):
             yield e.target.name

@@ -18,6 +18,7 @@ from texpr.passes import hoist
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import CheckError, ScheduleError
@@ -26,7 +27,8 @@ from texpr.support.source import Span
 STEP = "factor_out"
 
 
-def factor_out(kernel: Kernel, loops: Sequence[str | Var], *, reassoc: bool = False, finite: bool = False) -> Kernel:
+@step()
+def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite: bool = False) -> Kernel:
     """Take the factors that do not depend on loops over terms out of the sum over these; the sum of the others has a tensor of its own.
 
     Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])

@@ -1,4 +1,4 @@
-"""`widen`: a factor that exists under a condition alone becomes 0 elsewhere, and its sums take all terms: a rewrite of the equations.
+"""`mask_to_zero`: a factor that exists under a condition becomes 0 elsewhere, and its sums take all terms: a rewrite of the equations.
 
 Instructions that multiply tiles have no conditions. The certificate derives the old equations from the new ones
 (`poly.certificate.rewrites.mask_to_zero`).
@@ -18,21 +18,24 @@ from texpr.ir.traverse import equal, rewrite, substitute, walk
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
-STEP = "widen"
+STEP = "mask_to_zero"
 
 
-def widen(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel:
+@step("widen")
+def mask_to_zero(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel:
     """Let sums take all terms of a factor that is defined under a condition: it is 0 where it was not defined.
 
     e[i,u] = f(i,u) where u < i + 1;  T[i] = sum(u where u < i + 1: e[i,u] * V[u])
     ->  e[i,u] = if u < i + 1 then f(i,u) else 0;  T[i] = sum(u: e[i,u] * V[u])
 
-    No bit of a sum changes while the other factors are finite, as with `trim`: that 0 times infinity or NaN is added has to be permitted.
-    What the terms read has to exist. It comes before steps that change loops, after `online` for one.
+    No bit of a sum changes while the other factors are finite, as with `drop_padding`: that 0 times infinity or NaN is
+    added has to be permitted.
+    What the terms read has to exist. It comes before steps that change loops, after `online_softmax` for one.
 
     Args:
         tensor: the factor, an intermediate that is read by such sums alone.
@@ -48,8 +51,8 @@ def widen(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel:
         raise _refused(f"`{tensor}` is not defined by one equation under a condition", own[0] if own else None)
     changed = {id(e): _widened(program, e, own[0]) for e in program.equations if isinstance(e, Equation) and e is not own[0]}
     if not finite:
-        raise ScheduleError(f"widen of `{tensor}` adds 0 times what else is in its sums, which is NaN for infinity", own[0].span,
-                            code="exact", help=f'widen("{tensor}", finite=True) permits it')
+        raise ScheduleError(f"mask_to_zero of `{tensor}` adds 0 times what else is in its sums, which is NaN for infinity", own[0].span,
+                            code="exact", help=f'mask_to_zero("{tensor}", finite=True) permits it')
     zero = literal(0, own[0].value.dtype)
     changed[id(own[0])] = replace(own[0], value=select(own[0].where, own[0].value, zero), where=None)
     new = replace(program, equations=tuple(changed.get(id(e), e) for e in program.equations))

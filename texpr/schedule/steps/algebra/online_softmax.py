@@ -1,4 +1,4 @@
-"""`online`: sums of exponentials relative to a maximum in blocks, with a maximum that runs along: an algebraic rewrite of the equations.
+"""`online_softmax`: sums of exponentials relative to a maximum in blocks, with the maximum so far: a rewrite of the equations.
 
 This is no reordering of loops: the sums of the first blocks are relative to another maximum than those of the last. So the equations are
 rewritten, and the loops are those of the new equations; the certificate derives the old ones from the new ones
@@ -46,6 +46,7 @@ from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.reductions import sums_of_all
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.support.errors import ScheduleError
 
@@ -53,7 +54,8 @@ MOST_OF_F16 = 65504
 """The largest finite float of 16 bits."""
 
 
-def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Kernel:
+@step("online")
+def online_softmax(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Kernel:
     """Compute exponentials relative to a maximum, and sums of them, in blocks of `factor` terms with the maximum so far.
 
     m[i] = max(j: X[i,j]);  e[i,j] = exp(X[i,j] - m[i]);  T[i,v] = sum(j: e[i,j] * w[j,v])
@@ -87,23 +89,23 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
     Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, NeurIPS 2022.
     """
     if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
-        raise _error(f"a block has at least 1 term, not {factor!r}", 'online("m", 64, reassoc=True)')
+        raise _error(f"a block has at least 1 term, not {factor!r}", 'online_softmax("m", 64, reassoc=True)')
     if not isinstance(reassoc, bool):
         raise _error(f"`reassoc` is True or False, not {reassoc!r}")
-    program = equations_of(kernel, "online")
+    program = equations_of(kernel, "online_softmax")
     found = _running(program, maximum)
     program = sums_of_all(program, {n.tensor for n in walk(found.value) if isinstance(n, Read)})
     last = None if rows is None else _last_of(found.maximum, rows)
     if not reassoc:
         names = ", ".join(s.equation.target.name for s in found.sums)
-        raise ScheduleError(f"online of `{maximum}` changes how float sums are rounded: {names}", found.maximum.span, code="exact",
-                            help=f'online("{maximum}", {factor}, reassoc=True) permits it')
+        raise ScheduleError(f"online_softmax of `{maximum}` changes how float sums are rounded: {names}", found.maximum.span, code="exact",
+                            help=f'online_softmax("{maximum}", {factor}, reassoc=True) permits it')
     new = _rewritten(program, found, factor, last)
     return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleError:
-    return ScheduleError(text, None if at is None else at.span, code="online", help=help or None)
+    return ScheduleError(text, None if at is None else at.span, code="online_softmax", help=help or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +159,11 @@ def _running(program: Program, name: str) -> _Running:
     readers = [e for e in program.equations if _reads(e, maximum.target)]
     exponential = next((e for e in readers if isinstance(e, Equation) and _difference(e, maximum.target) is not None), None)
     if exponential is None or not _is_plain(exponential):
-        raise _error(f"no equation has the form e[i, j] = exp(X[i, j] - {name}[i])", "online is for exponentials relative to a maximum",
-                     maximum)
+        raise _error(
+            f"no equation has the form e[i, j] = exp(X[i, j] - {name}[i])",
+            "online_softmax is for exponentials relative to a maximum",
+            maximum,
+        )
     difference = _difference(exponential, maximum.target)
     assert difference is not None
     value, read, scale = difference
@@ -170,7 +175,7 @@ def _running(program: Program, name: str) -> _Running:
     found = _Running(maximum, exponential, axes[0], value, scale, ())
     if exponential.target in program.outputs:
         raise _error(f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum",
-                     "online is for exponentials that are summed and not used again", exponential)
+                     "online_softmax is for exponentials that are summed and not used again", exponential)
     users = [e for e in program.equations if _reads(e, exponential.target)]
     return replace(found, sums=tuple(_sum(found, e) for e in users))
 
@@ -192,7 +197,7 @@ def _last_of(maximum: Equation, rows: int) -> Expr:
         ScheduleError: the range depends on no row, on several, or otherwise than by a multiple of it.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise _error(f"at least 1 row has blocks of its own, not {rows!r}", 'online("m", 64, rows=64, reassoc=True)')
+        raise _error(f"at least 1 row has blocks of its own, not {rows!r}", 'online_softmax("m", 64, rows=64, reassoc=True)')
     assert isinstance(maximum.value, Reduce)
     end, axes = linear(maximum.value.axes[0].hi), [a.var for a in maximum.axes]
     moving = [(v, c) for v, c in end.terms if v in axes]
@@ -282,7 +287,7 @@ def _sum(found: _Running, e: Equation | Invoke) -> _Sum:
             return _Sum(e, sums[0], read)
     name = e.target.name if isinstance(e, Equation) else "an operator"
     raise _error(f"`{target.name}` is used by `{name}` outside of a sum along `{found.axis.var.name}` of which it is a factor, so it is "
-                 "needed relative to the last maximum", "online is for exponentials that are summed and not used again",
+                 "needed relative to the last maximum", "online_softmax is for exponentials that are summed and not used again",
                  e if isinstance(e, Equation) else None)
 
 

@@ -18,6 +18,7 @@ from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.reductions import reads_inside
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.schedule.steps.algebra.factor_out import as_in_factors, factors, product, sum_along
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import ScheduleError
@@ -25,6 +26,7 @@ from texpr.support.errors import ScheduleError
 STEP = "premultiply"
 
 
+@step()
 def premultiply(kernel: Kernel, loop: str | Var, first: int, second: int, *, reassoc: bool = False) -> Kernel:
     """Multiply two factors of the products that a loop over terms adds beforehand; their products have a tensor of their own.
 

@@ -21,6 +21,7 @@ from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
@@ -28,6 +29,7 @@ from texpr.support.errors import ScheduleError
 STEP = "reciprocal"
 
 
+@step()
 def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
     """Multiply by the reciprocals of divisors that are the same along an axis, which are computed once.
 

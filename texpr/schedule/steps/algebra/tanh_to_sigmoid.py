@@ -1,4 +1,4 @@
-"""`logistic`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the equations.
+"""`tanh_to_sigmoid`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the equations.
 
 Half of the sum is the logistic function of 2u, as in the approximation of gelu. tanh has to be right near 0 too, where the sum does not
 show it, and takes more instructions for that. The certificate derives the old equations from the new ones
@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from texpr.ir import identities
 from texpr.ir.expr import Call
-from texpr.ir.identities import shifted_tanh, tanh_to_sigmoid
+from texpr.ir.identities import shifted_tanh
 from texpr.ir.loop import Kernel
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import equal, walk
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import with_values
 
-STEP = "logistic"
+STEP = "tanh_to_sigmoid"
 
 
-def logistic(kernel: Kernel, tensor: str) -> Kernel:
+@step("logistic")
+def tanh_to_sigmoid(kernel: Kernel, tensor: str) -> Kernel:
     """Compute `1 + tanh(u)` as `2 / (1 + exp(-2 u))`.
 
     Y[i] = X[i] * (1 + tanh(X[i]))   ->   Y[i] = X[i] * (2 / (1 + exp(-2 * X[i])))
@@ -32,7 +35,7 @@ def logistic(kernel: Kernel, tensor: str) -> Kernel:
     Raises:
         ScheduleError: another step was applied, no such tensor, or there is no such sum.
     """
-    return with_values(kernel, tensor, STEP, tanh_to_sigmoid, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
+    return with_values(kernel, tensor, STEP, identities.tanh_to_sigmoid, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
 
 
 def with_shifted_tanh(kernel: Kernel) -> Iterator[str]:

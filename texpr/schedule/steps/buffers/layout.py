@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.affine import Linear, ceiling, linear
+from texpr.ir.affine import Linear, ceiling
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, negation
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.lowering.naive_nest import divided
 from texpr.schedule.legality.independence import check_changed
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
@@ -47,6 +48,7 @@ class _Item:
         return tile if self.part == "/" else rest
 
 
+@step(order_of_sums="kept")
 def layout(kernel: Kernel, tensor: str, form: str) -> Kernel:
     """Change how a buffer lies in memory: the order of its dimensions, and dimensions cut into tiles. Packing, panels elsewhere.
 
@@ -70,32 +72,13 @@ def layout(kernel: Kernel, tensor: str, form: str) -> Kernel:
     return after
 
 
-def pad(kernel: Kernel, tensor: str, dimension: int, multiple: int, *, extra: int = 0) -> Kernel:
-    """Round the size of one dimension of a buffer up to a multiple, and add `extra` elements: rows that begin aligned, or in different
-    sets of a cache. What is added is never touched. Always legal. storage_align elsewhere.
-
-    pad("T", 1, 16)   let T: f32[8, 50]   ->   let T: f32[8, 64]
-
-    Raises:
-        ScheduleError: no such buffer or dimension, or numbers that make no sense.
-    """
-    t = find_temporary(kernel, tensor, "pad")
-    if not _is_number(dimension) or not 0 <= dimension < t.rank:
-        raise ScheduleError(f"{tensor} has no dimension {dimension!r}", code="pad", help=f"its dimensions are 0 to {t.rank - 1}")
-    if not _is_number(multiple) or not 1 <= multiple <= LARGEST or not _is_number(extra) or not 0 <= extra <= LARGEST:
-        raise ScheduleError(f"pad to a multiple of {multiple!r} and {extra!r} more", code="pad",
-                            help="a multiple from 1 to 2^20, and from 0 to 2^20 more")
-    shape = list(t.shape)
-    rounded = floordiv(add(shape[dimension], index(multiple - 1)), index(multiple))
-    shape[dimension] = linear(add(_times(rounded, multiple), index(extra))).expr()
-    return moved(kernel, t, replace(t, dims=plain(*shape)), lambda indices, _: tuple(indices))
-
-
-def _times(e: Expr, factor: int) -> Expr:
+def times(e: Expr, factor: int) -> Expr:
+    """A size times a factor."""
     return Linear(((e, factor),), 0).expr() if integer(e) is None else index((integer(e) or 0) * factor)
 
 
-def _is_number(n: object) -> bool:
+def is_number(n: object) -> bool:
+    """Whether it is an integer, and no bool."""
     return isinstance(n, int) and not isinstance(n, bool)
 
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from texpr.ir.loop import Kernel
 from texpr.ir.swizzle import Swizzle
 from texpr.passes.analysis.substitution import over_tensors
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 
 LARGEST = 1 << 20
 
 
+@step(order_of_sums="kept")
 def swizzle(kernel: Kernel, tensor: str, unit: int, count: int, row: int) -> Kernel:
     """Exchange units of `unit` neighbours of a shared buffer, `count` of them with each other, in another way in each row.
 
@@ -34,7 +36,7 @@ def swizzle(kernel: Kernel, tensor: str, unit: int, count: int, row: int) -> Ker
     t = find_temporary(kernel, tensor, "swizzle")
     if t.scope != "shared":
         raise ScheduleError(f"{tensor} has no banks: it does not live in shared memory", code="swizzle",
-                            help=f'scope("{tensor}", "shared")')
+                            help=f'set_scope("{tensor}", "shared")')
     lies = Swizzle(unit, count, row)
     if not all(type(n) is int and n <= LARGEST for n in (unit, count, row)) or not lies.is_one_to_one:
         raise ScheduleError(f"swizzle of {count!r} units of {unit!r} elements in rows of {row!r}", code="swizzle",

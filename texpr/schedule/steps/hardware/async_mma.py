@@ -1,4 +1,4 @@
-"""`in_flight` and `together`: products that are begun and waited for later, so that the next ones queue behind them."""
+"""`async_mma`: products that are begun and waited for later, so that the next ones queue behind them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, If, Kernel,
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.placement.producer import replaced
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, path_to, qualified, span_of
 from texpr.support.errors import ScheduleError
 
 MOST_GROUPS = 7
 
 
-def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
+@step("in_flight")
+def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     """Begin the products of each iteration together, and wait for them in front of the barrier `groups` iterations after the next one.
 
     for k in 0..n: { wait 1; barrier; copies; commit; C += A[k % 4] * B[k % 4] }
@@ -38,42 +40,18 @@ def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
     """
     if not isinstance(groups, int) or isinstance(groups, bool) or not 0 <= groups <= MOST_GROUPS:
-        raise ScheduleError(f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="in_flight")
+        raise ScheduleError(f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="async_mma")
     found = find_loops(kernel, loop)
     after = kernel
     for old in found:
         after = _begun(after, old, groups)
     if after is kernel:
-        raise _without_products(kernel, found[0])
+        raise no_products_error(kernel, found[0])
     return check_arrivals(after)
 
 
-def together(kernel: Kernel, loop: str | Var) -> Kernel:
-    """Begin the products of all iterations of a loop together, and wait for them behind it.
-
-    for k in 0..n: C += A[k] * B[k]   ->   for k in 0..n: C += A[k] * B[k]  asynchronous
-                                           commit products
-                                           wait 0 products
-
-    As behind `in_flight`, waits with nothing to wait for stand behind loops around.
-
-    Raises:
-        ScheduleError: the loop has no products that can be begun, or iterations use what these leave.
-    """
-    found = find_loops(kernel, loop)
-    after = kernel
-    for old in found:
-        *around, main = path_to(after, old)
-        marked = rewrite(main, _marked)
-        if marked is not main:
-            after = replaced(after, around, (main,), {id(main): (marked, CommitProducts(), WaitProducts(0))})  # type: ignore[arg-type]
-            after = _behind(after, around)
-    if after is kernel:
-        raise _without_products(kernel, found[0], "together")
-    return check_arrivals(after)
-
-
-def _without_products(kernel: Kernel, loop: For, step: str = "in_flight") -> ScheduleError:
+def no_products_error(kernel: Kernel, loop: For, step: str = "async_mma") -> ScheduleError:
+    """The error of a loop without products that can be begun."""
     return ScheduleError(f"no iteration of `{qualified(loop)}` runs products that can be begun and waited for", span_of(kernel, loop),
                          code=step, help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
 
@@ -82,17 +60,17 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     """The loop of a kernel with its products begun; the kernel itself if there are none, as in what fills buffers before a loop."""
     *around, old = path_to(kernel, loop)
     assert isinstance(old, For)
-    marked = tuple(rewrite(s, _marked) for s in old.body)
+    marked = tuple(rewrite(s, as_asynchronous) for s in old.body)
     if all(a is b for a, b in zip(marked, old.body)):
         return kernel
     main = replace(old, body=_waiting([*marked, CommitProducts()], WaitProducts(groups)))
     body = around[-1].body if around else kernel.body
     meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
     after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
-    return _behind(after, around)
+    return with_waits_behind(after, around)
 
 
-def _behind(kernel: Kernel, around: Sequence[For | If]) -> Kernel:
+def with_waits_behind(kernel: Kernel, around: Sequence[For | If]) -> Kernel:
     """A wait behind each loop that runs the products again and again: what stands behind it relies on no last iteration."""
     for again in reversed([n for n in around if isinstance(n, For) and not is_block(n)]):
         *above, loop = path_to(kernel, again)
@@ -105,7 +83,7 @@ def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
     return (*body[:first], wait, *body[first:])
 
 
-def _marked(node: Node) -> Node | None:
+def as_asynchronous(node: Node) -> Node | None:
     """An instruction that begins a product, its update asynchronous."""
     if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION) or not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].begun:
         return None

@@ -1,4 +1,4 @@
-"""`bulk`: copies that a loop begins ahead are boxes, each moved as a whole while all threads go on."""
+"""`bulk_copy`: copies that a loop begins ahead are boxes, each moved as a whole while all threads go on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait, i
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.analysis.bulk_boxes import NoBox, box_of
 from texpr.passes.loop.check_async import check_arrivals
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import moved_to, number, remainder
 from texpr.schedule.structure.loops import find_loops, path_to, span_of
 from texpr.support.errors import ScheduleError
 
-STEP = "bulk"
+STEP = "bulk_copy"
 MOST_PANELS = 8
 
 
-def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
+@step("bulk", order_of_sums="kept")
+def bulk_copy(kernel: Kernel, loop: str | Var) -> Kernel:
     """Let boxes be copied as a whole: what `pipeline(i, ..., asynchronous=True)` begins in a loop, one thread orders, for all of them.
 
     for i in 0..n: { wait 1; barrier; if i + 2 < n: for a, b: T[(i+2) % 3, a, b] = X[a, 8*(i+2) + b]; commit; Y[i] = g(T[i % 3]) }

@@ -8,6 +8,7 @@ from texpr.ir.expr import Node, Tensor, Var
 from texpr.ir.loop import MULTICAST, Barrier, For, If, Kernel, Stmt, Store, is_bulk
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, span_of
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
@@ -15,6 +16,7 @@ from texpr.support.errors import ScheduleError
 STEP = "multicast"
 
 
+@step(order_of_sums="kept")
 def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
     """Let the blocks along loops of a cluster order together the bulk copies that fill a buffer.
 

@@ -1,4 +1,4 @@
-"""`stream`: non-temporal stores, which do not stay in the caches."""
+"""`nontemporal`: non-temporal stores, which do not stay in the caches."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import replace
 from texpr.ir.expr import Node, Read
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite, walk
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
 
-def stream(kernel: Kernel, tensor: str) -> Kernel:
+@step("stream", order_of_sums="kept")
+def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
     """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal stores elsewhere.
 
     for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  stream
@@ -26,13 +28,13 @@ def stream(kernel: Kernel, tensor: str) -> Kernel:
     """
     t = find_tensor(kernel, tensor)
     if t not in kernel.outputs:
-        raise ScheduleError(f"`{tensor}` is no output: what the kernel itself uses should stay near", code="stream",
+        raise ScheduleError(f"`{tensor}` is no output: what the kernel itself uses should stay near", code="nontemporal",
                             help="stream an output")
     if any(isinstance(n, Read) and n.tensor is t for n in walk(kernel)):
-        raise ScheduleError(f"`{tensor}` is read again, and would come back from memory", code="stream",
+        raise ScheduleError(f"`{tensor}` is read again, and would come back from memory", code="nontemporal",
                             help="stream an output that is only written")
     if any(s.tensor is t and s.update is not None for s in stores(kernel)):
-        raise ScheduleError(f"`{tensor}` is written by updates, which read it", code="stream",
+        raise ScheduleError(f"`{tensor}` is written by updates, which read it", code="nontemporal",
                             help=f'cache_write("{tensor}", ...) collects them in a buffer')
 
     def rule(node: Node) -> Node | None:

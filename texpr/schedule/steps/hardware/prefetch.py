@@ -1,4 +1,4 @@
-"""Steps that change no value and no order: `annotate`, `prefetch` and `stream`."""
+"""`prefetch`: elements asked for some iterations early."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import equal, walk
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.analysis.access import Access
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
@@ -21,7 +22,8 @@ LINE = 64
 """Bytes that come from memory at once."""
 
 
-def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, at: str | Var | None = None) -> Kernel:
+@step(order_of_sums="kept")
+def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, *, at: str | Var | None = None) -> Kernel:
     """Ask for what reads of a tensor need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
 
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }

@@ -10,10 +10,12 @@ from texpr.ir.instructions import INSTRUCTIONS, listed
 from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.match_nest import Mismatch, instance
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
 
 
+@step()
 def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: bool = False) -> Kernel:
     """Run the nest of `loop` as one instruction. `replace` in Exo.
 

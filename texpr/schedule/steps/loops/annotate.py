@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, replace_loops, span_of
 from texpr.support.errors import ScheduleError
 
 _TEXT = re.compile(r"[A-Za-z0-9_ .,:/+*-]{0,80}")
 
 
-def annotate(kernel: Kernel, loop: str | Var, notes: Mapping[str, object]) -> Kernel:
+@step(order_of_sums="kept")
+def annotate(kernel: Kernel, loop: str | Var, **notes: str | int | float | bool) -> Kernel:
     """Put free marks on a loop. They stay in listings and scripts and mean nothing. Always legal. Pragmas elsewhere.
 
     for i in 0..n: S   -- annotate("i", tuned=16) -->   for i in 0..n  @tuned(16): S

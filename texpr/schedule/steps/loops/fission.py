@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.schedule.legality.rearrange import apart, checked, leaves, rearranged
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import check_new_names, find_loops, qualified, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
 
 
+@step(order_of_sums="kept")
 def fission(kernel: Kernel, loop: str | Var, after: str | None = None, *, name: str | None = None) -> Kernel:
     """Give the statements of a loop loops of their own. Distribution elsewhere.
 

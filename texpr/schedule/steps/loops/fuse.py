@@ -12,6 +12,7 @@ from texpr.ir.traverse import tensors, variables
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.rearrange import apart, checked, rearranged
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
@@ -19,6 +20,7 @@ from texpr.support.errors import ScheduleError
 MOST_ITERATIONS = 1 << 62
 
 
+@step(order_of_sums="kept")
 def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
     """Join two nested loops into one. The order is unchanged; if the outer iterations run at once, all must be independent now.
 
@@ -68,7 +70,7 @@ def _check_pair(kernel: Kernel, loop: For) -> None:
                             span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
 
 
-_WITH_TAILS = ("split", "unroll", "jam", "vectorize")
+_WITH_TAILS = ("split", "unroll", "unroll_and_jam", "vectorize")
 
 
 def check_parted(before: Kernel, after: Kernel, step: str) -> None:

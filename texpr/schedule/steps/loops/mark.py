@@ -10,7 +10,7 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.iteration_ranges import largest
-from texpr.schedule.legality.independence import check_independent, check_inside
+from texpr.schedule.legality.independence import check_independent, check_inside, own_buffers
 from texpr.schedule.legality.rearrange import rearranged
 from texpr.schedule.structure.loops import all_loops, find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
@@ -113,3 +113,10 @@ def _uniform(kernel: Kernel, leaf: Leaf, lanes: Mapping[Var, Expr]) -> Leaf:
 def inner_name(loop: For) -> str:
     """The name that `split` gives the inner loop."""
     return f"{loop.tensor}.{loop.var.name}i"
+
+def mark_concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:
+    """The loops of a name with another kind, once their iterations are proven to be independent."""
+    found = find_loops(kernel, loop)
+    for n in found:
+        check_independent(kernel, n, step, private=own_buffers(kernel, n), bound=kind != "parallel")
+    return marked(kernel, found, kind)

@@ -1,4 +1,4 @@
-"""`join`: two loops of the same body become one."""
+"""`merge`: two loops of the same body become one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.rearrange import checked, rearranged
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
@@ -20,7 +21,8 @@ _Found = tuple[For, *tuple[Stmt, ...], For]
 """A first loop, what follows it in its body, and the second one."""
 
 
-def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
+@step("join", order_of_sums="kept")
+def merge(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     """Run the iterations of two loops in turns. Loop fusion elsewhere; the opposite of `fission`.
 
     for i: A;  B;  for j: C   ->   B;  for i: { A; C[j := i] }
@@ -40,7 +42,7 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     pairs = {b.var: a for a, *_, b in found}
     if not pairs:
         raise ScheduleError(f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body", span_of(kernel, other),
-                            code="join", help="name two loops that follow each other, first the one that runs first")
+                            code="merge", help="name two loops that follow each other, first the one that runs first")
     for between in found:
         _check_pair(kernel, between)
 
@@ -48,7 +50,7 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
         return _in_turns(given, pairs) if any(n.var in pairs for leaf in given for n in leaf.loops) else None
 
     moved = rearranged(kernel, arrange, _nests(kernel.body, pairs))
-    return checked(kernel, moved, "join", f'join("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
+    return checked(kernel, moved, "merge", f'merge("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
 
 
 def _laid_bare(kernel: Kernel, first: str, second: str) -> tuple[Kernel, dict[Var, Var]]:
@@ -114,14 +116,14 @@ def _check_pair(kernel: Kernel, found: _Found) -> None:
     a, *_, b = found
     if not all(isinstance(s, For | If | Store | Prefetch) for s in statements(*found)):
         raise ScheduleError(f"from `{qualified(a)}` to `{qualified(b)}` threads wait for each other or for copies, or a function is called",
-                            span_of(kernel, b), code="join", help="join loops before such a step: pipeline(..., asynchronous=True)")
+                            span_of(kernel, b), code="merge", help="merge loops before such a step: pipeline(..., asynchronous=True)")
     marked = next((n for n in (a, b) if n.kind != "serial"), None)
     if marked is not None:
         raise ScheduleError(f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
-                            span_of(kernel, marked), code="join", help="join first, then mark the joined loop")
+                            span_of(kernel, marked), code="merge", help="merge first, then mark the merged loop")
     if tensors(a.extent, b.extent) or not same_value(a.extent, b.extent):
         what = "a number of iterations that is data" if tensors(a.extent, b.extent) else "different numbers of iterations"
-        raise ScheduleError(f"`{qualified(a)}` and `{qualified(b)}` run {what}", span_of(kernel, b), code="join",
+        raise ScheduleError(f"`{qualified(a)}` and `{qualified(b)}` run {what}", span_of(kernel, b), code="merge",
                             help="split or peel one of them first, so that loops of as many iterations follow each other")
 
 

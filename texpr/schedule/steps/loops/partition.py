@@ -1,4 +1,4 @@
-"""`separate`: iterations in which conditions surely hold, in which they may hold, and in which they never do."""
+"""`partition`: iterations in which conditions surely hold, in which they may hold, and in which they never do."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from texpr.ir.traverse import is_plain, rewrite, tensors, variables
 from texpr.passes.analysis.intervals import at_least_zero
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors
 from texpr.passes.loop.simplify_guards import decide, drop_guards
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, shortest, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
 
-def separate(kernel: Kernel, loop: str | Var) -> Kernel:
+@step("separate", order_of_sums="kept")
+def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     """Cut the range of a loop where the conditions inside begin and cease to hold. Always legal: the order is unchanged. Index set
     splitting elsewhere.
 
@@ -62,10 +64,10 @@ def _check_kind(kernel: Kernel, n: For) -> None:
     around = next((m for m in loops_around(kernel, n) if m.kind not in ("serial", "parallel", "unroll")), None)
     if n.kind not in ("serial", "parallel"):
         raise ScheduleError(f"`{n.var.name}` is marked {n.kind}, and its parts would have other lengths", span_of(kernel, n),
-                            code="separate", help=f"separate a loop around it, or separate `{shortest(kernel, n)}` before it is marked")
+                            code="partition", help=f"partition a loop around it, or partition `{shortest(kernel, n)}` before it is marked")
     if around is not None:
         raise ScheduleError(f"`{n.var.name}` stands in `{around.var.name}`, which is marked {around.kind}", span_of(kernel, n),
-                            code="separate", help=f"separate before `{shortest(kernel, around)}` is marked")
+                            code="partition", help=f"partition before `{shortest(kernel, around)}` is marked")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,10 +225,10 @@ def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
                   for c in conjuncts(m.cond)]
     notes = dict.fromkeys(f"`{show(c)}` {_fault(c, n.var)}" for n, c in conditions)
     if not notes:
-        return ScheduleError(f"nothing in `{v}` stands under a condition", span_of(kernel, found[0]), code="separate",
-                             help="separate a loop around a condition, as reorder, split and skew leave them")
-    return ScheduleError(f"no condition in `{v}` bounds its iterations", span_of(kernel, found[0]), code="separate", notes=list(notes),
-                         help="separate a loop that a condition compares, without data, with others or with sizes")
+        return ScheduleError(f"nothing in `{v}` stands under a condition", span_of(kernel, found[0]), code="partition",
+                             help="partition a loop around a condition, as reorder, split and skew leave them")
+    return ScheduleError(f"no condition in `{v}` bounds its iterations", span_of(kernel, found[0]), code="partition", notes=list(notes),
+                         help="partition a loop that a condition compares, without data, with others or with sizes")
 
 
 def _fault(condition: Expr, v: Var) -> str:

@@ -9,12 +9,14 @@ from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors, with_fresh_variables
 from texpr.passes.loop.simplify_guards import drop_guards
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
 MOST_ITERATIONS = 1 << 31
 
 
+@step(order_of_sums="kept")
 def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
     """Run the first and the last iterations in loops of their own. Always legal: the order is unchanged. Index set splitting elsewhere.
 

@@ -11,12 +11,14 @@ from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.legality.rearrange import Moved, checked, rearranged
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, paths, qualified, span_of, stores
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
 
 
-def reorder(kernel: Kernel, names: Sequence[str | Var], *, reassoc: bool = False) -> Kernel:
+@step(order_of_sums="kept")
+def reorder(kernel: Kernel, *loops: str | Var, reassoc: bool = False) -> Kernel:
     """Put the named loops in the given order, outermost first; they take each other's places. Interchange, permutation elsewhere.
 
     for i: { s = 0; for k: s += f }   -- reorder("k", "i") -->   for i: s = 0;  for k: for i: s += f
@@ -29,7 +31,7 @@ def reorder(kernel: Kernel, names: Sequence[str | Var], *, reassoc: bool = False
         ScheduleError: a loop is missing, named twice, or not nested with the others; or an instance would run before one it needs.
     Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
     """
-    families, order = _named(kernel, names)
+    families, order = _named(kernel, loops)
     if not isinstance(reassoc, bool):
         span = span_of(kernel, families[0][0]) if families else None
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span, code="reorder")

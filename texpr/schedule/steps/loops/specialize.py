@@ -13,6 +13,7 @@ from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.analysis.substitution import folded_anew, over_tensors, resized
 from texpr.passes.loop.simplify_guards import drop_guards
 from texpr.schedule.steps.loops.specialize_conditions import condition_on, in_words
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, free_name, stores
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
@@ -21,7 +22,8 @@ LARGEST = 1 << 40
 _LOOP = re.compile(r"\w+(\.\w+)*")
 
 
-def specialize(kernel: Kernel, chosen: Sequence[str | Var], sizes: Mapping[str, int]) -> Kernel:
+@step(order_of_sums="kept")
+def specialize(kernel: Kernel, /, *loops: str | Var, **sizes: int) -> Kernel:
     """Run a copy of the nests where something holds of the sizes. Always legal. Versioning elsewhere.
 
     for i in 0..N: S   -- specialize(N=64) -->   if N == 64: for i_N64 in 0..64: S[N := 64];   if not N == 64: for i in 0..N: S
@@ -31,17 +33,17 @@ def specialize(kernel: Kernel, chosen: Sequence[str | Var], sizes: Mapping[str, 
     on the copy know the other conditions: no condition is left where `split("i_Nx16", 16)` fills its tiles.
 
     Args:
-        chosen: loops, one of each nest that is copied, all nests unless given; and conditions on sizes as text, which all must hold:
+        loops: one of each nest that is copied, all nests unless given; and conditions on sizes as text, which all must hold:
             comparisons of sums, differences, multiples, `//` and `%` by constants, joined by `and`, `or`, `not`.
         sizes: symbolic sizes and their values.
     Raises:
         ScheduleError: no such loop or size, a value that is no size, or text that is no condition.
     """
-    asked = [c for c in chosen if isinstance(c, str) and not _LOOP.fullmatch(c)]
+    asked = [c for c in loops if isinstance(c, str) and not _LOOP.fullmatch(c)]
     values = _values(kernel, sizes, asked)
-    loops = [n.var for name in chosen if name not in asked for n in find_loops(kernel, name)]
+    chosen = [n.var for name in loops if name not in asked for n in find_loops(kernel, name)]
     nests = [s for s in kernel.body if not isinstance(s, ExternCall)]
-    picked = [s for s in nests if not loops or any(isinstance(n, For) and n.var in loops for n in walk(s))]
+    picked = [s for s in nests if not chosen or any(isinstance(n, For) and n.var in chosen for n in walk(s))]
     if not picked:
         raise ScheduleError("the kernel has no loops to copy", code="specialize")
     suffix = "_".join([*(f"{name}{value}" for name, value in sorted(sizes.items())), *map(in_words, asked)])

@@ -11,6 +11,7 @@ from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.steps.loops.mark import vectorized
 from texpr.schedule.steps.loops.split_tails import check_again, padded
 from texpr.schedule.steps.loops.split_tiles import cut, divides, overlapped, peeled
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
@@ -18,6 +19,7 @@ TAILS = ("guard", "exact", "peel", "clip", "mask", "pad", "overlap")
 LARGEST_FACTOR = 1 << 31
 
 
+@step(order_of_sums="kept")
 def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None) -> Kernel:
     """Cut `loop` into tiles of `factor` iterations. Always legal: the order is unchanged. Strip-mining elsewhere.
 

@@ -1,24 +1,23 @@
-"""Steps made of `split` and `reorder` that are proven as one: `tile` and `jam`."""
+"""`tile`: `split` and `reorder` of nested loops, proven as one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.legality.independence import check_moved
-from texpr.schedule.legality.rearrange import checked, rearranged
-from texpr.schedule.steps.loops.mark import MOST_STATEMENTS, unrolled
-from texpr.schedule.steps.loops.reorder import in_scope, reordered
+from texpr.schedule.legality.rearrange import checked
+from texpr.schedule.steps.loops.reorder import reordered
 from texpr.schedule.steps.loops.split import split
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, paths, qualified, span_of
-from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
 
 
-def tile(kernel: Kernel, loops: Sequence[str | Var], sizes: Sequence[int], *, tail: str = "guard") -> Kernel:
+@step(order_of_sums="kept")
+def tile(kernel: Kernel, *loops: str | Var, sizes: Sequence[int], tail: str = "guard") -> Kernel:
     """Run nested loops tile by tile: all loops over tiles, then all loops inside a tile. Blocking elsewhere.
 
     for i: for j: S   -- sizes=(4, 8) -->   for io: for jo: for ii in 0..4: for ji in 0..8: S[i := 4*io + ii, j := 8*jo + ji]
@@ -75,37 +74,3 @@ def _band(kernel: Kernel, found: list[For]) -> list[list[Var]]:
     return [copies[name] for name in order]
 
 
-def jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "peel") -> Kernel:
-    """Run `factor` iterations of a loop together in each iteration of the loops inside it. Unroll-and-jam, register tiling elsewhere.
-
-    for i: for k: S   -- jam("i", 4) -->   for io in 0..n/4: for k: S[i := 4*io]; S[i := 4*io + 1]; ... S[i := 4*io + 3]
-
-    The loop is split, its inner part moved innermost and unrolled. Legal if every dependence keeps its direction.
-
-    Args:
-        tail: what becomes of the iterations that are left, as in `split`.
-    Raises:
-        ScheduleError: the loop cannot be split so, or an instance would run before one it needs.
-        ResourceError: more than 4,096 statements would stand there.
-    Source: Callahan, Carr and Kennedy, Improving Register Allocation for Subscripted Variables, PLDI 1990.
-    """
-    at = find_loops(kernel, loop)[0]
-    if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= MOST_STATEMENTS:
-        raise ScheduleError(f"jam of {factor!r} iterations: it takes from 1 to {MOST_STATEMENTS:,}", span_of(kernel, at), code="jam",
-                            help=f'as in jam("{at.var.name}", 4)')
-    name = f"{qualified(at)}i"
-    cut = split(kernel, loop, factor, tail=tail)
-
-    def arrange(given: list[Leaf]) -> list[Leaf] | None:
-        if not any(qualified(n) == name for leaf in given for n in leaf.loops):
-            return None
-        return [in_scope(cut, _innermost(leaf, name)) for leaf in given]
-
-    moved = rearranged(cut, arrange)
-    after = checked(cut, moved, "jam", f'jam("{at.var.name}", {factor})', "jam a loop whose iterations are independent")
-    return unrolled(after, name)
-
-
-def _innermost(leaf: Leaf, name: str) -> Leaf:
-    moved = tuple(n for n in leaf.loops if qualified(n) == name)
-    return replace(leaf, loops=(*(n for n in leaf.loops if qualified(n) != name), *moved))

@@ -7,11 +7,13 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.steps.loops.mark import inner_name, unrolled
 from texpr.schedule.steps.loops.split import split
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops
 
 COPIES = 4
 
 
+@step(order_of_sums="kept unless lanes run over terms")
 def unroll(kernel: Kernel, loop: str | Var, factor: int | None = None, *, tail: str = "peel") -> Kernel:
     """Write the iterations out. Always legal: the order is unchanged.
 

@@ -7,14 +7,18 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.steps.loops.mark import MOST_LANES, inner_name, vectorized
 from texpr.schedule.steps.loops.split import split
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, span_of
 from texpr.support.errors import ScheduleError
 
 LANES = 16
 
 
+@step(order_of_sums="kept unless lanes run over terms")
 def vectorize(kernel: Kernel, loop: str | Var, lanes: int | None = None, *, tail: str = "mask") -> Kernel:
     """Run the iterations in lock step, one per vector lane. SIMD elsewhere.
+
+    for v in 0..n: S   -- vectorize("v", 8) -->   for vo in 0..n/8: for vi in 0..8  vector: S[v := 8*vo + vi]
 
     Legal if no iteration uses what another one writes. Updates of one element whose order does not matter (max, min, integers, and sums
     marked `reassoc`) are joined over the lanes. Conditions become masks. A loop with more than 1,024 or a symbolic number of iterations is

@@ -10,12 +10,16 @@ from texpr.ir.loop import SCALABLE, SIDE_BY_SIDE, For, Kernel, Store
 from texpr.ir.traverse import rewrite, variables
 from texpr.schedule.legality.independence import check_independent, own_buffers
 from texpr.schedule.steps.loops.mark import in_all_lanes, marked
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, replace_loops, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
 
 
+@step(order_of_sums="kept unless lanes run over terms")
 def vectorize_scalable(kernel: Kernel, loop: str | Var, registers: int = 1, *, reassoc: bool = False) -> Kernel:
     """Run as many iterations in lock step as registers of the processor hold, whatever their length; the loop may have any extent.
+
+    for v in 0..n: S   -- vectorize_scalable("v", 2) -->   for v in 0..n  scalable.2: S
 
     Legal if no iteration uses what another one writes, so for registers of every length at once: which iterations run together changes
     nothing. Each lane adds up its own terms of what all of them update, and the lanes are joined after the loop: max, min and integers

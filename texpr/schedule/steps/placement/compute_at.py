@@ -17,10 +17,12 @@ from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.placement.duplicate import copied
 from texpr.schedule.steps.placement.producer import replaced
 from texpr.schedule.steps.placement.recompute import computed_at, slid_at, with_head
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import all_loops, find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
 
 
+@step(order_of_sums="kept")
 def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Kernel:
     """Move the production of `tensor` under `loop`. Loop fusion, overlapped tiling elsewhere; `place` then shrinks the tensor.
 

@@ -13,6 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, mentions, postorder, rewrite, users
 from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.steps.placement.producer import Production, check_pure, find_production, find_tensor, linear_index, readers, replaced
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import stores, text_of
 from texpr.support.errors import ResourceError, ScheduleError
@@ -29,6 +30,7 @@ class _Rule:
     store: Store
 
 
+@step()
 def inline(kernel: Kernel, tensor: str) -> Kernel:
     """Put the value of `tensor` in the place of every read of it. compute_inline, forward substitution elsewhere.
 

@@ -17,6 +17,7 @@ from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.placement.pipeline_async import begun, check_copies, running_on
 from texpr.schedule.steps.placement.producer import Production, find_production, find_tensor, replaced
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import moved_to, number, remainder, tidy
 from texpr.schedule.structure.loops import (
     all_loops,
@@ -36,6 +37,7 @@ from texpr.support.errors import ScheduleError
 MOST_BUFFERS = 16
 
 
+@step(order_of_sums="kept")
 def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0,
              through: str | Var | None = None) -> Kernel:
     """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
@@ -63,7 +65,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
         depth: buffers, 2 to 16.
         asynchronous: the tensors are copies in shared memory.
         lead: iterations that asynchronous copies run ahead, `depth - 1` if not given. With fewer, buffers stay as they are for longer:
-            `in_flight` lets products that read them go on meanwhile.
+            `async_mma` lets products that read them go on meanwhile.
         through: a loop around, from which on all iterations follow each other: asynchronous copies for the next of its iterations begin
             in the last ones of this, and buffers are used in turn all the way.
     Raises:

@@ -31,7 +31,7 @@ def check_copies(kernel: Kernel, tensors: Iterable[Tensor]) -> None:
                                 help="cache_read makes copies; without asynchronous=True anything is computed ahead")
         if t.scope != "shared":
             raise ScheduleError(f"only copies to shared memory are asynchronous, and `{t.name}` lives elsewhere", code="pipeline",
-                                help=f'scope("{t.name}", "shared") first')
+                                help=f'set_scope("{t.name}", "shared") first')
 
 
 def _copies(s: Store) -> bool:

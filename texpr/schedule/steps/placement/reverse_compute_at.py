@@ -16,12 +16,14 @@ from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.placement.producer import Production, find_production, find_tensor, linear_index, replaced
 from texpr.schedule.steps.placement.region import Cut, Place, Span, cut_loops
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
 
 STEP = "reverse_compute_at"
 
 
+@step(order_of_sums="kept")
 def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
     """Move the production of `tensor` under the `loop` that computes what it reads: each element when its last input is there.
 

@@ -10,11 +10,13 @@ from texpr.ir.dtypes import BOOL
 from texpr.ir.loop import ATOMIC, For, Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.schedule.legality.independence import own_buffers
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import all_loops, span_of, stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
 
+@step()
 def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
     """Update elements of a tensor so that no other thread comes between: iterations that meet there may be bound to threads and blocks.
 

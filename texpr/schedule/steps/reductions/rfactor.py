@@ -15,10 +15,12 @@ from texpr.passes.analysis.substitution import folded
 from texpr.passes.tensor.reductions import identity, neutral
 from texpr.schedule.legality.refusal import About
 from texpr.schedule.steps.reductions.privatize import element_of, privatized, scatters, uses
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, paths, replace_loops, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
 
 
+@step(order_of_sums="kept unless lanes run over terms")
 def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel:
     """Give each iteration of the reduction loop `loop` a partial result; combine them at the end.
 

@@ -13,6 +13,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.traverse import rewrite
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, span_of
 from texpr.support.errors import ScheduleError
@@ -20,6 +21,7 @@ from texpr.support.errors import ScheduleError
 STEP = "tf32"
 
 
+@step()
 def tf32(kernel: Kernel, loop: str | Var) -> Kernel:
     """Round both factors of the products that a loop over terms adds to tf32: 10 bits of fraction, halves away from 0.
 

@@ -1,4 +1,4 @@
-"""`scope`: where a buffer lives."""
+"""`set_scope`: where a buffer lives."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from texpr.ir.loop import Kernel
 from texpr.ir.printing.expr import show
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.loop.place_buffers import STACK_BYTES, placed
+from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 
 SCOPES = ("stack", "heap", "register", "tile", "shared")
 
 
-def scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
+@step("scope", order_of_sums="kept")
+def set_scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
     """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of a block.
 
     set_scope, memory space elsewhere.
 
-    scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
+    set_scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
 
     Without it, a buffer inside loops lives on the stack up to 16 KiB and on the heap above. What counts is the part that one iteration
     of the loops around all its uses needs. The target checks its own limits when the kernel is compiled: the bytes of registers and of
@@ -29,9 +31,9 @@ def scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
     Raises:
         ScheduleError: no such buffer or place, a size that is not constant, or more than 16 KiB of stack.
     """
-    t = find_temporary(kernel, tensor, "scope")
+    t = find_temporary(kernel, tensor, "set_scope")
     if where not in SCOPES:
-        raise ScheduleError(f"a buffer cannot live in {where!r}", code="scope", help=f"one of {', '.join(SCOPES)}")
+        raise ScheduleError(f"a buffer cannot live in {where!r}", code="set_scope", help=f"one of {', '.join(SCOPES)}")
     # A tensor of its own: nodes compare by identity.
     moved = _moved(t, where)
     after = over_tensors(kernel, {t: moved})
@@ -52,8 +54,8 @@ def _check_size(kernel: Kernel, tensor: Tensor, where: str) -> None:
     count = integer(product(found.shape))
     if count is None:
         shape = ", ".join(show(n) for n in found.shape)
-        raise ScheduleError(f"{name} would live in {where} with a size that is not constant: {name}[{shape}]", code="scope",
+        raise ScheduleError(f"{name} would live in {where} with a size that is not constant: {name}[{shape}]", code="set_scope",
                             help="give the sizes as constants, or split its loops so that an iteration needs a constant part of it")
     if where == "stack" and count * found.dtype.bytes > STACK_BYTES:
         raise ScheduleError(f"{name} needs {count * found.dtype.bytes} bytes; the stack of a thread has {STACK_BYTES} for a buffer",
-                            code="scope", help=f'use smaller tiles, or scope("{name}", "heap")')
+                            code="set_scope", help=f'use smaller tiles, or set_scope("{name}", "heap")')

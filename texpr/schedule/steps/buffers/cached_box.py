@@ -1,4 +1,4 @@
-"""Buffers between a tensor and the loops that use it: `cache_read` copies before, `cache_write` after."""
+"""The part of a tensor that an iteration of a loop uses, and its buffer: what `cache_read` and `cache_write` share."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from math import gcd
 from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, integer, maximum, mul, negation, select, sub
-from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
+from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.collapsed_dimensions import Joined, joined, redirected
-from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.lowering.naive_nest import guarded
-from texpr.schedule.legality.independence import check_inside, check_moved
-from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
-from texpr.schedule.structure.tensors import find_tensor, unused_name
+from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class Box:
     """The part of a tensor that one iteration of a loop uses, and the buffer for it.
 
     Attributes:
@@ -82,140 +78,13 @@ class _Box:
         return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
 
 
-def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
-               along: str | Var | None = None) -> Kernel:
-    """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
-
-    for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
-
-    The buffer holds the box of a tile that no edge clips (`poly.dependence.footprint`); what of it lies outside the tensor is not copied,
-    or holds the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote
-    before. Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion
-    elsewhere.
-
-    Args:
-        name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
-        dtype: what every read under the loop is converted to at once: the buffer holds the converted elements.
-        along: a loop inside: only reads that move with it go to the buffer, so that two operands which are one tensor have one each.
-    Raises:
-        ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads what it writes, or a read is not
-            converted so.
-    """
-    t = find_tensor(kernel, tensor)
-    at = _user(kernel, t, loop, "read")
-    seen, read = (kernel, t) if along is None else _apart(kernel, t, at, along)
-    box = _box(seen, read, _user(seen, read, at.var, "read"), name or f"{tensor}_cache", "read")
-    pad = _padding(seen, box)
-    if dtype is not None:
-        box = _converted(seen, box, dtype)
-    after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
-    after = after if read is t else replace(over_tensors(after, {read: t}), inputs=kernel.inputs)
-    conflict = poly.read_after_write(kernel, t, (*loops_around(kernel, at), at))
-    if conflict is not None:
-        raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
-                      "the copy would be made before", help="cache it at an inner loop", after=after)
-    check_moved(kernel, after, "cache_read")
-    return after
-
-
-def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:
-    """The kernel with a tensor of its own in place of what is read under a loop along another one, and that tensor.
-
-    Raises:
-        ScheduleError: nothing is read so.
-    """
-    moving, own = {n.var for n in find_loops(kernel, along)}, replace(t)
-
-    def rule(node: Node) -> Node | None:
-        return replace(node, tensor=own) if isinstance(node, Read) and node.tensor is t and variables(*node.indices) & moving else None
-
-    body = tuple(rewrite(s, rule, kinds=(Read,)) for s in at.body)
-    if own not in tensors(*body):
-        raise ScheduleError(f"nothing under `{at.var.name}` reads {t.name} along `{next(iter(moving)).name}`", span_of(kernel, at),
-                            code="cache", help="name a loop whose variable stands in an index, or leave `along` out")
-    return replace(replace_loops(kernel, [at], lambda n: replace(n, body=body)), inputs=(*kernel.inputs, own)), own
-
-
-def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
-    """The box with a buffer of another type, to which all its elements are converted where they are read.
-
-    Raises:
-        ScheduleError: there is no such type, or an element is read as it is.
-    """
-    wanted = DTYPES.get(dtype) if isinstance(dtype, str) else None
-    if wanted is None:
-        raise ScheduleError(f"there is no type {dtype!r}", code="cache", help=f"one of {', '.join(DTYPES)}")
-    for above, s in _below(kernel, box.chain[-1]):
-        nodes = list(walk(s, *_heads(above)))
-        converted = {id(n.operand.then if isinstance(n.operand, Select) else n.operand) for n in nodes
-                     if isinstance(n, Cast) and n.dtype == wanted}
-        if any(isinstance(n, Read) and n.tensor is box.tensor and id(n) not in converted for n in nodes):
-            raise ScheduleError(f"{box.tensor.name} is read as {box.tensor.dtype}, not converted to {dtype}", span_of(kernel, s),
-                                code="cache", help="leave dtype out")
-    return replace(box, buffer=replace(box.buffer, dtype=wanted, value_range=None))
-
-
-def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Kernel:
-    """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind the loop's body.
-
-    for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
-
-    Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
-    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
-    name, the longest that updates the tensor, else that writes it.
-    cache_write, register tiling, scalar replacement elsewhere.
-
-    Args:
-        name: of the buffer; `s_tile` unless given.
-        out: False to write nothing out, which is legal where nobody reads it later.
-    Raises:
-        ScheduleError: nothing under the loop writes the tensor, iterations that run at once would write one element, or what is not
-            written out is read later.
-    """
-    t = find_tensor(kernel, tensor)
-    box = _box(kernel, t, _user(kernel, t, loop, "write"), name or f"{tensor}_tile", "write")
-    if not isinstance(out, bool):
-        raise ScheduleError(f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache")
-    body, back = _redirected(box, None, writes=True), box.copy_out()
-    after = _with_body(box, (*body, *back))
-    if not poly.flow_stays_within(after, box.buffer, box.chain):
-        body = (*box.copy_in(None), *body)
-        after = _with_body(box, (*body, *back))
-    if not _used(alone := _with_body(box, body), box.tensor):
-        after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
-    elif not out:
-        _check_unread(box, after, alone, back)
-        after = alone
-    check_moved(kernel, after, "cache_write")
-    check_inside(after, box.chain[-1:], "cache_write")
-    return after
-
-
-def _check_unread(box: _Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) -> None:
-    """Raise ScheduleError if the caller, or what runs later, reads what the buffer would be copied to."""
-    t, at = box.tensor, box.chain[-1]
-    help = "leave `out=False` away, and it is written out"
-    if t in after.outputs:
-        raise ScheduleError(f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
-                            span_of(box.kernel, at), code="cache", help=help)
-    for store in (s for n in back for s in stores(n)):
-        conflict = poly.read_later(after, store)
-        if conflict is not None:
-            raise refused(after, f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later", conflict,
-                          "the second one would not find it", help=help, after=alone)
-
-
-def _used(kernel: Kernel, tensor: Tensor) -> bool:
-    """Whether anything uses the tensor, the caller included."""
-    return tensor in kernel.outputs or tensor in tensors(*kernel.body)
-
-
 def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
     """The conditions that an element lies in the tensor."""
     return [c for i, size in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, size))]
 
 
-def _box(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> _Box:
+def box_of(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> Box:
+    """What an iteration of a loop reads, or uses, of a tensor, with a buffer of that name for it."""
     chain = (*loops_around(kernel, at), at)
     lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
     if lanes is not None:
@@ -237,7 +106,7 @@ def _box(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> _Box:
     # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
     extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
     buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
-    return _Box(t, buffer, chain, found.bases, strides, kernel, how)
+    return Box(t, buffer, chain, found.bases, strides, kernel, how)
 
 
 def _together(how: Joined | None, indices: Sequence[Expr]) -> Sequence[Expr]:
@@ -258,7 +127,7 @@ def _strides(used: Sequence[Sequence[Expr]], bases: Sequence[Expr]) -> tuple[int
                  for each in distances)
 
 
-def _user(kernel: Kernel, t: Tensor, loop: str | Var, kind: str) -> For:
+def user_of(kernel: Kernel, t: Tensor, loop: str | Var, kind: str) -> For:
     """The loop that uses the tensor; of several copies of one loop the one with most to do, if possible one that no instruction runs."""
     loops = find_loops(kernel, loop)
     users = _users(t, loops, kind) or _users(t, find_loops(kernel, loop, run_at_once=True), kind)
@@ -275,33 +144,17 @@ def _users(t: Tensor, loops: list[For], kind: str) -> list[For]:
     return users or [n for n in loops if any(s.tensor is t for s in stores(n))]
 
 
-def _padding(kernel: Kernel, box: _Box) -> Const | None:
-    """The value that every read under the loop gives outside the tensor, where all give the same one, under no other condition."""
-    value: Const | None = None
-    if box.joined is not None:
-        return None  # beyond the end of a row the next one begins
-    for above, s in _below(kernel, box.chain[-1]):
-        padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
-        reads = {id(n) for n in walk(s, *_heads(above)) if isinstance(n, Read) and n.tensor is box.tensor}
-        if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) and _holds(box, above, n) for n in padded):
-            return None
-        for n in padded:
-            if not isinstance(n.orelse, Const) or (value is not None and not equal(n.orelse, value)):
-                return None
-            value = n.orelse
-    return value
-
-
-def _below(kernel: Kernel, loop: For) -> list[tuple[tuple[For | If, ...], Stmt]]:
+def statements_below(kernel: Kernel, loop: For) -> list[tuple[tuple[For | If, ...], Stmt]]:
+    """The statements in a loop, each with what stands around it."""
     return [(above, s) for above, s in paths(kernel) if any(n is loop for n in above)]
 
 
-def _heads(above: tuple[For | If, ...]) -> Iterator[Expr]:
+def extents_and_conditions(above: tuple[For | If, ...]) -> Iterator[Expr]:
     """The conditions and the extents of what stands around a statement."""
     return (n.cond if isinstance(n, If) else n.extent for n in above)
 
 
-def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
+def guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
     """Whether the condition holds exactly where the read lies in its tensor."""
     assert isinstance(e.then, Read)
     within = conjunction(*in_bounds(e.then.indices, e.then.tensor))
@@ -311,7 +164,7 @@ def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bo
     return all(poly.always(disjunction(negation(a), b), axes, known) for a, b in ((e.cond, within), (within, e.cond)))
 
 
-def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
+def holds_in_box(box: Box, above: tuple[For | If, ...], e: Select) -> bool:
     """Whether the buffer has the element also where the condition fails."""
     assert isinstance(e.then, Read)
     within = conjunction(*in_bounds(box.local(e.then.indices), box.buffer))
@@ -319,7 +172,7 @@ def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
     return poly.always(within, axes, (*box.kernel.requires, *(n.cond for n in above if isinstance(n, If))))
 
 
-def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
+def through_buffer(box: Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
     """The body of the loop with the buffer in place of the tensor."""
     at, t = box.chain[-1], box.tensor
 
@@ -340,6 +193,7 @@ def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ..
     return tuple(rewrite(s, rule, kinds=(Select, Read, Cast, Store)) for s in at.body)
 
 
-def _with_body(box: _Box, body: tuple[Stmt, ...]) -> Kernel:
+def with_body(box: Box, body: tuple[Stmt, ...]) -> Kernel:
+    """The kernel with another body of the loop, and the buffer among its temporaries."""
     after = replace_loops(box.kernel, [box.chain[-1]], lambda n: replace(n, body=body))
     return replace(after, temporaries=(*after.temporaries, box.buffer))
