@@ -1,8 +1,8 @@
 """Objects that are called at the cost of a built-in function: no Python code runs when native code serves them.
 
 A class whose `__call__` is written in Python costs 100 ns and more per call before anything happens. `Callable` has CPython's vectorcall
-protocol as well: a word of every object is the address of the function that calls it, `tx_enter` of `call.ll`. While the word is null,
-before there is native code, CPython takes `__call__`.
+protocol as well: a word of every object is the address of the function that calls it, `tx_vectorcall` of `call.c`. While the word is
+null, before there is native code, CPython takes `__call__`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ else:
 class Callable(_Word):
     """Base of classes whose objects are called as a function that can be replaced."""
 
-    # Python lays out names in their order: what `tx_enter` reads is the first word behind that of `Word`.
+    # Python lays out names in their order: what `tx_vectorcall` reads is the first word behind that of `Word`.
     __slots__ = ("_asked", "_function", "_served")
     _asked: object
     _function: Function[..., Any]
@@ -90,13 +90,13 @@ class Callable(_Word):
 
     def _become_native(self, function: Function[..., object], served: tuple[Function[..., object], ...] = ()) -> None:
         """From now on, `function` is called where none of `served` takes the arguments. They are what `make_callable` made, and asked in
-        turn by native code: `tx_enter` of `call.ll` says what it reads."""
+        turn by native code: `tx_vectorcall` of `call.c` says what it reads."""
         self._served = served
         owners = [f.__self__ for f in served]  # type: ignore[attr-defined]
         addresses = [id(owner[0]) + bytes.__basicsize__ - 1 for owner in owners]
         listed = pack(f"{len(owners) + 2}q", id(function), len(owners), *addresses)
         self._function, self._asked = function, (listed, function, *owners) if owners else function
-        self._entry = native.symbols()["tx_enter"]
+        self._entry = native.symbols()["tx_vectorcall"]
 
 
 def is_native(function: Function[..., object]) -> bool:

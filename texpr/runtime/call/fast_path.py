@@ -1,7 +1,7 @@
 """A loaded kernel as a Python callable.
 
 The callable is a built-in function whose code is the native library's `tx_call`: about 50 ns when the arguments are as they should
-be (`fast_path.ll` says when), and `SlowCall` in Python when they are not. See `fast_path.ll` for the layout that `_pack` writes.
+be (`call.c` says when), and `SlowCall` in Python when they are not. See `native.h` for the layout that `_pack` writes.
 """
 
 from __future__ import annotations
@@ -192,14 +192,14 @@ _NUMBERS = {"any": 16 + 32, "python": 16, "own": 0}
 
 
 def _number_word(dtype: np.dtype, allowed: int | None) -> int:
-    """What `numbers.ll` may take for an array of rank 0 of this dtype."""
+    """What `numbers.c` may take for an array of rank 0 of this dtype."""
     if allowed is None or dtype.type not in numpy_api.KINDS:
         return 0
     return 1 + numpy_api.KINDS.index(dtype.type) + allowed
 
 
 def _name_words(spec: CallSpec, form: Form | None) -> Iterator[int]:
-    """Addresses of names, for `keywords.ll`: interned strings, as Python has them where arguments are given by name."""
+    """Addresses of names, for `keywords.c`: interned strings, as Python has them where arguments are given by name."""
     if form is None:
         return
     for argument in spec.inputs:

@@ -114,7 +114,7 @@ def function(name: str, entries: Sequence[AnyEntry], inputs: Sequence[np.ndarray
 
 
 def _table(entries: Sequence[AnyEntry]) -> np.ndarray:
-    """What `tx_sequence` of `sequence.ll` reads."""
+    """What `tx_sequence` of `sequence.c` reads."""
     slots = [_slots(e) for e in entries]
     table = np.zeros(_HEAD + 2 * len(entries) + sum(map(len, slots)), np.int64)
     table[0], at = len(entries), _HEAD + 2 * len(entries)

@@ -14,7 +14,7 @@ from texpr.runtime.native import library as native
 # Places in NumPy's table of C functions, which is stable.
 _NEW_COPY, _NEW_FROM_DESCR, _SET_HANDLER = 85, 94, 304
 LARGE = 1 << 16
-"""Bytes from which on outputs come from our memory, as in `arguments.ll`: they begin at a whole line, so that threads which write parts of
+"""Bytes from which on outputs come from our memory, as in `arguments.c`: they begin at a whole line, so that threads which write parts of
 rows do not take lines from each other. Few smaller ones are shared, and NumPy's allocator is exchanged for each."""
 
 
@@ -56,12 +56,12 @@ def set_handler() -> int:
 
 KINDS: tuple[type[np.generic], ...] = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
-"""Numbers that native code converts, in the order of `numbers.ll`, where the first is number 1; Python's follow."""
+"""Numbers that native code converts, in the order of `numbers.c`, where the first is number 1; Python's follow."""
 
 
 @cache
 def kinds() -> ctypes.Array[ctypes.c_int64]:
-    """The table in which `numbers.ll` looks for the type or dtype of a number. It lives for ever, and so do these types."""
+    """The table in which `numbers.c` looks for the type or dtype of a number. It lives for ever, and so do these types."""
     numbered = list(enumerate(KINDS, 1))
     python = [(k, t) for k, t in enumerate((float, int, bool), len(KINDS) + 1)]
     entries: list[tuple[int, object]] = [*python, *numbered, *((k, np.dtype(t)) for k, t in numbered)]

@@ -38,4 +38,5 @@ held = _Held()
 
 @cache
 def _ends() -> tuple[Callable[[], None], Callable[..., None]]:
-    return builtin("tx_hold", NO_ARGUMENTS, "hold", "", b"", ()), builtin("tx_release", FASTCALL, "release", "", b"", ())
+    return (builtin("tx_defer_interrupts", NO_ARGUMENTS, "hold", "", b"", ()),
+            builtin("tx_allow_interrupts", FASTCALL, "release", "", b"", ()))

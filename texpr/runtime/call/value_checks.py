@@ -1,13 +1,14 @@
 """Native checks of the values of integer arrays: each is compiled when the first array of its dtype is checked.
 
-Their sources are `ranges.ll` and `distinct.ll` beside this file.
+Their source is `value_checks.c` in `runtime.native`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from string import Template
+import platform
+import re
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -19,29 +20,22 @@ DTYPES = tuple(f"{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64))
 """The integer dtypes, in short."""
 
 
-def text(part: str, dtype: str) -> str:
-    """LLVM IR of a check, `ranges` or `distinct`, of values of a dtype such as `i32`. Elements of 64 bits are compared as they are: no
-    bound is above 2^63.
-    """
-    element = f"i{dtype[1:]}"
-    sign = "signed" if dtype[0] == "i" else "unsigned"
-
-    def widened(value: str) -> str:
-        return f"add i64 {value}, 0" if element == "i64" else f"{'sext' if dtype[0] == 'i' else 'zext'} {element} {value} to i64"
-
-    words = {"NAME": dtype, "TYPE": element, "SIGN": sign, "EXTEND": widened("%element"), "AGAIN": widened("%again.element")}
-    return Template(native.source(part)).substitute(words) + "\nattributes #0 = { nounwind }\n"
+def text(check: str, dtype: str, machine: str = platform.machine()) -> str:
+    """LLVM IR of a check, `range` or `distinct`, of a dtype such as `i32`. The other checks become internal, so that
+    LLVM drops them."""
+    others = rf"(?m)^define (?!.*@tx_{check}_{dtype}\()(.*@tx_(range|distinct)_)"
+    return re.sub(others, r"define internal \1", native.source("value_checks", machine))
 
 
 def range_check(dtype: str) -> int:
     """Address of `i1 check(ptr data, i64 bytes, i64 lo, i64 hi)`: whether all elements are in `lo..hi`."""
-    return _linked("ranges", "range", dtype)[f"tx_range_{dtype}"]
+    return _linked("range", dtype)[f"tx_range_{dtype}"]
 
 
 def distinct_check(dtype: str) -> int:
     """Address of `i1 check(ptr data, i64 bytes, i64 row, i64)`: whether all values of each row, so many elements, are seen once; false also
     where sorting has to tell."""
-    return _linked("distinct", "distinct", dtype)[f"tx_distinct_{dtype}"]
+    return _linked("distinct", dtype)[f"tx_distinct_{dtype}"]
 
 
 def all_distinct(array: np.ndarray, row: int) -> bool:
@@ -50,13 +44,14 @@ def all_distinct(array: np.ndarray, row: int) -> bool:
     return bool(check(array.ctypes.data, array.nbytes, row, 0))
 
 
-def _linked(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
+def _linked(check: str, dtype: str) -> llvm.ResourceTracker:
     with jit.lock:
-        return _library(part, name, dtype)
+        return _library(check, dtype)
 
 
 @functools.cache
-def _library(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
-    library = jit.link(native.compiled(text(part, dtype), jit.compile_text), (f"tx_{name}_{dtype}",), native.symbols())
+def _library(check: str, dtype: str) -> llvm.ResourceTracker:
+    code = native.compiled(text(check, dtype), jit.compile_text)
+    library = jit.link(code, (f"tx_{check}_{dtype}",), native.symbols())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     return library

@@ -77,11 +77,11 @@ def exported(array: DeviceArray, stream: int | None = None) -> Any:
     address = array.used_here() if array.size else 0
     tensor = DLTensor(address, kind, number, array.ndim, _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0)
     ends = native.symbols()
-    record = _Managed(tensor, None, _Deleter(ends["tx_give_back"]))
+    record = _Managed(tensor, None, _Deleter(ends["tx_dlpack_deleter"]))
     owner = record, shape, array
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))  # the record's holder has a reference to it
     record.context = id(owner)
-    return _new(ctypes.addressof(record), _NAME, _Destructor(ends["tx_end_capsule"]))
+    return _new(ctypes.addressof(record), _NAME, _Destructor(ends["tx_dlpack_capsule_destructor"]))
 
 
 class _Borrowed:

@@ -47,21 +47,8 @@ def compile_text(text: str) -> bytes:
 
 
 def compile_as_written(text: str) -> bytes:
-    """The same of a text that is written as it shall run: what it says is inlined, and instructions are combined. LLVM's other passes take
-    longer than making code.
-    """
-    return _compiled(text, _tidied)
-
-
-def _tidied(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
-    inlining, tidying = llvm.create_new_module_pass_manager(), llvm.create_new_function_pass_manager()
-    inlining.add_always_inliner_pass()
-    inlining.run(module, builder)
-    tidying.add_instruction_combine_pass()
-    tidying.add_simplify_cfg_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            tidying.run(function, builder)
+    """Object code of LLVM IR text that is optimized, without passes."""
+    return _compiled(text, lambda module, builder: None)
 
 
 def _compiled(text: str, passes: Callable[[llvm.ModuleRef, llvm.PassBuilder], object]) -> bytes:

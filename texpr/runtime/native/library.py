@@ -1,7 +1,7 @@
-"""The native support library: pool of threads, Ctrl-C, scratch memory, memory beside pages that cannot be touched, call path, ends of
-DLPack's capsules.
+"""The native support library: its LLVM IR, compiled and linked into the process when it is first needed.
 
-Its source is the `.ll` files next to this one, without the checks of `call.value_checks.py`.
+Its source is `library.c` and the files that this includes. The checks of `call.value_checks` are a library of
+their own.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import ctypes
 import functools
 import os
 import platform
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from string import Template
 
 import llvmlite.binding as llvm
 
@@ -23,10 +23,9 @@ from texpr.runtime.native import jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-PARTS = ("pool", "interrupt", "memory", "guard", "arguments", "numbers", "keywords", "copies", "call", "sequence", "dlpack")
 FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free", "tx_guard_alloc", "tx_guard_free", "tx_guard_copy",
-               "tx_guard_back")
-"""What kernels may refer to."""
+               "tx_guard_copy_back")
+"""Functions and variables that kernels refer to."""
 EXPORTS = (
     *FOR_KERNELS,
     "tx_set_threads",
@@ -34,22 +33,22 @@ EXPORTS = (
     "tx_set_guard",
     "tx_set_main_thread",
     "tx_watch_interrupts",
-    "tx_hold",
-    "tx_release",
+    "tx_defer_interrupts",
+    "tx_allow_interrupts",
     "tx_after_fork",
     "tx_numpy_malloc",
     "tx_numpy_calloc",
     "tx_numpy_realloc",
     "tx_numpy_free",
     "tx_call",
-    "tx_enter",
+    "tx_vectorcall",
     "tx_run",
     "tx_sequence",
     "tx_function",
     "tx_sweep",
     "tx_check_range",
-    "tx_give_back",
-    "tx_end_capsule",
+    "tx_dlpack_deleter",
+    "tx_dlpack_capsule_destructor",
 )
 PYTHON_API = (
     "PyObject_Vectorcall",
@@ -81,36 +80,29 @@ PYTHON_API = (
 )
 LARGEST_POOL = 256
 
-# What the text leaves open per architecture: system call numbers, a pause in waiting loops, a clock and 20 us of its ticks.
-_HOSTS = {
-    "x86_64": {"FUTEX": "202", "GETTID": "186", "PAUSE": "llvm.x86.sse2.pause()", "COUNTER": "llvm.readcyclecounter()", "TICKS": "60000"},
-    "aarch64": {
-        "FUTEX": "98", "GETTID": "178", "PAUSE": "llvm.aarch64.isb(i32 15)",
-        "COUNTER": "llvm.read_volatile_register.i64(metadata !0)", "TICKS": "1000",
-    },
-}  # fmt: skip
-_DECLARATIONS = {
-    "x86_64": "declare void @llvm.x86.sse2.pause()\ndeclare i64 @llvm.readcyclecounter()\n",
-    "aarch64": 'declare void @llvm.aarch64.isb(i32)\ndeclare i64 @llvm.read_volatile_register.i64(metadata)\n!0 = !{!"cntvct_el0"}\n',
-}
+_HASH_OF_TUPLES = 24
+"""Offset of the hash that a tuple keeps from Python 3.14 on, in front of its items."""
 
 
 def text(machine: str = platform.machine()) -> str:
-    """The library's LLVM IR for a kind of machine, this one's by default."""
+    """The library's LLVM IR for a host, this one by default, with the layouts of this Python's objects (`native.h`)."""
     items = tuple.__basicsize__
-    # From Python 3.14 on, a tuple has a word for its hash in front of its items, -1 until it is known.
-    unknown_hash = f"%hash.at = getelementptr i8, ptr %tuple, i64 {items - 8}\n  store i64 -1, ptr %hash.at" if items == 32 else ""
-    layout = {"TUPLE_ITEMS": str(items), "TUPLE_HASH": unknown_hash, "BYTES_DATA": str(bytes.__basicsize__ - 1)}
-    # 2 is for what runs seldom: making its code takes less time.
-    attributes = ("\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }"
-                  "\nattributes #2 = { nounwind noinline optnone }\n")
-    parts = [source(part) for part in PARTS]
-    return Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
+    layouts = {
+        "python_tuple_items": items,
+        "python_tuple_hash": _HASH_OF_TUPLES if items > _HASH_OF_TUPLES else 0,
+        "python_bytes_data": bytes.__basicsize__ - 1,
+    }
+    ir = source("library", machine)
+    for name, value in layouts.items():
+        declaration = rf"(?m)^@{name} = external .*constant i64,"
+        ir, count = re.subn(declaration, f"@{name} = internal constant i64 {value},", ir)
+        assert count == 1, f"the native library declares no {name}"
+    return ir
 
 
-def source(part: str) -> str:
-    """One of the `.ll` files."""
-    return Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8")
+def source(unit: str, machine: str = platform.machine()) -> str:
+    """The LLVM IR of a translation unit, `library` or `value_checks` (`scripts/native.py` compiles it from C)."""
+    return Path(__file__).with_name(f"{unit}-{machine}.ll").read_text(encoding="utf-8")
 
 
 @functools.cache

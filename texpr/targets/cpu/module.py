@@ -35,8 +35,8 @@ define internal void @tx_free(ptr %p) alwaysinline {
 _GUARDED = """declare void @tx_parallel(ptr, ptr, i64)
 declare noalias ptr @tx_guard_alloc(i64)
 declare void @tx_guard_free(ptr)
-declare ptr @tx_guard_copy(ptr, i64, i1)
-declare void @tx_guard_back(ptr, ptr, i64)
+declare ptr @tx_guard_copy(ptr, i64, i32)
+declare void @tx_guard_copy_back(ptr, ptr, i64)
 define internal ptr @tx_alloc(i64 %size) alwaysinline {
   %p = call ptr @tx_guard_alloc(i64 %size)
   ret ptr %p
@@ -46,7 +46,7 @@ define internal void @tx_free(ptr %p) alwaysinline {
   ret void
 }
 @tx_interrupted = external global i32"""
-"""What a kernel needs whose memory stands beside pages that cannot be touched (`runtime/native/guard.ll`)."""
+"""What a kernel needs whose memory stands beside pages that cannot be touched (`runtime/native/guard.c`)."""
 
 _ALLOC = {
     64: """declare noalias ptr @malloc(i64)
@@ -158,7 +158,7 @@ def _guarded(emitter: Emitter, symbol: str) -> str:
     emitter.variables = {v: Value(f.define(f"load i64, ptr {at}, align 8"), I64) for v, at in zip(kernel.sizes, places[len(arrays) :])}
     sizes = [emitter.index(mul(product(t.shape), index(t.dtype.bytes))) for t in arrays]
     written = {k for k, _ in kernel.overwrites}
-    copies = [f.define(f"call ptr @tx_guard_copy(ptr {p}, {size}, i1 {str(k < count and k not in written).lower()})")
+    copies = [f.define(f"call ptr @tx_guard_copy(ptr {p}, {size}, i32 {int(k < count and k not in written)})")
               for k, (p, size) in enumerate(zip(given, sizes))]
     used = list(copies)
     for k, j in kernel.overwrites:  # an output that lies over an input does so still
@@ -168,7 +168,7 @@ def _guarded(emitter: Emitter, symbol: str) -> str:
     for p in copies:
         every = f.define(f"and i1 {every}, {f.define(f'icmp ne ptr {p}, null')}")
     types = ", ".join([*(f"ptr {p}" for p in used), *(str(emitter.variables[v]) for v in kernel.sizes)])
-    back = [f"  call void @tx_guard_back(ptr {given[k]}, ptr {used[k]}, {sizes[k]})" for k in range(count, len(arrays))]
+    back = [f"  call void @tx_guard_copy_back(ptr {given[k]}, ptr {used[k]}, {sizes[k]})" for k in range(count, len(arrays))]
     return "\n".join([f'define i32 @"{symbol}"(ptr %args) #0 {{', "entry:", *f.lines, f"  br i1 {every}, label %run, label %end", "run:",
                       f'  %s = call i32 @"{symbol}.body"({types})', *back, "  br label %end", "end:",
                       "  %status = phi i32 [ 2, %entry ], [ %s, %run ]",
