@@ -14,28 +14,28 @@ typedef struct __attribute__((packed)) {
     uint64_t value;
 } Element8;
 
-INLINE void copy_element(char *to, const char *from, int64_t item_bytes) {
+/* Copy elements that lie `stride` bytes apart. */
+INLINE void copy_row(char *to, const char *from, int64_t count, int64_t stride, int64_t item_bytes) {
     if (item_bytes == 4)
-        *(Element4 *)to = *(const Element4 *)from;
+        for (int64_t k = 0; k < count; k++)
+            ((Element4 *)to)[k] = *(const Element4 *)(from + k * stride);
     else if (item_bytes == 8)
-        *(Element8 *)to = *(const Element8 *)from;
+        for (int64_t k = 0; k < count; k++)
+            ((Element8 *)to)[k] = *(const Element8 *)(from + k * stride);
     else
-        __builtin_memcpy(to, from, (uint64_t)item_bytes);
+        for (int64_t k = 0; k < count; k++)
+            __builtin_memcpy(to + k * item_bytes, from + k * stride, (uint64_t)item_bytes);
 }
 
-/* Copy the elements of an array in C's order; returns where the next elements go. The last axis is a loop,
- * each axis before it recursion. */
+/* Copy the elements of an array in C's order; returns where the next elements go. */
 NOINLINE char *copy_elements(char *to, const char *from, const int64_t *shape, const int64_t *strides,
                              int64_t rank, int64_t item_bytes) {
-    for (int64_t k = 0; k < *shape; k++) {
-        const char *source = from + k * *strides;
-        if (rank > 1) {
-            to = copy_elements(to, source, shape + 1, strides + 1, rank - 1, item_bytes);
-        } else {
-            copy_element(to, source, item_bytes);
-            to += item_bytes;
-        }
+    if (rank == 1) {
+        copy_row(to, from, *shape, *strides, item_bytes);
+        return to + *shape * item_bytes;
     }
+    for (int64_t k = 0; k < *shape; k++)
+        to = copy_elements(to, from + k * *strides, shape + 1, strides + 1, rank - 1, item_bytes);
     return to;
 }
 

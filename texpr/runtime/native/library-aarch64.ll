@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources 109fbb62e944e89d8a53a3418f086388fccf57c839c3d9d1b79b8da2a9029a53
+; sources 6a036d194e1c121c4b832167078b280657e6ae538166a4f200a8509ad6eef5dd
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
@@ -20,6 +20,8 @@ target triple = "aarch64-unknown-linux-gnu"
 %struct.Sweep = type { ptr, i32 }
 %struct.TimeSpec = type { i64, i64 }
 %struct.Constant = type { ptr, ptr }
+%struct.Element4 = type { i32 }
+%struct.Element8 = type { i64 }
 
 @pool_threads = internal unnamed_addr global i64 1, align 64
 @pool_workers = internal unnamed_addr global i64 0, align 8
@@ -2987,63 +2989,91 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr noundef, ptr noundef) local_unname
 ; Function Attrs: nofree noinline nosync nounwind memory(readwrite, inaccessiblemem: none)
 define internal fastcc ptr @copy_elements(ptr noundef %to, ptr nocapture noundef readonly %from, ptr nocapture noundef readonly %shape, ptr nocapture noundef readonly %strides, i64 noundef %rank, i64 noundef %item_bytes) unnamed_addr #13 {
 entry:
+  %cmp = icmp eq i64 %rank, 1
   %0 = load i64, ptr %shape, align 8
-  %cmp16 = icmp sgt i64 %0, 0
-  br i1 %cmp16, label %for.body.lr.ph, label %for.cond.cleanup
+  br i1 %cmp, label %if.then, label %for.cond.preheader
+
+for.cond.preheader:
+  %cmp122 = icmp sgt i64 %0, 0
+  br i1 %cmp122, label %for.body.lr.ph, label %return
 
 for.body.lr.ph:
-  %cmp1 = icmp sgt i64 %rank, 1
-  %add.ptr2 = getelementptr i8, ptr %shape, i64 8
-  %add.ptr3 = getelementptr i8, ptr %strides, i64 8
-  %sub = add nsw i64 %rank, -1
+  %add.ptr4 = getelementptr i8, ptr %shape, i64 8
+  %add.ptr5 = getelementptr i8, ptr %strides, i64 8
+  %sub = add i64 %rank, -1
   br label %for.body
 
-for.cond.cleanup:
-  %to.addr.0.lcssa = phi ptr [ %to, %entry ], [ %to.addr.1, %if.end ]
-  ret ptr %to.addr.0.lcssa
-
-for.body:
-  %to.addr.018 = phi ptr [ %to, %for.body.lr.ph ], [ %to.addr.1, %if.end ]
-  %k.017 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %if.end ]
-  %1 = load i64, ptr %strides, align 8
-  %mul = mul i64 %1, %k.017
-  %add.ptr = getelementptr i8, ptr %from, i64 %mul
-  br i1 %cmp1, label %if.then, label %if.else
-
 if.then:
-  %call = tail call fastcc ptr @copy_elements(ptr noundef %to.addr.018, ptr noundef %add.ptr, ptr noundef %add.ptr2, ptr noundef %add.ptr3, i64 noundef %sub, i64 noundef %item_bytes) #17
-  br label %if.end
-
-if.else:
-  switch i64 %item_bytes, label %if.else3.i [
-    i64 4, label %if.then.i
-    i64 8, label %if.then2.i
+  %1 = load i64, ptr %strides, align 8
+  %cmp18.i29 = icmp sgt i64 %0, 0
+  switch i64 %item_bytes, label %for.cond17.i.preheader [
+    i64 4, label %for.cond.i.preheader
+    i64 8, label %for.cond5.i.preheader
   ]
 
-if.then.i:
-  %2 = load i32, ptr %add.ptr, align 1
-  store i32 %2, ptr %to.addr.018, align 1
-  br label %copy_element.exit
+for.cond5.i.preheader:
+  br i1 %cmp18.i29, label %for.body8.i, label %copy_row.exit
 
-if.then2.i:
-  %3 = load i64, ptr %add.ptr, align 1
-  store i64 %3, ptr %to.addr.018, align 1
-  br label %copy_element.exit
+for.cond.i.preheader:
+  br i1 %cmp18.i29, label %for.body.i, label %copy_row.exit
 
-if.else3.i:
-  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %to.addr.018, ptr align 1 %add.ptr, i64 %item_bytes, i1 false)
-  br label %copy_element.exit
+for.cond17.i.preheader:
+  br i1 %cmp18.i29, label %for.body20.i, label %copy_row.exit
 
-copy_element.exit:
-  %add.ptr4 = getelementptr i8, ptr %to.addr.018, i64 %item_bytes
-  br label %if.end
+for.body.i:
+  %k.0.i28 = phi i64 [ %inc.i, %for.body.i ], [ 0, %for.cond.i.preheader ]
+  %arrayidx.i = getelementptr %struct.Element4, ptr %to, i64 %k.0.i28
+  %mul.i = mul i64 %k.0.i28, %1
+  %add.ptr.i = getelementptr i8, ptr %from, i64 %mul.i
+  %2 = load i32, ptr %add.ptr.i, align 1
+  store i32 %2, ptr %arrayidx.i, align 1
+  %inc.i = add nuw nsw i64 %k.0.i28, 1
+  %exitcond33.not = icmp eq i64 %inc.i, %0
+  br i1 %exitcond33.not, label %copy_row.exit, label %for.body.i
 
-if.end:
-  %to.addr.1 = phi ptr [ %call, %if.then ], [ %add.ptr4, %copy_element.exit ]
-  %inc = add nuw nsw i64 %k.017, 1
+for.body8.i:
+  %k4.0.i26 = phi i64 [ %inc13.i, %for.body8.i ], [ 0, %for.cond5.i.preheader ]
+  %arrayidx9.i = getelementptr %struct.Element8, ptr %to, i64 %k4.0.i26
+  %mul10.i = mul i64 %k4.0.i26, %1
+  %add.ptr11.i = getelementptr i8, ptr %from, i64 %mul10.i
+  %3 = load i64, ptr %add.ptr11.i, align 1
+  store i64 %3, ptr %arrayidx9.i, align 1
+  %inc13.i = add nuw nsw i64 %k4.0.i26, 1
+  %exitcond.not = icmp eq i64 %inc13.i, %0
+  br i1 %exitcond.not, label %copy_row.exit, label %for.body8.i
+
+for.body20.i:
+  %k16.0.i30 = phi i64 [ %inc26.i, %for.body20.i ], [ 0, %for.cond17.i.preheader ]
+  %mul21.i = mul i64 %k16.0.i30, %item_bytes
+  %add.ptr22.i = getelementptr i8, ptr %to, i64 %mul21.i
+  %mul23.i = mul i64 %k16.0.i30, %1
+  %add.ptr24.i = getelementptr i8, ptr %from, i64 %mul23.i
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr22.i, ptr align 1 %add.ptr24.i, i64 %item_bytes, i1 false)
+  %inc26.i = add nuw nsw i64 %k16.0.i30, 1
+  %exitcond34.not = icmp eq i64 %inc26.i, %0
+  br i1 %exitcond34.not, label %copy_row.exit, label %for.body20.i
+
+copy_row.exit:
   %4 = load i64, ptr %shape, align 8
-  %cmp = icmp slt i64 %inc, %4
-  br i1 %cmp, label %for.body, label %for.cond.cleanup
+  %mul = mul i64 %4, %item_bytes
+  %add.ptr = getelementptr i8, ptr %to, i64 %mul
+  br label %return
+
+for.body:
+  %k.024 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.body ]
+  %to.addr.023 = phi ptr [ %to, %for.body.lr.ph ], [ %call, %for.body ]
+  %5 = load i64, ptr %strides, align 8
+  %mul2 = mul i64 %5, %k.024
+  %add.ptr3 = getelementptr i8, ptr %from, i64 %mul2
+  %call = tail call fastcc ptr @copy_elements(ptr noundef %to.addr.023, ptr noundef %add.ptr3, ptr noundef %add.ptr4, ptr noundef %add.ptr5, i64 noundef %sub, i64 noundef %item_bytes) #17
+  %inc = add nuw nsw i64 %k.024, 1
+  %6 = load i64, ptr %shape, align 8
+  %cmp1 = icmp slt i64 %inc, %6
+  br i1 %cmp1, label %for.body, label %return
+
+return:
+  %retval.0 = phi ptr [ %add.ptr, %copy_row.exit ], [ %to, %for.cond.preheader ], [ %call, %for.body ]
+  ret ptr %retval.0
 }
 
 declare void @PyErr_Clear() local_unnamed_addr #3
@@ -3140,7 +3170,7 @@ for.cond:
   br i1 %cmp, label %if.then, label %if.end4
 
 if.then:
-  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !47)
+  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !50)
   %2 = load i64, ptr @last_look, align 8
   %sub.i27 = sub i64 %1, %2
   %cmp.i28 = icmp ugt i64 %sub.i27, 1000
@@ -3352,4 +3382,4 @@ attributes #17 = { nobuiltin "no-builtins" }
 attributes #18 = { nobuiltin nounwind "no-builtins" }
 
 
-!47 = !{!"cntvct_el0"}
+!50 = !{!"cntvct_el0"}

@@ -10,7 +10,6 @@ import ctypes
 import functools
 import os
 import platform
-import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -94,9 +93,9 @@ def text(machine: str = platform.machine()) -> str:
     }
     ir = source("library", machine)
     for name, value in layouts.items():
-        declaration = rf"(?m)^@{name} = external .*constant i64,"
-        ir, count = re.subn(declaration, f"@{name} = internal constant i64 {value},", ir)
-        assert count == 1, f"the native library declares no {name}"
+        declaration = f"@{name} = external local_unnamed_addr constant i64,"
+        assert declaration in ir, f"the native library does not declare {name} so"
+        ir = ir.replace(declaration, f"@{name} = internal constant i64 {value},")
     return ir
 
 
