@@ -30,10 +30,10 @@ FLAGS = (
     # Names of variables help those who read the IR.
     "-fno-discard-value-names",
 )  # fmt: skip
-_PROCESSOR_ATTRIBUTES = ("target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "no-trapping-math",
-                         "stack-protector-buffer-size")
-_DROPPED_LINES = ("; ModuleID", r"!llvm\.module\.flags", r"!llvm\.ident", r"!\d+ = distinct", r'!\d+ = !{!"llvm\.loop',
-                  r"!\d+ = !{i32", r"!\d+ = .*clang version")
+_PROCESSOR_ATTRIBUTES = ("target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
+                         "no-trapping-math", "stack-protector-buffer-size")
+_DROPPED_LINES = ("; ModuleID", r"!llvm\.module\.flags", r"!llvm\.ident", r"!\d+ = distinct",
+                  r'!\d+ = !{!"llvm\.loop', r"!\d+ = !{i32", r"!\d+ = .*clang version")
 
 
 def clang() -> str | None:
@@ -63,7 +63,8 @@ def digest() -> str:
 
 def compiled(unit: str, host: str, compiler: str) -> str:
     """The LLVM IR of a translation unit for a host, as it is checked in."""
-    command = [compiler, f"--target={host}-unknown-linux-gnu", *FLAGS, "-S", "-emit-llvm", "-o", "-", f"{unit}.c"]
+    target = f"--target={host}-unknown-linux-gnu"
+    command = [compiler, target, *FLAGS, "-S", "-emit-llvm", "-o", "-", f"{unit}.c"]
     text = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=True).stdout
     return f"{_header(unit, host, compiler)}\n{_without_processor(text)}"
 
@@ -74,8 +75,8 @@ def _header(unit: str, host: str, compiler: str) -> str:
 
 
 def _without_processor(text: str) -> str:
-    """The text without attributes that name a processor and without hints about loops: the runtime compiles for
-    the processor at hand. Comments and marks of the compiler are dropped as well.
+    """The text without attributes that name a processor and without hints about loops: the runtime compiles
+    for the processor at hand. Comments and marks of the compiler are dropped as well.
     """
     text = re.sub(rf' "({"|".join(_PROCESSOR_ATTRIBUTES)})"="[^"]*"', "", text)
     text = re.sub(rf"(?m)^({'|'.join(_DROPPED_LINES)}).*\n", "", text)

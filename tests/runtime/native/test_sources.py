@@ -12,8 +12,8 @@ from texpr.runtime.native import library as native
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBC = set("""
-aligned_alloc clock_gettime free madvise mmap mprotect munmap pthread_create pthread_detach pthread_kill pthread_self
-pthread_sigmask sched_getaffinity sched_getcpu sched_setaffinity sched_yield sigaction sigfillset syscall
+aligned_alloc clock_gettime free madvise mmap mprotect munmap pthread_create pthread_detach pthread_kill
+pthread_self pthread_sigmask sched_getaffinity sched_getcpu sched_setaffinity sched_yield sigaction sigfillset syscall
 """.split())
 FILE_LINES, FUNCTION_LINES = 500, 60
 
