@@ -102,7 +102,7 @@ INLINE bool is_positional_form(const Specification *spec, int64_t positional) {
     return (inputs_only | (positional == spec->positional_with_outputs)) & !spec->constants;
 }
 
-/* What `serve` knows of a call. Its arrays are on the stack of `serve`. */
+/* The state of a call. Its arrays are on the stack of `serve`. */
 typedef struct {
     PyObject *const *arrays; /* inputs, then outputs if they are given, in the order of slots */
     int64_t given;           /* how many there are */

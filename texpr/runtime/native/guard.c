@@ -14,7 +14,7 @@ enum { GUARD_PAGE = 4096, BEFORE = 2 * GUARD_PAGE };
 enum { PROT_NONE = 0, PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 0x02, MAP_ANONYMOUS = 0x20 };
 enum { FILL = 0xa5 }; /* so that a read before the first write shows */
 
-/* What is noted about a mapping, at any address. */
+/* A note about a mapping, at any address. */
 typedef struct __attribute__((packed)) {
     void *start;
     int64_t bytes;
