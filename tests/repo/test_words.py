@@ -35,7 +35,11 @@ def words_of(path: Path, module: ast.Module) -> list[str]:
 
 def test_no_target_is_named():
     paths = [path for path in package_files() if part_of(path) in FREE_OF_TARGETS and path != ELSEWHERE]
-    found = [f"{path} names {words}: what a target can do is data in ir/machine.py" for path in paths if (words := words_of(path, tree(path)))]
+    found = [
+        f"{path} names {words}: what a target can do is data in ir/machine.py"
+        for path in paths
+        if (words := words_of(path, tree(path)))
+    ]
     assert not found, "\n".join(found)
 
 

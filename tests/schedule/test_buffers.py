@@ -6,99 +6,24 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from tests.schedule.drawing import Scheduled, check, random_arrays
+from tests.schedule.steps.cases import OPS, SQUARE, TILES
 from texpr.autoschedule.cpu.gemm import packed as panels
 from texpr.autoschedule.driver import auto
 from texpr.ir.build import integer
-from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
+from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Alloc
 from texpr.ir.machine import Machine
 from texpr.ir.printing.loop import show_kernel
-from texpr.ir.traverse import equal, walk
+from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
 from texpr.passes.loop.place_buffers import place
-
-MORE = {
-    "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {
-        Y[y, x] = sum(p, q: X[y + p - 1, x + q - 1 | 0] * F[p, q]) }""",
-    "twice": "op twice(X: f32[M]) -> Y: f32[M] { Y[i] = X[i - 1 | 0] + X[i + 1 | 1] }",
-    "narrow": "op narrow(A: f16[M, K], B: f16[K, N]) -> C: f16[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
-    "evens": "op evens(X: f32[N]) -> Y: f32[2 * N] { Y[2 * i + 1] = X[i]  Y[2 * i] = X[i] * 2 }",
-    "thirds": "op thirds(X: f32[M]) -> Y: f32[M // 3] { Y[i] = X[3 * i] + X[3 * i - 3 | 1] }",
-    "wrapped": "op wrapped(X: f32[M], p: i64[M]) -> Y: f32[M] { Y[i] = X[2 * p[i] | 0] }",
-    "gram": "op gram(A: f32[M, K]) -> C: f32[M, M] { C[i, j] = sum(k: A[i, k] * A[j, k]) }",
-    "prefix": "op prefix(X: f32[M]) -> Y: f32[M] { Y[i] = X[i] + Y[i - 1 | 0] }",
-}
-OPS = {name: tx.op(text) for name, text in {**TEXTS, **MORE}.items()}
-TILES = 's.split("i", 8).split("j", 16).split("k", 4).reorder("io", "jo", "ko", "ii", "ki", "ji")'
-EIGHT = {"M": 64, "N": 64, "K": 64}
-
-STEPS = {
-    "cache_read": ("matmul", EIGHT, f'{TILES}.cache_read("B", "ko")'),
-    "cache_read_clipped": ("matmul", {"M": 7, "N": 30, "K": 5}, f'{TILES}.cache_read("A", "ko", name="panel")'),
-    "cache_read_symbolic": ("matmul", {}, f'{TILES}.cache_read("A", "io").cache_read("B", "jo")'),
-    "cache_read_halo": ("blur", {}, 's.split("h.i", 4).cache_read("X", "h.io")'),
-    "cache_read_padded": ("conv", {"M": 64, "N": 64},
-                          's.split("y", 8).split("x", 16).reorder("yo", "xo", "yi", "p", "q", "xi").cache_read("X", "xo")'),
-    "cache_read_two_paddings": ("twice", {}, 's.split("i", 4).cache_read("X", "io")'),
-    "cache_read_gather": ("gather", {}, 's.split("d", 4).reorder("do", "k", "di").cache_read("E", "do").cache_read("idx", "k")'),
-    "cache_read_widened": ("narrow", {}, 's.split("j", 16, tail="pad").reorder("jo", "i", "k", "ji").cache_read("B", "jo", dtype="f32")'),
-    "cache_write": ("stencil", {}, 's.split("j", 8).cache_write("Y", "jo")'),
-    "cache_write_sum": ("matmul", EIGHT, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
-    "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
-    "cache_read_along": ("gram", {"M": 64, "K": 64}, f'{TILES}.cache_read("A", "jo", along="ji").cache_read("A", "ko", along="ii")'),
-    "cache_write_output": ("matmul", EIGHT, f'{TILES}.cache_write("C", "io")'),
-    "cache_write_every_other": ("evens", {}, 's.split("Y.0.i", 4, tail="overlap").cache_write("Y", "Y.0.io")'),
-    "cache_write_every_other_guarded": ("evens", {}, 's.split("Y.1.i", 4).cache_write("Y", "Y.1.io").parallel("Y.1.io")'),
-    "cache_read_every_third": ("thirds", {}, 's.split("i", 4, tail="clip").cache_read("X", "io").layout("X_cache", "i -> i/2 i%2")'),
-    "cache_read_wrapped": ("wrapped", {}, 's.split("i", 4).cache_read("X", "io")'),
-    "layout": ("matmul", EIGHT, f'{TILES}.cache_read("B", "io").layout("B_cache", "k j -> j/16 k j%16")'),
-    "layout_copy": ("matmul", EIGHT,
-                    f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
-                    '.vectorize("B_cache.d1i")'),
-    "layout_intermediate": ("chain", {}, 's.layout("t", "i j -> j i")'),
-    "scope": ("matmul", EIGHT, f'{TILES}.cache_read("A", "ko").cache_write("C_acc", "ko").set_scope("A_cache", "heap")'
-              '.scope("C_acc_tile", "register").set_scope("C_acc", "stack")'),
-    "pad": ("matmul", {}, f'{TILES}.cache_read("B", "io").pad("B_cache", 1, 16, extra=16).pad("B_cache", 0, 4)'),
-}
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_step(name, golden):
-    op, sizes, text = STEPS[name]
-    s = tx.schedule(OPS[op], **sizes)
-    eval(text, {"s": s})
-    golden(f"{text}\n\n{show_kernel(s.kernel)}\n{s.script()}")
-    again = tx.schedule(OPS[op], **sizes).replay(s.script())
-    assert show_kernel(again.kernel) == show_kernel(s.kernel)
-    assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
-
-
-@pytest.mark.parametrize("name", [name for name in STEPS if "every" in name])
-def test_elements_that_lie_apart_are_certified(name):
-    """A buffer that held what lies between them would read what nobody has written yet."""
-    op, sizes, text = STEPS[name]
-    assert eval(text, {"s": tx.schedule(OPS[op], **sizes)}).certificate().bit_exact
 
 
 def test_what_has_wrapped_is_not_divided():
     s = tx.schedule(OPS["wrapped"], M=5).split("i", 4).cache_read("X", "io")
     X, p = np.arange(1, 6, dtype=np.float32), np.array([1, -(1 << 63) + 2, 2, -1, (1 << 62) + 1])
     np.testing.assert_array_equal(s.compile()(X, p), np.array([3, 5, 5, 0, 0], np.float32))
-
-
-@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 8, 9])
-@pytest.mark.parametrize("name", STEPS)
-def test_tiles_of_any_size(name, size):
-    op, sizes, text = STEPS[name]
-    for given in ({}, dict.fromkeys(sizes, size)):
-        s = tx.schedule(OPS[op], **given)
-        eval(text, {"s": s})
-        bound = dict.fromkeys(s.program.sizes, size)
-        if op == "gather" and size == 0:
-            continue
-        for order in ORDERS[: 1 if size in (0, 1) else 3]:
-            check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), order)
 
 
 SUMS = {
@@ -113,15 +38,6 @@ SUMS = {
 """Sums that leave a buffer and come back."""
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_the_final_loops_are_certified(name):
-    op, sizes, text = STEPS[name]
-    for given in (sizes, {}):
-        s = tx.schedule(OPS[op], **given)
-        eval(text, {"s": s})
-        assert s.certificate().bit_exact
-
-
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_that_come_back_are_certified(name):
     op, text = SUMS[name]
@@ -131,39 +47,8 @@ def test_sums_that_come_back_are_certified(name):
         assert s.certificate().bit_exact
 
 
-REFUSED = {
-    "matmul": ['s.cache_read("D", "i")', 's.cache_read("C", "i")', 's.cache_write("A", "k")', 's.cache_read("A", "z")',
-               's.cache_read("A", "i", name="for")', 's.cache_read(3, "i")', 's.split("j", 8).unroll("ji").cache_read("B", "ji")',
-               's.cache_read("A", "i", dtype="f64")', 's.cache_read("A", "i", dtype="f8")',
-               's.split("j", 8).vectorize("ji").cache_write("C", "ji")', 's.layout("A", "i j -> j i")', 's.layout("C", "i j -> j i")',
-               's.layout("C_acc", "i j")', 's.layout("C_acc", "i -> i")', 's.layout("C_acc", "i i -> i i")',
-               's.layout("C_acc", "i j -> j")', 's.layout("C_acc", "i j -> j/4 i")',
-               's.layout("C_acc", "i j -> j/4 i j%2")', 's.layout("C_acc", "i j -> j/0 i j%0")', 's.layout("C_acc", "i j -> i j k")',
-               's.layout("C_acc", 3)', 's.pad("C_acc", 2, 8)', 's.pad("C_acc", 0, 0)', 's.pad("C_acc", 0, 8, extra=-1)',
-               's.pad("B", 0, 8)', 's.pad("C_acc", "i", 8)', 's.set_scope("C_acc", "disk")', 's.set_scope("A", "stack")',
-               's.cache_read("B", "i").set_scope("B_cache", "stack")',
-               's.reorder("k", "i", "j").cache_write("C_acc", "C.k", out=False)', 's.cache_write("C", "C.i", out=False)',
-               's.cache_write("C", "C.i", out=0)',
-               's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").set_scope("C_acc", "stack")'],
-    "prefix": ['s.split("i", 4).cache_read("Y", "io")'],
-    "scatter": ['s.split("n", 4).split("i", 2).cache_write("Y", "io").parallel("io")'],
-}
-
-
-@pytest.mark.parametrize("op", REFUSED)
-def test_refused(op, golden):
-    golden("\n".join(complaint(op, text) for text in REFUSED[op]))
-
-
-def complaint(op: str, text: str) -> str:
-    s = tx.schedule(OPS[op])
-    with pytest.raises(tx.ScheduleError) as error:
-        eval(text, {"s": s})
-    return f"# {text}\n{error.value}\n"
-
-
 def test_buffers_are_private_to_threads():
-    s = tx.schedule(OPS["matmul"], **EIGHT)
+    s = tx.schedule(OPS["matmul"], **SQUARE)
     eval(f'{TILES}.cache_read("A", "ko").cache_read("B", "ko").cache_write("C_acc", "ko").parallel("io")', {"s": s})
     bound = dict.fromkeys(s.program.sizes, 64)
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "serial")
@@ -171,7 +56,7 @@ def test_buffers_are_private_to_threads():
 
 def test_a_shared_buffer_is_no_buffer_of_each_thread():
     """A parallel loop around statements that use one buffer in turn: the buffer has to be filled in each iteration."""
-    s = tx.schedule(OPS["matmul"], **EIGHT)
+    s = tx.schedule(OPS["matmul"], **SQUARE)
     eval(f'{TILES}.parallel("io").cache_read("B", "ko")', {"s": s})
     assert "parallel" in str(s)
 
@@ -240,7 +125,7 @@ def test_buffers_fit_the_machine(golden):
     found = []
     for target, steps in texts.items():
         for text in steps:
-            s = tx.schedule(OPS["matmul"], **EIGHT)
+            s = tx.schedule(OPS["matmul"], **SQUARE)
             eval(text, {"s": s})
             with pytest.raises(tx.CompileError) as error:
                 _ = s.compile(target).asm
@@ -249,7 +134,7 @@ def test_buffers_fit_the_machine(golden):
 
 
 def test_a_tile_in_registers_compiles():
-    s = tx.schedule(OPS["matmul"], **EIGHT).split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji")
+    s = tx.schedule(OPS["matmul"], **SQUARE).split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji")
     s.cache_write("C_acc", "jo", name="t").set_scope("t", "register").unroll("ii").vectorize("ji")
     assert "alloca" not in s.compile("x86-64-v4").llvm
 
@@ -297,7 +182,7 @@ def test_partial_results_under_a_condition_around():
     ('.pad("B_cache", 1, 1, extra=3).pad("B_cache", 0, 8)', (8, 19))))
 def test_a_small_buffer_keeps_the_room_between_its_rows(how: str, shape: tuple[int, ...]):
     """`place` makes a buffer of what one iteration of the loops around uses; what `pad` has added to its rows stays."""
-    s = eval(f'{TILES}.cache_read("B", "ko"){how}', {"s": tx.schedule(OPS["matmul"], **EIGHT)})
+    s = eval(f'{TILES}.cache_read("B", "ko"){how}', {"s": tx.schedule(OPS["matmul"], **SQUARE)})
     made = next(n.tensor for n in walk(place(s.kernel)) if isinstance(n, Alloc) and n.tensor.name == "B_cache")
     assert tuple(map(integer, made.shape)) == shape
 

@@ -95,8 +95,11 @@ class Storage:
         try:
             return asked(question)
         except OutOfQuota:
-            raise ScheduleError(f"how many elements of `{self.tensor.name}` are needed at once cannot be proven within the quota",
-                                code="fold", help="give the sizes as constants, or fold before the loops are split") from None
+            raise ScheduleError(
+                f"how many elements of `{self.tensor.name}` are needed at once cannot be proven within the quota",
+                code="fold_storage",
+                help="give the sizes as constants, or fold_storage before the loops are split",
+            ) from None
 
 
 def _meeting(needed: Iterable[_Needed], depth: int) -> Iterator[_Needed]:

@@ -257,7 +257,7 @@ class TileEmitter(Emitter):
         place = self._position(match, operand, {})
         tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
         if place.terms or rest:
-            raise CompileError(f"which tile of {tensor.name} {name} takes is not known when code is made", code="scope",
+            raise CompileError(f"which tile of {tensor.name} {name} takes is not known when code is made", code="set_scope",
                                help="unroll the loops around it; layout puts tiles beside each other")
         return f"i8 {first + tile}"
 
@@ -301,7 +301,7 @@ def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
     first = next((run for run in runs if not run & taken), None) if count and size % BYTES == 0 else None
     if first is None:
         others = f", others have {len(taken)} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
-        raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="scope",
+        raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="set_scope",
                            help="use fewer, whole tiles at a time")
     return first
 
@@ -319,7 +319,7 @@ def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
     """
     here = (*tiles, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
     if here and _runs_others(body):
-        raise CompileError(f"{here[0].name} is in a tile while other threads or operators run, which do not keep it", code="scope",
+        raise CompileError(f"{here[0].name} is in a tile while other threads or operators run, which do not keep it", code="set_scope",
                            help="make the loop parallel that stands around it")
     for s in body:
         if isinstance(s, For | If):

@@ -54,8 +54,11 @@ def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:
     for part in own.values():
         size = len(part.places) * part.tensor.dtype.bytes
         if size > MOST_BYTES:
-            raise CompileError(f"{part.tensor.name} needs {size} bytes of registers in each thread; there are {MOST_BYTES}", code="scope",
-                               help="use smaller tiles")
+            raise CompileError(
+                f"{part.tensor.name} needs {size} bytes of registers in each thread; there are {MOST_BYTES}",
+                code="set_scope",
+                help="use smaller tiles",
+            )
     return own
 
 
@@ -196,5 +199,5 @@ def _check_apart(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[int, 
 
 
 def _refused(tensor: Tensor, why: str) -> CompileError:
-    return CompileError(f"{tensor.name} lives in registers, and {why}", code="scope",
+    return CompileError(f"{tensor.name} lives in registers, and {why}", code="set_scope",
                         help=f'scope("{tensor.name}", "shared") lets threads of a block share it')
