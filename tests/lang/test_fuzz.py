@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from texpr.ir.dtypes import F32
 from texpr.lang import elaborate, parse, parse_kernel
-from texpr.lang.syntax.lexer import KEYWORDS, REDUCTIONS, tokenize
+from texpr.lang.syntax.parser import tokenize
+from texpr.lang.syntax.words import KEYWORDS, REDUCTIONS
 from texpr.support.errors import Error
 from texpr.support.source import Source
 
@@ -51,7 +52,7 @@ def test_token_soup(words: list[str]):
 def mutated(draw: st.DrawFn) -> str:
     """A correct operator with a few tokens exchanged, doubled or left out."""
     source = Source("", draw(st.sampled_from(OPERATORS)))
-    words = [t.text for t in tokenize(source)]
+    words = [t.value for t in tokenize(source)]
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(words) - 1))
         other = words[draw(st.integers(0, len(words) - 1))]

@@ -43,12 +43,12 @@ TIES: set[tuple[str, str]] = {("texpr/graph/capture/delegated.py", "texpr.graph.
 
 LOCKED_IN: dict[str, set[str]] = {
     "islpy": {"poly"},
-    "lark": {"lang"},
+    "lark": {"lang/syntax"},
     "llvmlite": {"targets", "runtime"},
     "ctypes": {"runtime"},
     "cuda": {"runtime"},
 }
-"""Foreign libraries and the only parts that import them."""
+"""Foreign libraries and the only parts, or folders of parts, that import them."""
 
 CORE = {"numpy", "llvmlite", "lark", "islpy"}
 """What `import texpr` may import besides the standard library."""

@@ -22,7 +22,7 @@ def complaints(path: Path) -> list[str]:
         if first == "texpr":
             problem = _inside(part, rest[0] if rest else "")
         else:
-            problem = _foreign(part, first, top)
+            problem = _foreign(path, part, first, top)
         if problem:
             found.append(f"{path}:{line}: {problem}")
     return found
@@ -42,8 +42,8 @@ def _inside(part: str, other: str) -> str | None:
     return None
 
 
-def _foreign(part: str, library: str, top: bool) -> str | None:
-    if library in LOCKED_IN and part not in LOCKED_IN[library]:
+def _foreign(path: Path, part: str, library: str, top: bool) -> str | None:
+    if library in LOCKED_IN and not any(path.is_relative_to(Path("texpr", home)) for home in LOCKED_IN[library]):
         return f"{part} imports {library}, which belongs to {', '.join(sorted(LOCKED_IN[library]))}"
     if library in EXTRAS:
         return f"{library} is optional: import it in the function that needs it" if top else None
@@ -67,6 +67,13 @@ def test_an_import_upwards_is_found(monkeypatch: pytest.MonkeyPatch):
         "texpr/ir/expr.py:1: ir (floor 1) imports passes (floor 3)",
         "texpr/ir/expr.py:2: ir imports islpy, which belongs to poly",
     ]
+
+
+def test_a_library_is_locked_in_its_folder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: [(1, "lark.lexer", False)])
+    assert complaints(Path("texpr/lang/elaboration/scope.py")) == [
+        "texpr/lang/elaboration/scope.py:1: lang imports lark, which belongs to lang/syntax"]
+    assert complaints(Path("texpr/lang/syntax/lexer.py")) == []
 
 
 def upwards(path: Path) -> list[tuple[str, str]]:

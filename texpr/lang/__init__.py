@@ -1,7 +1,7 @@
 """The language: text to Programs, and listings back to Kernels.
 
-`syntax.lexer` and `syntax.parser` make a syntax tree (`syntax.tree`) with the LALR(1) tables that `syntax.generate_tables` wrote from
-`grammar.lark`; Lark itself is needed only to regenerate them. `elaboration.declaration.parse` gives the operators of a text with their
+`syntax.parser` makes a syntax tree (`syntax.tree`): Lark parses, LALR(1), by `grammar.lark`, with the tokens of `syntax.lexer` and the trees
+of `syntax.actions`; `syntax.serialization` ships its parser. `elaboration.declaration.parse` gives the operators of a text with their
 signatures. `elaborate` makes a Program of one: `elaboration.signatures` binds type variables, constants and sizes, `elaboration.equations`
 infers ranges and intermediates, `elaboration.scalars`, `elaboration.reductions`, `elaboration.functions` and `elaboration.typed_values`
 type expressions, `elaboration.operator_calls` instantiates other operators. `listing.kernel` reads listings, with the arithmetic of

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from texpr.lang.elaboration.declaration import Module, OpDeclaration, parse
 from texpr.lang.syntax import tree
-from texpr.lang.syntax.lexer import tokenize
+from texpr.lang.syntax.parser import tokenize
 from texpr.support.errors import CheckError, Error
 from texpr.support.fixes import Declare, Define, Edit, Fix, Ranges, Rename, Require, Shift, Write, said
 from texpr.support.source import Source, Span
@@ -172,7 +172,7 @@ class _Place:
                 return [(at, at, f" let {name}: {type} ")]
             case Rename(old, new):
                 tokens = tokenize(self.source, op.span.start, op.span.stop)
-                return [(t.start, t.stop, new) for t in tokens if t.type == "NAME" and t.text == old]
+                return [(t.start_pos, t.end_pos, new) for t in tokens if t.type == "NAME" and t.value == old]
         return []
 
 

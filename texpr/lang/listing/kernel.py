@@ -37,7 +37,7 @@ from texpr.lang.elaboration.scope import Names, Scope, unknown
 from texpr.lang.elaboration.signatures import bind_sizes, tensor
 from texpr.lang.listing.exact_expressions import ExactArithmetic
 from texpr.lang.syntax import tree
-from texpr.lang.syntax.lexer import as_source
+from texpr.lang.syntax.characters import as_source
 from texpr.lang.syntax.parser import parse_part
 from texpr.support.errors import CheckError, ParseError
 from texpr.support.source import Source, Span

@@ -24,7 +24,7 @@ from texpr.ir.dtypes import DTYPES
 from texpr.lang.python_form.traced import Element, Index, Scalar, Tensor, Value, checked_name, operand, refused
 from texpr.lang.python_form.vocabulary import Range, applied, indices, starred, tracing
 from texpr.lang.syntax import tree
-from texpr.lang.syntax.lexer import as_source
+from texpr.lang.syntax.characters import as_source
 from texpr.lang.syntax.parser import parse_part
 from texpr.support.errors import Error
 from texpr.support.spelling import counted, suggestion

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from texpr.ir.printing.types import RESERVED
-from texpr.lang.syntax.lexer import GUARD_WORDS
+from texpr.lang.syntax.words import GUARD_WORDS
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.options import current
 

@@ -1,149 +1,111 @@
-"""Text to tokens. What is not in the language at all is refused here: strange characters, malformed numbers, deep brackets."""
+"""Text to tokens, for Lark: the terminals of the grammar as one regular expression, with a place in its source for each token.
+
+Lark's own lexers try only what may follow, so that `==` where `=` belongs would be found to be two tokens, and compile a regular expression
+for each state.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from texpr.ir.printing.types import RESERVED
-from texpr.lang.syntax.advice import CHOICE, dotted_help
-from texpr.support.errors import ParseError, ResourceError
-from texpr.support.options import current
+from lark import Token
+from lark.lexer import Lexer
+
+from texpr.lang.syntax.characters import unreadable
+from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
 
 MAX_NESTING = 200
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "argmax", "argmin", "any", "all"})
-GUARD_WORDS = frozenset({"clamp", "wrap", "reflect", "drop"})
-KEYWORDS = RESERVED - REDUCTIONS
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+|\#[^\n]*)"
-    r"|(?P<update>(?:max|min)=(?!=))"
-    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<number>[0-9][A-Za-z0-9_]*(?:\.(?!\.)[A-Za-z0-9_]*)?(?:(?<=[eE])[+-][0-9]+)?)"
-    r'|(?P<string>"[^"\n]*")'
-    r"|(?P<symbol>->|\.\.|\*\*|//|<=|>=|==|!=|\+=|\*=|[()\[\]{}<>,:;=|+\-*/%])"
-)
-_FLOAT = re.compile(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")
-_INT = re.compile(r"[0-9]+")
-_FACTOR = re.compile(r"([1-9][0-9]*(?:\.[0-9]+)?)(?!(?:[fFlLuUeEjJ]|[iu](?:8|16|32|64)|b?f(?:16|32|64))[0-9]*$)([A-Za-z][A-Za-z0-9_]*)")
-# Controls of terminals, surrogates, and marks that change the direction in which text is shown.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LOOKALIKE = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "∞": "inf",
-              "∑": "sum", "‖": "|", "“": "", "”": "", "…": ".."}
+_OPENING = frozenset({"(", "[", "if", "not", "**", "-"})
+_CLOSING = frozenset({")", "]"})
 
 
-class Token(NamedTuple):
-    """`type` is the text of keywords and symbols, else NAME INT FLOAT STRING REDUCE GUARD UPDATE COMPARE, or $END."""
+class Text(NamedTuple):
+    """The input of the lexer: parts of a source."""
 
-    type: str
-    text: str
-    start: int
-    stop: int
+    source: Source
+    parts: list[tuple[int, int]]
 
 
-def as_source(text: str, name: str) -> Source:
-    """The text as a source without a byte order mark; refused if too long or if it holds what must not even be printed."""
-    limit = current().text_limit
-    if len(text) > limit:
-        raise ResourceError(f"the text has {len(text)} characters; at most {limit} are read",
-                            help="tx.options(text_limit=...) changes that")
-    text = text.removeprefix("\ufeff")
-    found = _UNPRINTABLE.search(text)
-    if found is None:
-        return Source(name, text)
-    printable = Source(name, _UNPRINTABLE.sub("\ufffd", text))
-    raise ParseError(f"the character U+{ord(found.group()):04X} is not allowed anywhere in a text",
-                     Span(printable, found.start(), found.end()))
+class SourceToken(Token):
+    """A token that knows its source; lines and columns come from there."""
+
+    __slots__ = ("source",)
+
+    source: Source
+    start_pos: int
+    end_pos: int
+
+    def __new__(cls, type: str, text: str, source: Source, start: int) -> SourceToken:
+        token = str.__new__(cls, text)
+        token.type = type
+        token.value = text
+        token.source = source
+        token.start_pos = start
+        token.end_pos = start + len(text)
+        token.line = token.column = token.end_line = token.end_column = None
+        return token
+
+    @property
+    def span(self) -> Span:
+        return Span(self.source, self.start_pos, self.end_pos)
 
 
-def tokenize(source: Source, start: int = 0, stop: int | None = None) -> list[Token]:
-    """The tokens of a part of the source, ending with `$END`."""
-    text, stop = source.text, len(source.text) if stop is None else stop
-    tokens: list[Token] = []
-    position = start
-    while position < stop:
-        found = _TOKEN.match(text, position, stop)
-        if found is None:
-            raise _strange(source, position)
-        begin, position = position, found.end()
-        kind = found.lastgroup
-        if kind == "space":
-            continue
-        word = found.group()
-        if kind == "number":
-            kind = _number(source, word, begin)
-        tokens.append(Token(_type(str(kind), word), word, begin, position))
-    tokens.append(Token("$END", "", stop, stop))
-    return tokens
+class SourceLexer(Lexer):
+    """The lexer of the language.
+
+    Attributes:
+        literals: reserved words and symbols, with the names that Lark gives to them.
+    """
+
+    __future_interface__ = 2
+
+    def __init__(self, conf: Any) -> None:
+        self.literals: dict[str, str] = {t.pattern.value: t.name for t in conf.terminals if t.pattern.type == "str"}
+        named = sorted((t for t in conf.terminals if t.pattern.type == "re"), key=lambda t: -t.priority)
+        symbols = sorted((s for s in self.literals if not s.isidentifier()), key=len, reverse=True)
+        patterns = [*(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in named), *map(re.escape, symbols)]
+        self._match = re.compile("|".join(patterns)).match
+        self._ignored = frozenset(conf.ignore)
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
+        """The tokens of a `Text`. What no token begins with is refused before the parser sees the first of them."""
+        stack = parser_state.value_stack
+        for token in self.tokens(lexer_state.text):
+            yield token
+            if len(stack) > MAX_NESTING and token.value in _OPENING:
+                _check_nesting(stack)
+
+    def tokens(self, text: Text) -> list[SourceToken]:
+        """All tokens of a text.
+
+        Raises:
+            ParseError: no token begins with what stands somewhere.
+        """
+        source, match, literals = text.source, self._match, self.literals
+        found: list[SourceToken] = []
+        for position, stop in text.parts:
+            while position < stop:
+                matched = match(source.text, position, stop)
+                if matched is None:
+                    raise unreadable(source, position)
+                kind = matched.lastgroup
+                if kind not in self._ignored:
+                    word = matched.group()
+                    found.append(SourceToken(literals.get(word, kind), word, source, position))
+                position = matched.end()
+        return found
 
 
-def _type(kind: str, word: str) -> str:
-    match kind:
-        case "word" if word in REDUCTIONS:
-            return "REDUCE"
-        case "word":
-            return word if word in KEYWORDS else "NAME"
-        case "update":
-            return "UPDATE"
-        case "string":
-            return "STRING"
-        case "symbol" if word in ("+=", "*="):
-            return "UPDATE"
-        case "symbol" if word in ("<=", ">=", "==", "!="):
-            return "COMPARE"
-        case "symbol":
-            return word
-    return kind
-
-
-def _number(source: Source, word: str, begin: int) -> str:
-    if _FLOAT.fullmatch(word):
-        return "FLOAT"
-    if _INT.fullmatch(word):
-        return "INT"
-    hint = "numbers look like 12, 0.5 or 1e-5"
-    if factor := _FACTOR.fullmatch(word):
-        hint = f"a product is written with `*`: {factor[1]} * {factor[2]}"
-    elif word.endswith(".") and _INT.fullmatch(word[:-1]):
-        hint = f"write {word}0"
-    raise ParseError(f"`{word}` is not a number", Span(source, begin, begin + len(word)), help=hint)
-
-
-def too_deep(source: Source, begin: int) -> ParseError:
-    """The text nests deeper than anyone writes."""
-    return ParseError(f"nesting deeper than {MAX_NESTING}", Span(source, begin, begin + 1),
-                      help="give parts of the expression names with equations of their own")
-
-
-_QUALIFIED = re.compile(r"([A-Za-z_]\w*|[\])])$")
-_FOLLOWING = re.compile(r"\.(\w*)")
-
-
-def _strange(source: Source, position: int) -> ParseError:
-    c = source.text[position]
-    span = Span(source, position, position + 1)
-    if source.text.startswith("...", max(position - 2, 0)):
-        return ParseError("`...` is not part of the language", Span(source, position - 2, position + 1),
-                          help="any number of dimensions is a pack: f32[*S, N]")
-    if c == "." and (called := _QUALIFIED.search(source.text, 0, position)):
-        following = _FOLLOWING.match(source.text, position)
-        return ParseError("found `.` behind a name", span, help=dotted_help(called[1], following[1] if following else ""))
-    if c == ".":
-        return ParseError("found `.` where no number is", span, help="a number needs digits on both sides: 0.5; a range has two dots: 0..N")
-    if c == "!":
-        return ParseError("found `!`", span, help="negation is `not x`, inequality `x != y`")
-    if c == "^":
-        return ParseError("found `^`", span, help="a power is written x ** y; exclusive or is bit_xor(x, y)")
-    if c in "&~":
-        return ParseError(f"found `{c}`", span,
-                          help="bit operations are functions: bit_and(x, y), bit_or, bit_xor; logic is `and`, `or`, `not`")
-    if c == "@":
-        return ParseError("found `@`", span, help="a matrix product is a sum: C[i, j] = sum(k: A[i, k] * B[k, j])")
-    if c == "?":
-        sized = source.text[:position].rstrip().endswith(("[", ","))
-        return ParseError("found `?`", span, help="sizes have names: f32[N]" if sized else CHOICE)
-    if c.isascii():
-        return ParseError(f"the character `{c}` (U+{ord(c):04X}) is not part of the language", span)
-    meant = _LOOKALIKE.get(c)
-    return ParseError(f"the character U+{ord(c):04X} is not part of the language", span,
-                      help=f"write {meant}" if meant else "names and operators are ASCII; any language may stand in comments")
+def _check_nesting(stack: list[Any]) -> None:
+    """Refuse what is nested deeper than anyone writes: brackets and prefixes on the parser's stack that are still open."""
+    depth = 0
+    for k, token in enumerate(stack):
+        if isinstance(token, SourceToken):
+            infix = token.value == "-" and k > 0 and not isinstance(stack[k - 1], SourceToken)
+            depth += (token.value in _OPENING and not infix) - (token.value in _CLOSING)
+            if depth > MAX_NESTING:
+                raise ParseError(f"nesting deeper than {MAX_NESTING}", Span(token.source, token.start_pos, token.start_pos + 1),
+                                 help="give parts of the expression names with equations of their own")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from lark import UnexpectedToken
+
 from texpr.lang.syntax.advice import parse_help
-from texpr.lang.syntax.lexer import KEYWORDS, Token, tokenize
+from texpr.lang.syntax.lexer import SourceLexer, SourceToken, Text
+from texpr.lang.syntax.words import KEYWORDS
 from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
 
@@ -14,9 +19,26 @@ _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _EXAMPLE = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }"
 
 
-def unexpected(source: Source, token: Token, expected: set[str]) -> ParseError:
-    """The error for a token that cannot stand where it was found."""
-    before = tokenize(source, 0, token.start)[:-1]
+class _Found(NamedTuple):
+    """A token. `type` is the text of reserved words and symbols, else NAME INT FLOAT STRING REDUCE UPDATE COMPARE, or $END."""
+
+    type: str
+    text: str
+    start: int
+    stop: int
+
+
+def unexpected(error: UnexpectedToken, lexer: SourceLexer, text: Text) -> ParseError:
+    """The error for a token that cannot stand where Lark found it."""
+    texts = {name: literal for literal, name in lexer.literals.items()}
+    expected = {texts.get(name, name) for name in error.accepts}
+    before = [_Found(texts.get(t.type, t.type), t.value, t.start_pos, t.end_pos) for t in lexer.tokens(text)]
+    end = text.parts[-1][1]
+    token = _Found("$END", "", end, end)
+    if isinstance(error.token, SourceToken):
+        index = next(k for k, t in enumerate(before) if t.start == error.token.start_pos)
+        token, before = before[index], before[:index]
+    source = text.source
     found = "the end of the text" if token.type == "$END" else f"`{_short(token.text)}`"
     span = Span(source, token.start, max(token.stop, token.start + 1))
     if token.type == "$END" and before:
@@ -40,7 +62,6 @@ def _words(expected: set[str]) -> str:
     elif "NAME" in rest:
         words.append("a name")
         rest -= {"NAME"}
-    rest -= {"GUARD"}
     if rest >= _ASSIGN:
         rest = (rest - _ASSIGN) | {"="}
     operator = len(rest & _OPERATOR) > 4
@@ -55,8 +76,8 @@ def _words(expected: set[str]) -> str:
 _CLASS = {"STRING": "a path in quotes", "$END": "the end", "REDUCE": "a reduction", "INT": "a number"}
 
 
-def _open_bracket(source: Source, token: Token, before: list[Token], expected: set[str]) -> list[str]:
-    stack: list[Token] = []
+def _open_bracket(source: Source, token: _Found, before: list[_Found], expected: set[str]) -> list[str]:
+    stack: list[_Found] = []
     for t in before:
         if t.type in _CLOSER:
             stack.append(t)
@@ -68,8 +89,8 @@ def _open_bracket(source: Source, token: Token, before: list[Token], expected: s
     return [f"`{stack[-1].text}` was opened at line {line}, column {column}"]
 
 
-def _help(source: Source, token: Token, before: list[Token], expected: set[str]) -> str:
-    previous = before[-1] if before else Token("", "", 0, 0)
+def _help(source: Source, token: _Found, before: list[_Found], expected: set[str]) -> str:
+    previous = before[-1] if before else _Found("", "", 0, 0)
     elsewhere = parse_help(token.text, previous.text, [t.text for t in before], expected)
     if elsewhere:
         return elsewhere
