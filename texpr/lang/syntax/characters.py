@@ -1,4 +1,4 @@
-"""Characters and numbers that are not in the language at all, with advice."""
+"""Errors about characters and numbers that the language has not, with advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ _FOLLOWING = re.compile(r"\.(\w*)")
 
 
 def as_source(text: str, name: str) -> Source:
-    """The text as a source without a byte order mark; refused if too long or if it holds what must not even be printed."""
+    """The text as a source, without a byte order mark.
+
+    Raises:
+        ResourceError: the text is too long.
+        ParseError: a character must not even be printed.
+    """
     limit = current().text_limit
     if len(text) > limit:
         raise ResourceError(f"the text has {len(text)} characters; at most {limit} are read",

@@ -1,7 +1,7 @@
-"""Text to tokens, for Lark: the terminals of the grammar as one regular expression, with a place in its source for each token.
+"""A lexer for Lark: the terminals of the grammar as one regular expression. Tokens know their source.
 
-Lark's own lexers try only what may follow, so that `==` where `=` belongs would be found to be two tokens, and compile a regular expression
-for each state.
+Lark's contextual lexer tries only terminals that may follow. It would take `==` in the place of `=` for two
+tokens, and messages would be about the second one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ class Text(NamedTuple):
 
 
 class SourceToken(Token):
-    """A token that knows its source; lines and columns come from there."""
+    """A token that knows its source, which knows lines and columns."""
 
     __slots__ = ("source",)
 
     source: Source
     start_pos: int
     end_pos: int
+    line = column = end_line = end_column = None
 
     def __new__(cls, type: str, text: str, source: Source, start: int) -> SourceToken:
         token = str.__new__(cls, text)
@@ -45,7 +46,6 @@ class SourceToken(Token):
         token.source = source
         token.start_pos = start
         token.end_pos = start + len(text)
-        token.line = token.column = token.end_line = token.end_column = None
         return token
 
     @property
@@ -63,7 +63,8 @@ class SourceLexer(Lexer):
     __future_interface__ = 2
 
     def __init__(self, conf: Any) -> None:
-        self.literals: dict[str, str] = {t.pattern.value: t.name for t in conf.terminals if t.pattern.type == "str"}
+        literals = (t for t in conf.terminals if t.pattern.type == "str")
+        self.literals: dict[str, str] = {t.pattern.value: t.name for t in literals}
         named = sorted((t for t in conf.terminals if t.pattern.type == "re"), key=lambda t: -t.priority)
         symbols = sorted((s for s in self.literals if not s.isidentifier()), key=len, reverse=True)
         patterns = [*(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in named), *map(re.escape, symbols)]
@@ -71,7 +72,11 @@ class SourceLexer(Lexer):
         self._ignored = frozenset(conf.ignore)
 
     def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
-        """The tokens of a `Text`. What no token begins with is refused before the parser sees the first of them."""
+        """The tokens of a `Text`. All are made before the parser sees the first one.
+
+        Raises:
+            ParseError: no token begins at some place, or brackets and prefixes nest too deep.
+        """
         stack = parser_state.value_stack
         for token in self.tokens(lexer_state.text):
             yield token
@@ -82,7 +87,7 @@ class SourceLexer(Lexer):
         """All tokens of a text.
 
         Raises:
-            ParseError: no token begins with what stands somewhere.
+            ParseError: no token begins at some place.
         """
         source, match, literals = text.source, self._match, self.literals
         found: list[SourceToken] = []
@@ -91,7 +96,7 @@ class SourceLexer(Lexer):
                 matched = match(source.text, position, stop)
                 if matched is None:
                     raise unreadable(source, position)
-                kind = matched.lastgroup
+                kind = matched.lastgroup or ""
                 if kind not in self._ignored:
                     word = matched.group()
                     found.append(SourceToken(literals.get(word, kind), word, source, position))
@@ -100,12 +105,13 @@ class SourceLexer(Lexer):
 
 
 def _check_nesting(stack: list[Any]) -> None:
-    """Refuse what is nested deeper than anyone writes: brackets and prefixes on the parser's stack that are still open."""
+    """Count the open brackets and prefixes on the parser's stack."""
     depth = 0
     for k, token in enumerate(stack):
         if isinstance(token, SourceToken):
             infix = token.value == "-" and k > 0 and not isinstance(stack[k - 1], SourceToken)
             depth += (token.value in _OPENING and not infix) - (token.value in _CLOSING)
             if depth > MAX_NESTING:
-                raise ParseError(f"nesting deeper than {MAX_NESTING}", Span(token.source, token.start_pos, token.start_pos + 1),
+                span = Span(token.source, token.start_pos, token.start_pos + 1)
+                raise ParseError(f"nesting deeper than {MAX_NESTING}", span,
                                  help="give parts of the expression names with equations of their own")

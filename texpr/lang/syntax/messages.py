@@ -20,7 +20,7 @@ _EXAMPLE = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }"
 
 
 class _Found(NamedTuple):
-    """A token. `type` is the text of reserved words and symbols, else NAME INT FLOAT STRING REDUCE UPDATE COMPARE, or $END."""
+    """A token. `type` is the text of reserved words and symbols, else Lark's name of the terminal, or $END."""
 
     type: str
     text: str
