@@ -143,3 +143,10 @@ def test_tensors_may_be_named_like_marks():
     s = tx.schedule(tx.op("op viterbi(start: f32[N], X: f32[N]) -> stream: f32[N] { stream[i] = start[i] + X[i] }"))
     assert "stream[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
     check(s.kernel)
+
+
+def test_errors_of_a_line_know_only_the_line():
+    """Loops have names with points (`for y.i`), which are none of the grammar's."""
+    text = "kernel k(X: f32[3]) -> (y: f32[3])\n  for y.i in 0..3\n    y[i] - X[i]"
+    with pytest.raises(ParseError, match="found `-`, expected `=`"):
+        parse_kernel(text)
