@@ -113,3 +113,14 @@ def test_an_error_keeps_nothing_of_the_parser():
     with pytest.raises(ParseError) as caught:
         parse("fn f(x) = x +")
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("begin, end", [
+    ("(", ")"), ("g(", ")"), ("X[", "]"), ("-", ""), ("not ", ""), ("if x then x else ", ""), ("x ** ", ""),
+    ("x[i | ", "]"), ("x - (", ")"), ("(x) - (", ")"),
+])
+def test_what_is_closed_is_not_nested(begin, end):
+    parse("op f(x: f32) -> y: f32 { y = " + begin * 200 + "x" + end * 200 + " }")
+    with pytest.raises(ParseError, match="nesting deeper than 200") as caught:
+        parse(text := "op f(x: f32) -> y: f32 { y = " + begin * 201 + "x" + end * 201 + " }")
+    assert caught.value.span.start >= text.index("{") + 200 * len(begin)

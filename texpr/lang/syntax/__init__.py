@@ -1,1 +1,1 @@
-"""Texts to trees."""
+"""Texts to syntax trees, by Lark."""
