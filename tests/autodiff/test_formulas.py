@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from tests.autodiff.checking import check_gradient
+from tests.work import at_most
 from texpr.autodiff import grad, vjp
 from texpr.autodiff.cleanup.products import factored, product
 from texpr.autodiff.core.algebra import constant
@@ -102,11 +101,10 @@ def test_sums_that_two_equations_need_are_computed_once():
 
 
 def test_long_sums_and_products_stay_cheap():
-    start = time.process_time()
     for op in (" + ", " * "):
         value = op.join(["X[i]", *(f"X[max(i - {k}, 0)]" for k in range(1, 100))])
-        grad(program(f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = {value} }}"))
-    assert time.process_time() - start < 20
+        with at_most():
+            grad(program(f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = {value} }}"))
 
 
 def test_a_maximum_where_it_is_finite_needs_no_gradient():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -114,27 +113,6 @@ def test_equal_to_the_interpreter(name: str):
     arrays = arrays_for(schedule, small)
     for found, expected in zip(_several(schedule.compile()(*arrays)), _several(tx.interpret(tx.grad(operator), *arrays, **constants))):
         np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
-
-
-@pytest.mark.parametrize("name", [name for name in SCHEDULES if name != "conv2d"])
-def test_faster_than_the_naive_nest(name: str):
-    """Not the convolution: lanes of its rows become lanes of the three columns of a filter, and every second element is stored."""
-    operator, constants, *_, sizes = SCHEDULES[name]
-    schedule = derived(name)
-    arrays = arrays_for(schedule, sizes)
-    with tx.options(threads=1):
-        fast, slow = schedule.compile(), tx.schedule(tx.grad(operator), **constants).compile()
-        assert _seconds(fast, arrays) < _seconds(slow, arrays)
-
-
-def _seconds(kernel, arrays: list[np.ndarray]) -> float:
-    """The least processor time of a few calls."""
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        kernel(*arrays)
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def _several(results: Any) -> tuple[np.ndarray, ...]:

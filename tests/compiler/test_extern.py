@@ -161,19 +161,20 @@ def test_its_inputs_are_read_only():
 
 
 def test_ctrl_c_inside_it():
-    pressed = []
+    pressed, finished = [], []
 
     def waits(x: np.ndarray) -> np.ndarray:
-        pressed.append(time.monotonic())
+        pressed.append(True)
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+        time.sleep(0.01)
+        finished.append(True)
         return x
 
     tx.register_extern("twice", waits)
     operator = tx.op(DOUBLE)
     with pytest.raises(KeyboardInterrupt):
         operator(np.ones(3))
-    assert time.monotonic() - pressed[0] < 4
+    assert pressed and not finished
 
 
 def test_threads_call_it_at_once():

@@ -10,23 +10,20 @@ themselves, `CIRCLES`; random bytes, `test_fuzz.py` and `python -m texpr fuzz`; 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 import texpr as tx
+from tests.work import at_most
 from texpr.support.errors import CheckError, Error, ParseError, ResourceError
 
 F, WHOLE, U = (f"op f(X: {t}[N]) -> Y: {t}[N] {{{{ Y[i] = {{}} }}}}" for t in ("f32", "i32", "u8"))
 
 
 def complaint(text: str, kind: type[Error] = Error) -> str:
-    """What is said about a text, at once: the bound is far above what slow processors take, and far below a hang."""
-    start = time.process_time()
-    with pytest.raises(kind) as e:
+    """What is said about a text, at once."""
+    with pytest.raises(kind) as e, at_most():
         tx.op(text)
-    assert time.process_time() - start < 20
     said = str(e.value)
     assert said.encode("utf-8") and not any(ord(c) < 32 and c != "\n" or 0x7F <= ord(c) < 0xA0 for c in said)
     return said
@@ -163,9 +160,8 @@ def test_long_texts():
     "operators": "".join(F.format(f"X[i] + {k}").replace("op f", f"op g{k}") + "\n" for k in range(200)),
 }.items())
 def test_large_texts_are_read_in_time(name: str, text: str):
-    start = time.process_time()
-    tx.op(text)
-    assert time.process_time() - start < 20, name
+    with at_most():
+        tx.op(text)
 
 
 def test_pieces_beyond_the_quota():

@@ -73,11 +73,9 @@ def test_an_exit():
 
 def test_a_hang():
     process = run("process")
-    start = time.monotonic()
     with pytest.raises(CompileError) as error:
-        run("sleep", 60, timeout=0.3)
+        run("sleep", 600, timeout=0.3)
     assert str(error.value) == "the child process was stopped after 0.3 s"
-    assert time.monotonic() - start < 2
     wait_until_gone(process)
 
 

@@ -89,11 +89,3 @@ def test_a_fork_while_another_thread_compiles():
         worker.join()
 
 
-def test_loading_is_fast():
-    code = jit.compile_text(ANSWER.format(1))
-    times = []
-    for _ in range(20):
-        start = time.perf_counter()
-        load(code, "answer")
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.005
