@@ -86,7 +86,7 @@ def test_rounded_factors(shapes: tuple[tuple[int, ...], ...]):
     case = Case("last", LAST, shapes, {"S": 2, "P": 1})
     with tx.options(tf32=True):
         plan = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
-    assert ', "mma_tf32"' in plan.script() and "rounded: factors are tf32 in Y" in plan.certificate().rounding
+    assert ', "mma_tf32"' in plan.script() and "tf32: factors are rounded to tf32 in Y" in plan.certificate().rounding
     (found,), (exact,) = emulated(case, plan.script()), problem(case).expected
     apart = np.abs(found - exact).max()
     assert 1e-4 < apart < 4 * 2.0**-10 * np.sqrt(27 * 24) * 4

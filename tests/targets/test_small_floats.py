@@ -93,8 +93,8 @@ def test_all_numbers_are_multiplied_as_the_interpreter_has_them():
 def test_certified(target: str):
     given = case(128, 64, 256)
     certificate = tx.Schedule(problem(given).program, problem(given).sizes).auto(target).certificate()
-    assert (certificate.flushed, certificate.coarse) == ((), ("C",)) and not certificate.bit_exact
-    assert certificate.rounding.startswith("reassociated: C; coarse: sums have about 13 bits of a fraction in C")
+    assert (certificate.flushed, certificate.reduced_precision) == ((), ("C",)) and not certificate.bit_exact
+    assert certificate.rounding.startswith("reassociated: C; reduced_precision: sums have about 13 bits of a fraction in C")
 
 
 def test_older_processors_have_none():

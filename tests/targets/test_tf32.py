@@ -65,9 +65,9 @@ def test_f64(given: Case):
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    (ROUNDED[1], "reassociated: C; flushed: denormal numbers are zeros in C; rounded: factors are tf32 in C"),
-    (ROUNDED[2], "reassociated: C; flushed: denormal numbers are zeros in C; rounded: factors are tf32 in C"),
-    (ROUNDED[4], "reassociated: C; flushed: denormal numbers are zeros in C; rounded: factors are tf32 in C"),
+    (ROUNDED[1], "reassociated: C; flushed: denormal numbers are zeros in C; tf32: factors are rounded to tf32 in C"),
+    (ROUNDED[2], "reassociated: C; flushed: denormal numbers are zeros in C; tf32: factors are rounded to tf32 in C"),
+    (ROUNDED[4], "reassociated: C; flushed: denormal numbers are zeros in C; tf32: factors are rounded to tf32 in C"),
     (DOUBLE[1], "reassociated: C"), (DOUBLE[2], "reassociated: C"), (DOUBLE[3], "reassociated: C")])
 def test_certified(given: Case, said: str):
     assert scheduled(given).certificate().rounding == f"{said}; contracted: products are added to sums in one rounding"

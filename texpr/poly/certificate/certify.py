@@ -1,9 +1,9 @@
-"""The certificate: a proof that the loops, as they are in the end, compute what the program says, and what it says of rounding."""
+"""The certificate: a proof that the final loops compute the program, and the statement of how they round otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 
 import islpy as isl
@@ -11,7 +11,6 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.identities import EXP2_LAW, SIGMOID_LAW
 from texpr.ir.index.overflow import USUAL_SIZE
 from texpr.ir.index.uncollapse import parted
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
@@ -33,16 +32,7 @@ from texpr.poly.certificate.engine.reductions import Sums, name_of
 from texpr.poly.certificate.engine.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certificate.engine.value_equality import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.certificate.engine.write_back import put_back
-from texpr.poly.certificate.rewrites.drop_padding import with_trimmed
-from texpr.poly.certificate.rewrites.exp_to_exp2 import without_powers
-from texpr.poly.certificate.rewrites.factor_out import LAW as DISTRIBUTED
-from texpr.poly.certificate.rewrites.factor_out import without_factored
-from texpr.poly.certificate.rewrites.mask_to_zero import without_widened
-from texpr.poly.certificate.rewrites.online_softmax import LAW, check_running
-from texpr.poly.certificate.rewrites.reciprocal import LAW as QUOTIENT
-from texpr.poly.certificate.rewrites.reciprocal import with_inverses
-from texpr.poly.certificate.rewrites.round_to_tf32 import with_rounded
-from texpr.poly.certificate.rewrites.tanh_to_sigmoid import with_quotients
+from texpr.poly.certificate.rewrites.registry import derive, sentences
 from texpr.poly.constraints.solver import OutOfQuota, asked
 from texpr.support.errors import CertificateError
 
@@ -61,23 +51,17 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What was proven of a kernel.
+    """The statement that a kernel was proven to compute its program, and how it rounds otherwise.
 
     Attributes:
-        kernel: its name.
-        obligations: how many questions each took, and seconds.
+        kernel: the name of the kernel.
+        obligations: the number of questions of each obligation, and seconds.
         reassociated: outputs and intermediates whose sums run in another order than the program's.
-        contracted: what may be rounded once: "all" multiply-adds, those of "sums", or "" none.
-        flushed: those whose sums take denormal numbers for zeros, since an instruction does.
-        coarse: those whose sums an instruction holds in fewer bits than their type has.
-        online: those whose sums are computed with a maximum that runs along, by the law of `certificate.rewrites.online_softmax`.
-        trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
-        inverted: those whose quotients are products with reciprocals.
-        rounded: those whose sums have factors that are rounded to tf32.
-        logistic: those with quotients for sums of 1 and a tanh.
-        powers: those with powers of 2 for exponentials.
-        widened: those whose sums have terms with a factor that is 0 beside those that are said.
-        factored: those whose sums of products are products of sums.
+        contracted: which multiply-adds may be rounded once: "all", those of "sums", or "" none.
+        flushed: outputs and intermediates whose sums take denormal numbers for zeros, since an instruction does.
+        reduced_precision: outputs and intermediates whose sums an instruction holds in fewer bits than their type has.
+        rewrites: for each algebraic rewrite, by the public name of its step, the outputs and intermediates that it changed
+            (`certificate.rewrites.registry`).
     """
 
     kernel: str
@@ -85,44 +69,30 @@ class Certificate:
     reassociated: tuple[str, ...]
     contracted: str
     flushed: tuple[str, ...] = ()
-    coarse: tuple[str, ...] = ()
-    online: tuple[str, ...] = ()
-    trimmed: tuple[str, ...] = ()
-    inverted: tuple[str, ...] = ()
-    rounded: tuple[str, ...] = ()
-    logistic: tuple[str, ...] = ()
-    powers: tuple[str, ...] = ()
-    widened: tuple[str, ...] = ()
-    factored: tuple[str, ...] = ()
+    reduced_precision: tuple[str, ...] = ()
+    rewrites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def bit_exact(self) -> bool:
-        """The kernel gives the very bits that the program says."""
-        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
-                    or self.logistic or self.powers or self.widened or self.factored)
+        """True if the kernel gives the very bits of the program."""
+        return not (self.reassociated or self.contracted or self.rewrites)
 
     @property
     def seconds(self) -> float:
-        """How long the proof took."""
+        """The time that the proof took."""
         return sum(seconds for _, seconds in self.obligations.values())
 
     @property
     def rounding(self) -> str:
-        """What holds of the bits of the result."""
+        """How the results may differ from the program's: "bit-exact", or a sentence for each reason."""
         if self.bit_exact:
             return "bit-exact"
-        said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
-        said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
-        said += [f"coarse: sums have about 13 bits of a fraction in {', '.join(self.coarse)}"] if self.coarse else []
-        said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
-        said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
-        said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
-        said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
-        said += [f"logistic: {SIGMOID_LAW} in {', '.join(self.logistic)}"] if self.logistic else []
-        said += [f"powers: {EXP2_LAW} in {', '.join(self.powers)}"] if self.powers else []
-        said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
-        said += [f"factored: {DISTRIBUTED} in {', '.join(self.factored)}"] if self.factored else []
-        return "; ".join([*said, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])
+        found = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
+        found += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
+        found += [f"reduced_precision: sums have about 13 bits of a fraction in {', '.join(self.reduced_precision)}"
+                  ] if self.reduced_precision else []
+        found += sentences(self.rewrites)
+        return "; ".join([*found, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])
 
     def __str__(self) -> str:
         lines = [f"certificate of {self.kernel}: {self.rounding}"]
@@ -135,37 +105,6 @@ class Certificate:
                        for name, (questions, seconds) in self.obligations.items())
         return (f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
                 f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
-
-
-@dataclass(frozen=True, slots=True)
-class _Laws:
-    """The tensors for which each law was needed to derive the program's equations from those that the loops compute."""
-
-    online: tuple[str, ...] = ()
-    trimmed: tuple[str, ...] = ()
-    inverted: tuple[str, ...] = ()
-    rounded: tuple[str, ...] = ()
-    logistic: tuple[str, ...] = ()
-    powers: tuple[str, ...] = ()
-    widened: tuple[str, ...] = ()
-    factored: tuple[str, ...] = ()
-
-
-def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
-    """Prove that equations say what other ones say.
-
-    Raises:
-        Refuted: that is not so, or not proven.
-    """
-    computed, powers = without_powers(program, computed)
-    computed, widened = without_widened(program, computed)
-    computed, factored = without_factored(program, computed)
-    said, inverted = with_inverses(program, computed)
-    said, rounded = with_rounded(said, computed)
-    said, logistic = with_quotients(said, computed)
-    said, trimmed = with_trimmed(said, computed, parameters, facts)
-    online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened, factored)
 
 
 _CONTRACTED = {"all": "a * b + c is rounded once", "sums": "products are added to sums in one rounding"}
@@ -209,16 +148,16 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
-        computed, laws = program, _Laws()
+        implementation, rewrites = program, {}
         if kernel.program is not None and not equal(kernel.program.equations, program.equations):
-            computed = kernel.program
-            laws = _derived(program, computed, parameters, facts)
+            implementation = kernel.program
+            rewrites = derive(program, implementation, parameters, facts)
         direct, source = put_back(cut, parameters, facts)
         origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
-        named = dict(zip((*kernel.inputs, *kernel.outputs), (*computed.inputs, *computed.outputs)))
-        proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
-        return replace(_searched(proof, computed, whole.kernel, stores), **asdict(laws))
+        named = dict(zip((*kernel.inputs, *kernel.outputs), (*implementation.inputs, *implementation.outputs)))
+        proof = Proof(extract(direct, parameters), Meaning(implementation), named, facts)
+        return replace(_searched(proof, implementation, whole.kernel, stores), rewrites=rewrites)
 
     try:
         return asked(prove, QUOTA)
@@ -370,9 +309,9 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
     flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
-    coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
+    reduced = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
-    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, coarse)
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, reduced)
 
 
 def _check_stores(proof: Proof, sums: Sums) -> None:

@@ -54,8 +54,8 @@ def test_what_is_permitted():
 
 def test_the_certificate_names_the_law():
     certificate = behind_online().mask_to_zero("e_block", finite=True).certificate()
-    assert certificate.widened == ("O_sum_run", "O_sum__run") and not certificate.bit_exact
-    assert "widened: 0 times infinity or NaN is added in O_sum_run, O_sum__run" in certificate.rounding
+    assert certificate.rewrites["mask_to_zero"] == ("O_sum_run", "O_sum__run") and not certificate.bit_exact
+    assert "mask_to_zero: 0 times infinity or NaN is added in O_sum_run, O_sum__run" in certificate.rounding
 
 
 @pytest.mark.parametrize("change", ("one", "condition"))
@@ -73,7 +73,7 @@ def test_the_certificate_refuses_others(change: str):
     whole = behind_online().mask_to_zero("e_block", finite=True)
     with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
         certified_with(whole, tx.schedule(ATTENTION, N=24), rule)
-    assert changed and certified_with(whole, tx.schedule(ATTENTION, N=24), lambda n: None).widened
+    assert changed and certified_with(whole, tx.schedule(ATTENTION, N=24), lambda n: None).rewrites["mask_to_zero"]
 
 
 def complaint(s: tx.Schedule, name: str, finite: bool = True) -> str:

@@ -148,7 +148,7 @@ def test_factors_that_are_rounded():
     """Each by 2^-9, relative to the maximum so far; what rounds to integers is no factor."""
     x, v = np.random.default_rng(1).standard_normal((3, 9)).astype("f4"), np.ones((9, 2), "f4")
     s = tx.schedule(tx.op(ROUNDED)).online_softmax("m", TILE, reassoc=True)
-    assert "online: " in s.certificate().rounding
+    assert "online_softmax: " in s.certificate().rounding
     np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(tx.op(ROUNDED), x, v)[0], rtol=2**-7)
     with pytest.raises(ScheduleError, match="outside of a sum"):
         tx.schedule(tx.op(TEXT.replace("e[i, j] * V[j, v]", "f32(i32(e[i, j])) * V[j, v]"))).online_softmax("m", TILE, reassoc=True)
@@ -166,7 +166,7 @@ def test_differences_that_are_scaled(scale: str):
     with np.errstate(all="ignore"):
         for got, wanted in zip(_run(s, x, v), tx.interpret(scaled, x, v), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=4e-6, atol=1e-6)
-    assert "online: " in s.certificate().rounding
+    assert "online_softmax: " in s.certificate().rounding
     for name, number, text in (("m_scale", 0, "m_scale does not lead from one maximum to the next"),
                                ("e_block", 0, "e_block are no exponentials relative to a running maximum")):
         s = tx.schedule(scaled)
@@ -213,7 +213,7 @@ def test_steps_after_it_and_scripts():
 
 def test_the_certificate_names_the_law():
     found = tx.schedule(ATTENTION).online_softmax("m", TILE, reassoc=True).certificate()
-    assert found.rounding == "online: exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_"
+    assert found.rounding == "online_softmax: exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_"
     assert not found.bit_exact
     assert tx.schedule(ATTENTION).certificate().bit_exact
 

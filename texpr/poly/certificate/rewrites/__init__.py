@@ -1,1 +1,1 @@
-"""Algebraic rewrites that a certificate accepts, one checker each, named as their steps."""
+"""Algebraic rewrites that a certificate accepts: a checker for each, named as its step, and the `registry` of their laws."""

@@ -1,7 +1,11 @@
-"""Sums without terms that are 0 since a factor lies outside of its tensor: what `trim` claims, read off the new equations.
+"""Sums without terms that are 0 since a factor lies outside of its tensor: the law of `drop_padding`, read off
+the new equations.
 
-Said: sum(k: X[f(k) | 0] * w[k]). Computed: sum(k where c: X[f(k) | 0] * w[k]). Wherever a term is left out, f(k) is no index of X, so that
-the term is 0 * w[k]: 0 or -0 if w[k] is finite, which changes no sum that starts at 0. Nothing here is shared with the step.
+    specification:   sum(k: X[f(k) | 0] * w[k])
+    implementation:  sum(k where c: X[f(k) | 0] * w[k])
+
+Wherever a term is left out, f(k) is no index of X, so that the term is 0 * w[k]: 0 or -0 if w[k] is finite,
+which changes no sum that starts at 0. Nothing here is shared with the step.
 """
 
 from __future__ import annotations
@@ -13,33 +17,36 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Reduce, index
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Equation
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
+from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def with_trimmed(said: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> tuple[Program, tuple[str, ...]]:
-    """What is said, with the equations of another program that say the same but for such terms in their places; their targets' names.
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Apply the rewrite to the specification: leave out the terms that the implementation leaves out.
 
     Raises:
         Refuted: a term that is left out may be another number than 0.
     """
-    if len(said.equations) != len(computed.equations):
-        return said, ()
-    equations = list(said.equations)
+    specification, implementation = derivation.specification, derivation.implementation
+    if len(specification.equations) != len(implementation.equations):
+        return derivation, ()
+    equations = list(specification.equations)
     names: list[str] = []
-    for k, (old, new) in enumerate(zip(said.equations, computed.equations)):
-        pairs = [] if equal(old, new) or not isinstance(old, Equation) or not isinstance(new, Equation) else _fewer(old, new)
-        if pairs and isinstance(new, Equation):
+    for k, (old, new) in enumerate(zip(specification.equations, implementation.equations)):
+        if equal(old, new) or not isinstance(old, Equation) or not isinstance(new, Equation):
+            continue
+        if pairs := _shortened_sums(old, new):
             for whole, reduction in pairs:
-                _check(new, whole, reduction, parameters, facts)
+                _check_dropped_terms(new, whole, reduction, derivation.parameters, derivation.facts)
             equations[k] = new
             names.append(new.target.name)
-    return replace(said, equations=tuple(equations)), tuple(names)
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(names)
 
 
-def _fewer(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]:
+def _shortened_sums(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]:
     """Sums of the new equation with and without the terms that it leaves out; nothing if it differs in anything else."""
     before, after = ([n for n in walk(e.value) if isinstance(n, Reduce)] for e in (old, new))
     pairs = [(replace(b, where=_first(b.where, _count(a.where))), b) for a, b in zip(before, after) if _count(b.where) > _count(a.where)]
@@ -56,8 +63,8 @@ def _first(where: Expr | None, count: int) -> Expr | None:
     return conjunction(*conjuncts(where)[:count]) if where is not None and count else None
 
 
-def _check(e: Equation, whole: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set) -> None:
-    """A term that is left out has a factor that is 0."""
+def _check_dropped_terms(e: Equation, whole: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set) -> None:
+    """Prove that every term that is left out has a factor that is 0."""
     assert fewer.where is not None
     axes = (*e.axes, *whole.axes)
     frame = Frame(parameters, [a.var for a in axes])

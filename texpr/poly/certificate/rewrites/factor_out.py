@@ -1,9 +1,13 @@
-"""Sums of products that are products of sums: what `factor_out` and `premultiply` claim, read off the new equations.
+"""Sums of products that are products of sums: the law of `factor_out` and `premultiply`, read off the new
+equations.
 
-Said: Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l]). Computed: T[j, l] = sum(k: B[j, k] * C[k, l]), Y[i, l] = sum(j: A[i, j] * T[j, l]).
-The LAW holds of numbers, and of integers that wrap; floats are rounded otherwise. T may be a product alone, a sum over no index. With its
-sum in the place of every read of T, each equation must be the said one but for the order of its factors and indices. A term that a
-condition of T leaves out is one that the said sum has not either, or 0. Nothing here is shared with the steps.
+    specification:   Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])
+    implementation:  T[j, l] = sum(k: B[j, k] * C[k, l]),  Y[i, l] = sum(j: A[i, j] * T[j, l])
+
+The LAW holds of numbers, and of integers that wrap; floats are rounded otherwise. T may be a product alone, a
+sum over no index. With its sum in the place of every read of T, each equation must be the specified one but
+for the order of its factors and indices. A term that a condition of T leaves out is one that the specified
+sum has not either, or 0. Nothing here is shared with the steps.
 """
 
 from __future__ import annotations
@@ -15,49 +19,51 @@ from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction
 from texpr.ir.expr import Axis, Expr, Mul, Node, Read, Reduce, Sub, Var
 from texpr.ir.index.float_lower_bounds import single_definitions
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import conjuncts
+from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
 
 LAW = "sum(a * b) = sum(a) * b"
 
 
-def without_factored(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
-    """What is computed, with said sums of products in the place of those that are computed apart; the targets whose floats those are."""
-    known, alone = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}, single_definitions(computed)
-    sums = {name: e for name, e in alone.items() if name not in known and _is_sum_or_product(e)}
-    waiting: dict[str, list[Equation]] = {}
-    for e in said.equations:
-        if isinstance(e, Equation):
-            waiting.setdefault(e.target.name, []).append(e)
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Undo the rewrite in the implementation: put specified sums of products in the place of products of sums.
+
+    Named are the targets of floats: integers are not rounded.
+    """
+    implementation, known = derivation.implementation, derivation.specified_names()
+    sums = {name: e for name, e in single_definitions(implementation).items() if name not in known and _is_sum_or_product(e)}
+    specified = equations_by_target(derivation.specification)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    apart: list[Equation] = []
-    for new in computed.equations:
-        left = waiting.get(new.target.name, []) if isinstance(new, Equation) else []
-        old = left.pop(0) if left else None
-        whole = _as_said(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
+    replaced: list[Equation] = []
+    for new in implementation.equations:
+        candidates = specified.get(new.target.name, []) if isinstance(new, Equation) else []
+        old = candidates.pop(0) if candidates else None
+        whole = _as_specified(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
         equations.append(new if whole is None else whole)
         if whole is not None and isinstance(new, Equation):
-            apart.append(new)
+            replaced.append(new)
             names += [whole.target.name] if whole.target.dtype.is_float else []
-    return replace(computed, equations=_without_unused(equations, apart, sums)), tuple(dict.fromkeys(names))
+    derived = replace(implementation, equations=_without_unused(equations, replaced, sums))
+    return derivation.implemented(derived), tuple(dict.fromkeys(names))
 
 
-def _without_unused(equations: Sequence[Equation | Invoke], apart: list[Equation],
+def _without_unused(equations: Sequence[Equation | Invoke], replaced: list[Equation],
                     sums: Mapping[str, Equation]) -> tuple[Equation | Invoke, ...]:
     """The equations without the sums that nothing reads now.
 
     Args:
-        apart: equations in whose place others stand.
+        replaced: equations in whose place others stand.
     """
-    left = list(equations)
-    while apart:
-        for name in {n.tensor.name for n in walk(apart.pop()) if isinstance(n, Read)} & sums.keys():
-            if not any(isinstance(n, Read) and n.tensor.name == name for n in walk(*left)):
-                apart.append(sums[name])
-                left = [e for e in left if e is not sums[name]]
-    return tuple(left)
+    used = list(equations)
+    while replaced:
+        for name in {n.tensor.name for n in walk(replaced.pop()) if isinstance(n, Read)} & sums.keys():
+            if not any(isinstance(n, Read) and n.tensor.name == name for n in walk(*used)):
+                replaced.append(sums[name])
+                used = [e for e in used if e is not sums[name]]
+    return tuple(used)
 
 
 def _is_sum_or_product(e: Equation) -> bool:
@@ -75,15 +81,16 @@ class _Terms:
     conditions: tuple[Expr, ...]
 
 
-def _as_said(old: Equation, new: Equation, sums: Mapping[str, Equation]) -> Equation | None:
-    """The said equation, if the new one with sums in the place of what it reads is that; with further conditions of its sum, if it has any.
+def _as_specified(old: Equation, new: Equation, sums: Mapping[str, Equation]) -> Equation | None:
+    """The specified equation, with further conditions of its sum if the new one has any; None if the new one, with sums in the place of
+    its reads, is another one.
     """
     if len(new.axes) != len(old.axes):
         return None
     into = {a.var: b.var for a, b in zip(new.axes, old.axes)}
     mine = replace(substitute(new, into), axes=tuple(replace(substitute(a, into), var=into[a.var]) for a in new.axes))
     there, here = _product_of_sums(old.value, {}), _product_of_sums(mine.value, sums)
-    if there is None or here is None or there.dtype != here.dtype or not _is_apart(here, sums):
+    if there is None or here is None or there.dtype != here.dtype or not _has_inner_sum(here, sums):
         return None
     wanted, found = _terms(there, old.axes, {}), _terms(here, old.axes, sums)
     whole = [n for n in walk(there) if isinstance(n, Reduce)]
@@ -109,7 +116,7 @@ def _product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
     return found[0] if len(found) == 1 else None
 
 
-def _is_apart(e: Expr, sums: Mapping[str, Equation]) -> bool:
+def _has_inner_sum(e: Expr, sums: Mapping[str, Equation]) -> bool:
     """Whether a factor of a product, or of the terms of a sum, is a sum."""
     return any(_is_any_sum(f, sums) for f in _factors(e.body if isinstance(e, Reduce) else e))
 
@@ -141,11 +148,11 @@ def _terms(e: Expr, around: tuple[Axis, ...], sums: Mapping[str, Equation]) -> _
     factors: list[Expr] = []
     conditions: tuple[Expr, ...] = ()
     for f in _factors(e):
-        apart = isinstance(f, Read) and f.tensor.name in sums
-        inner = _element(f, around, sums) if isinstance(f, Read) and apart else f
+        is_sum = isinstance(f, Read) and f.tensor.name in sums
+        inner = _element(f, around, sums) if isinstance(f, Read) and is_sum else f
         if inner is None or isinstance(inner, Reduce) and (inner.op != "sum" or inner.dtype != inner.body.dtype):
             return None
-        if not apart and not isinstance(inner, Reduce):
+        if not is_sum and not isinstance(inner, Reduce):
             factors.append(f)
             continue
         own, body = (inner.axes, inner.body) if isinstance(inner, Reduce) else ((), inner)

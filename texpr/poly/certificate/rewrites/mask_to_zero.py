@@ -1,8 +1,10 @@
-"""Sums with terms that are 0 since a factor is: what `widen` claims, read off the new equations.
+"""Sums with terms that are 0 since a factor is: the law of `mask_to_zero`, read off the new equations.
 
-Said: e = f where c, T = sum(u where c: e[u] * w[u]). Computed: e = if c then f else 0, T = sum(u: e[u] * w[u]). Wherever a term is added,
-e is 0, so that the term is 0 or -0 if w is finite, which changes no sum that starts at 0. So a program with such intermediates says what
-it says with conditions in their place. Nothing here is shared with the step.
+    specification:   e = f where c,           T = sum(u where c: e[u] * w[u])
+    implementation:  e = if c then f else 0,  T = sum(u: e[u] * w[u])
+
+Wherever a term is added, e is 0, so that the term is 0 or -0 if w is finite, which changes no sum that starts
+at 0. So conditions may stand in the place of such zeros. Nothing here is shared with the step.
 """
 
 from __future__ import annotations
@@ -14,23 +16,24 @@ from texpr.ir.build import conjunction
 from texpr.ir.expr import Cast, Const, Expr, Mul, Node, Read, Reduce, Select, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, walk
+from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def without_widened(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
-    """What is computed, with conditions for zeros of intermediates that are not said; the targets of the sums that have fewer terms so."""
-    known = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Undo the rewrite in the implementation: put conditions in the place of zeros of intermediates that the specification has not."""
+    known, implementation = derivation.specified_names(), derivation.implementation
     names: list[str] = []
-    for e in computed.equations:
+    for e in implementation.equations:
         match e:
             case Equation(target, indices, _, Select(condition, value, Const(0.0)), None, None) if target.name not in known:
-                narrow = _narrowed(computed, target, condition, indices, names)
+                narrow = _with_conditions(implementation, target, condition, indices, names)
                 if narrow is not None:
                     own = replace(e, value=value, where=condition)
-                    computed = replace(narrow, equations=tuple(own if n is e else n for n in narrow.equations))
-    return computed, tuple(dict.fromkeys(names))
+                    implementation = replace(narrow, equations=tuple(own if n is e else n for n in narrow.equations))
+    return derivation.implemented(implementation), tuple(dict.fromkeys(names))
 
 
-def _narrowed(program: Program, target: Tensor, condition: Expr, indices: tuple[Expr, ...], names: list[str]) -> Program | None:
+def _with_conditions(program: Program, target: Tensor, condition: Expr, indices: tuple[Expr, ...], names: list[str]) -> Program | None:
     """The program with the condition in all sums of which the tensor is a factor; None if it is read elsewhere, too."""
     equations: list[Equation | Invoke] = []
     found: list[str] = []

@@ -1,6 +1,6 @@
-"""Equations with maxima that run along say what equations with one maximum say: what `online` claims, read off the new equations.
+"""Online softmax (Milakov and Gimelshein): the law of `online_softmax`, read off the new equations.
 
-Said: m = max(j: X[j]), e[j] = exp(X[j] - m), T = sum(j: e[j] * w[j]). Computed, with c over blocks of B values of j:
+Specification: m = max(j: X[j]), e[j] = exp(X[j] - m), T = sum(j: e[j] * w[j]). Implementation, with c over blocks of B values of j:
 
     run[0] = -inf,  run[c] = max(run[c-1], max of X over block c-1),  base[c] = run[c], but 0 where that is -inf
     part[0] = 0,    part[c] = part[c-1] * exp(run[c-1] - base[c]) + sum of exp(X[j] - base[c]) * w[j] over block c-1
@@ -9,8 +9,8 @@ Said: m = max(j: X[j]), e[j] = exp(X[j] - m), T = sum(j: e[j] * w[j]). Computed,
 By induction run[c] is the maximum of the first c blocks, and part[c] the sum of exp(X[j] - base[c]) * w[j] over them: while run[c-1] is
 -inf both part[c-1] and the factor are 0, and else exp(X[j] - run[c-1]) * exp(run[c-1] - base[c]) = exp(X[j] - base[c]), the LAW. It holds
 of exp(k * (a - m)) too, with one k above 0; 1 / sqrt(n) of a count n that is not above 0 is infinite or NaN, and so is what both give. All
-blocks together have each j once. exp(m - m) is 1, or NaN where m is -inf or no number, and so is what is said. The law holds of numbers:
-floats are rounded otherwise, which `online` is permitted by `reassoc=True`. Nothing here is shared with the step.
+blocks together have each j once. exp(m - m) is 1, or NaN where m is -inf or no number, and so is the specified sum. The law holds of
+numbers: floats are rounded otherwise, which `reassoc=True` permits. Nothing here is shared with the step.
 """
 
 from __future__ import annotations
@@ -28,102 +28,108 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, alike, same_node
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
+from texpr.poly.certificate.rewrites.derivation import Derivation
 
 LAW = "exp(a - m) * exp(m - n) = exp(a - n)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Maximum:
-    """A maximum that is said, and how it runs along.
+    """A maximum of the specification, and its running maximum in the implementation.
 
     Attributes:
-        exponential: the equation of exponentials relative to it.
-        last, length: how many blocks a row of `said` has, and values in a block.
-        full: whether no block is shorter.
+        equation: of the maximum, in the specification.
+        exponential: the equation of exponentials relative to the maximum.
+        run: the tensor of running maxima.
+        block_count: blocks in a row of `equation`.
+        block_length: values in a block.
+        full: True if no block is shorter.
     """
 
-    said: Equation
+    equation: Equation
     exponential: Equation
     run: Tensor
-    last: Expr
-    length: int
+    block_count: Expr
+    block_length: int
     full: bool
 
-    def last_of(self, rows: Sequence[Expr]) -> Expr:
-        """How many blocks there are of another row."""
-        return substitute(self.last, {i: at for i, at in zip(self.said.indices, rows) if isinstance(i, Var)})
+    def block_count_of(self, rows: Sequence[Expr]) -> Expr:
+        """The number of blocks of another row."""
+        return substitute(self.block_count, {i: at for i, at in zip(self.equation.indices, rows) if isinstance(i, Var)})
 
     @property
     def position(self) -> int:
         """The index of the exponentials along which the maximum is."""
-        read = next(n for n in walk(self.exponential.value) if isinstance(n, Read) and n.tensor is self.said.target)
+        read = next(n for n in walk(self.exponential.value) if isinstance(n, Read) and n.tensor is self.equation.target)
         return next(k for k, i in enumerate(self.exponential.indices) if i not in read.indices)
 
 
-def check_running(said: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> tuple[str, ...]:
-    """Prove that a program says what another one says, by `LAW` where they differ; the names of the sums that it was needed for.
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Prove all equations that differ by `LAW`: nothing is left to derive then. Named are the sums that need it.
 
     Raises:
-        Refuted: that is not so, or not proven.
+        Refuted: equations differ by more than the law, or that is not proven.
     """
-    return _Check(said, computed, parameters, facts).sums()
+    specification, implementation = derivation.specification, derivation.implementation
+    if equal(specification.equations, implementation.equations):
+        return derivation, ()
+    names = _Check(specification, implementation, derivation.parameters, derivation.facts).sums()
+    return derivation.specified(replace(specification, equations=implementation.equations)), names
 
 
 class _Check:
-    """Two programs; tensors of one name are one tensor."""
+    """A proof about two programs; tensors of one name are one tensor."""
 
-    def __init__(self, said: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> None:
-        named = {t.name: t for t in (*said.inputs, *said.outputs, *said.temporaries)}
+    def __init__(self, specification: Program, implementation: Program, parameters: Parameters, facts: isl.Set) -> None:
+        tensors = (*specification.inputs, *specification.outputs, *specification.temporaries)
         self.parameters, self.facts = parameters, facts
-        self.said, self.computed = _by_target(said, {}), _by_target(computed, named)
-        different = [e for e in said.equations if not self._same(e)]
+        self.specification = _by_target(specification, {})
+        self.implementation = _by_target(implementation, {t.name: t for t in tensors})
+        different = [e for e in specification.equations if not self._same(e)]
         self.different = [e for e in different if isinstance(e, Equation)]
-        if len(self.different) < len(different) or any(len(self.said[e.target.name]) > 1 for e in self.different):
+        if len(self.different) < len(different) or any(len(self.specification[e.target.name]) > 1 for e in self.different):
             raise _refuted("the loops are those of other equations")
-        if [t.name for t in said.outputs] != [t.name for t in computed.outputs] or [t.name for t in said.inputs] != [
-                t.name for t in computed.inputs]:
-            raise _refuted("the loops have other inputs or outputs")
 
     def _same(self, e: Equation | Invoke) -> bool:
         names = [t.name for t in (e.targets if isinstance(e, Invoke) else (e.target,))]
-        return all(equal(tuple(map(_of_all, self.said[n])), tuple(map(_of_all, self.computed.get(n, ())))) for n in names)
+        return all(equal(tuple(map(_without_implied, self.specification[n])), tuple(map(_without_implied, self.implementation.get(n, ()))))
+                   for n in names)
 
     def sums(self) -> tuple[str, ...]:
-        """The sums that are computed otherwise than said; all else that differs are their maxima and exponentials."""
+        """The sums whose equations differ; all other equations that differ are their maxima and exponentials."""
         maxima = [self._maximum(e) for e in self.different if isinstance(e.value, Reduce) and e.value.op == "max"]
-        known = {id(e) for m in maxima for e in (m.said, m.exponential)}
+        known = {id(e) for m in maxima for e in (m.equation, m.exponential)}
         others = [e for e in self.different if id(e) not in known]
         for e in others:
             self._sum(e, maxima)
         return tuple(e.target.name for e in others)
 
     def _one(self, name: str) -> Equation:
-        found = self.computed.get(name, [])
+        found = self.implementation.get(name, [])
         if len(found) != 1 or not isinstance(found[0], Equation):
             raise _refuted(f"{name} has not one equation")
         return found[0]
 
     def _two(self, name: str) -> tuple[Equation, Equation]:
-        """A start and a step."""
-        match self.computed.get(name, []):
+        """The equations of the start and the step of a recurrence."""
+        match self.implementation.get(name, []):
             case [Equation() as start, Equation() as step]:
                 return start, step
         raise _refuted(f"{name} has not a start and a step")
 
-    def _maximum(self, said: Equation) -> _Maximum:
-        name = said.target.name
-        computed = self._one(name)
-        reduction, rows = said.value, said.indices
+    def _maximum(self, specified: Equation) -> _Maximum:
+        name = specified.target.name
+        implemented = self._one(name)
+        reduction, rows = specified.value, specified.indices
         assert isinstance(reduction, Reduce)
-        _require(equal((said.indices, said.axes), (computed.indices, computed.axes)), f"{name} is computed elsewhere")
-        value = _at(computed, rows)
-        match value:
+        _require(equal((specified.indices, specified.axes), (implemented.indices, implemented.axes)), f"{name} is computed elsewhere")
+        match _at(implemented, rows):
             case Read(run, (*places, last)) if _are(places, rows):
                 pass
             case _:
                 raise _refuted(f"{name} is no maximum that ran along")
         start, step = self._two(run.name)
-        _require(_is(_at(start, (*rows, index(0))), Const(-inf, dtype=said.target.dtype)), f"{run.name} does not begin at -inf")
+        _require(_is(_at(start, (*rows, index(0))), Const(-inf, dtype=specified.target.dtype)), f"{run.name} does not begin at -inf")
         c = Var("c")
         block = self._step(step, rows, c, run, last)
         body, length, condition = self._block(block, rows, c, last)
@@ -131,11 +137,11 @@ class _Check:
         binder, u = reduction.axes[0], body.axes[0].var
         term = add(mul(c, index(length)), u)
         _require(alike(substitute(reduction.body, {binder.var: term}), body.body), f"{run.name} runs along other values than {name} is of")
-        self._all_terms(said, binder.hi, mul(last, index(length)), full=condition is None)
+        self._all_terms(specified, binder.hi, mul(last, index(length)), full=condition is None)
         _require(condition is None or _is_end(condition, term, binder.hi), f"blocks of {run.name} end elsewhere than {name}")
-        exponentials = [e for e in self.different if _relative(e, said.target) is not None]
+        exponentials = [e for e in self.different if _relative(e, specified.target) is not None]
         _require(len(exponentials) == 1, f"there is not one equation of exponentials relative to {name}")
-        return _Maximum(said, exponentials[0], run, last, length, condition is None)
+        return _Maximum(specified, exponentials[0], run, last, length, condition is None)
 
     def _step(self, step: Equation, rows: Sequence[Expr], c: Var, run: Tensor, last: Expr) -> Equation:
         """The equation of blocks that are folded into the running maximum."""
@@ -153,38 +159,38 @@ class _Check:
                 return reduction, length, where
         raise _refuted(f"{block.target.name} is no maximum of a block")
 
-    def _all_terms(self, said: Equation, end: Expr, reach: Expr, *, full: bool) -> None:
-        """The blocks reach to the end of the range, for all rows; and not beyond, if they have no condition."""
-        frame = Frame(self.parameters, [a.var for a in said.axes])
-        rows = conjunction(*(c for a in said.axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))))
+    def _all_terms(self, specified: Equation, end: Expr, reach: Expr, *, full: bool) -> None:
+        """Prove that the blocks reach to the end of the range, for all rows; and not beyond, if they have no condition."""
+        frame = Frame(self.parameters, [a.var for a in specified.axes])
+        rows = conjunction(*(c for a in specified.axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))))
         wrong = compare("!=" if full else "<", reach, end)
         plain = frame.plain(conjunction(rows, wrong))
-        left = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(self.facts)
-        if not left.is_empty():
-            raise Refuted("values", f"the blocks of {said.target.name} are not its range", None, frame, left)
+        failing = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(self.facts)
+        if not failing.is_empty():
+            raise Refuted("values", f"the blocks of {specified.target.name} are not its range", None, frame, failing)
 
-    def _sum(self, said: Equation, maxima: Sequence[_Maximum]) -> None:
-        name = said.target.name
-        computed = self._one(name)
-        reads = [n for n in walk(said) if isinstance(n, Read) and any(n.tensor is m.exponential.target for m in maxima)]
-        sums = [n for n in walk(said.value) if isinstance(n, Reduce)]
+    def _sum(self, specified: Equation, maxima: Sequence[_Maximum]) -> None:
+        name = specified.target.name
+        implemented = self._one(name)
+        reads = [n for n in walk(specified) if isinstance(n, Read) and any(n.tensor is m.exponential.target for m in maxima)]
+        sums = [n for n in walk(specified.value) if isinstance(n, Reduce)]
         _require(len(reads) == 1 and len(sums) == 1 and sums[0].op == "sum" and len(sums[0].axes) == 1 and sums[0].where is None
                  and _multiple(sums[0].body, reads[0]), f"{name} is no sum of multiples of exponentials")
-        _require(equal((said.indices, said.axes), (computed.indices, computed.axes)), f"{name} is computed elsewhere")
+        _require(equal((specified.indices, specified.axes), (implemented.indices, implemented.axes)), f"{name} is computed elsewhere")
         m = next(m for m in maxima if m.exponential.target is reads[0].tensor)
-        whole = _counterpart(said.value, _at(computed, said.indices), sums[0])
-        self._parts(said, m, sums[0], reads[0], whole)
+        counterpart = _counterpart(specified.value, _at(implemented, specified.indices), sums[0])
+        self._parts(specified, m, sums[0], reads[0], counterpart)
 
-    def _parts(self, said: Equation, m: _Maximum, reduction: Reduce, read: Read, whole: Expr | None) -> None:
-        name, rows, p = said.target.name, _without(read.indices, m.position), m.position
-        match whole:
-            case Mul(Read(part, places), Call("exp", (Sub(Read(a, i), Read(b, j)),))) if a is b is m.said.target and _are(i, rows) and _are(
-                    j, rows):
+    def _parts(self, specified: Equation, m: _Maximum, reduction: Reduce, read: Read, counterpart: Expr | None) -> None:
+        name, rows, p = specified.target.name, _without(read.indices, m.position), m.position
+        match counterpart:
+            case Mul(Read(part, places), Call("exp", (Sub(Read(a, i), Read(b, j)),))) if (
+                    a is b is m.equation.target and _are(i, rows) and _are(j, rows)):
                 pass
             case _:
                 raise _refuted(f"{name} is not what ran along, or a number where its maximum is none")
-        binder, own = reduction.axes[0], [a.var for a in said.axes]
-        last = m.last_of(rows)
+        binder, own = reduction.axes[0], [a.var for a in specified.axes]
+        last = m.block_count_of(rows)
         at = next((k for k in range(len(places)) if same_value(places[k], last) and _are(_without(places, k), own)), None)
         _require(at is not None and read.indices[p] is binder.var and binder.var not in variables(*rows),
                  f"{name} ran along other elements")
@@ -201,40 +207,41 @@ class _Check:
             case _:
                 raise _refuted(f"{part.name} is no sum that runs along")
         self._scale(self._one(scale.name), m)
-        _require(integer(axis.lo) == 0 and integer(axis.hi) == m.length, f"{part.name} has other blocks than the maximum")
-        term = add(mul(before, index(m.length)), axis.var)
-        ends = (_end(m.exponential, m.exponential.indices[m.position], read.indices), _end(m.said, None, rows))
+        _require(integer(axis.lo) == 0 and integer(axis.hi) == m.block_length, f"{part.name} has other blocks than the maximum")
+        term = add(mul(before, index(m.block_length)), axis.var)
+        ends = (_end(m.exponential, m.exponential.indices[m.position], read.indices), _end(m.equation, None, rows))
         _require(_are(ends, (binder.hi, binder.hi)) and integer(binder.lo) == 0 and _ends(m, where, term, binder.hi),
                  f"{part.name} has other terms than {name}")
-        told = self._told(m, body, rows, before, axis.var, term)
-        _require(alike(substitute(reduction.body, {binder.var: term}), told), f"{part.name} sums something else than {name}")
+        derived = self._with_specified_exponential(m, body, rows, before, axis.var, term)
+        _require(alike(substitute(reduction.body, {binder.var: term}), derived), f"{part.name} sums something else than {name}")
 
     def _base(self, tensor: Tensor, m: _Maximum) -> None:
-        """What exponentials are relative to: the running maximum, but 0 where that is -inf."""
+        """Prove that exponentials are relative to the running maximum, but to 0 where that is -inf."""
         base, c = self._one(tensor.name), Var("c")
-        rows = m.said.indices
-        now, lowest = Read(m.run, (*rows, c)), Const(-inf, dtype=m.said.target.dtype)
-        expected = Select(Compare("==", now, lowest), Const(0.0, dtype=m.said.target.dtype), now)
+        rows, dtype = m.equation.indices, m.equation.target.dtype
+        now, lowest = Read(m.run, (*rows, c)), Const(-inf, dtype=dtype)
+        expected = Select(Compare("==", now, lowest), Const(0.0, dtype=dtype), now)
         _require(alike(_at(base, (*rows, c)), expected), f"{tensor.name} is not the running maximum, and 0 where that is -inf")
 
     def _scale(self, scale: Equation, m: _Maximum) -> None:
-        rows, c = m.said.indices, Var("c")
+        rows, c = m.equation.indices, Var("c")
         match _exponent(_at(scale, (*rows, c)), m):
             case Sub(Read(run, i), Read(base, j)) if (
                     run is m.run and _are(i, (*rows, c)) and _are(j, (*rows, add(c, index(1))))):
                 return self._base(base, m)
         raise _refuted(f"{scale.target.name} does not lead from one maximum to the next")
 
-    def _told(self, m: _Maximum, body: Expr, rows: Sequence[Expr], before: Expr, u: Var, term: Expr) -> Expr:
-        """The body of a block's sum with what is said in place of its exponential, which is proven relative to the block's maximum."""
+    def _with_specified_exponential(self, m: _Maximum, body: Expr, rows: Sequence[Expr], before: Expr, u: Var, term: Expr) -> Expr:
+        """The body of a block's sum with the specified exponential; its own is proven relative to the running maximum of the block."""
         e = m.exponential
-        blocks = [n for n in walk(body) if isinstance(n, Read) and n.tensor.name not in self.said and n.tensor.name in self.computed]
+        blocks = [n for n in walk(body) if isinstance(n, Read) and n.tensor.name not in self.specification
+                  and n.tensor.name in self.implementation]
         _require(len(blocks) == 1 and _are(blocks[0].indices, (*rows, before, u)), f"a block has not one exponential of {e.target.name}")
         made, c, v = self._one(blocks[0].tensor.name), Var("c"), Var("u")
         own, j = _without(e.indices, m.position), e.indices[m.position]
         value = _at(made, (*own, c, v), where=True)
-        there = add(mul(c, index(m.length)), v)
-        relative = _relative(e, m.said.target)
+        there = add(mul(c, index(m.block_length)), v)
+        relative = _relative(e, m.equation.target)
         assert relative is not None and isinstance(j, Var)
         match _exponent(value, m):
             case Sub(x, Read(base, i)) if _are(i, (*own, add(c, index(1)))):
@@ -247,14 +254,14 @@ class _Check:
         return rewrite(body, lambda n: exponential if n is blocks[0] else None)  # type: ignore[return-value]
 
 
-def _of_all(e: Equation | Invoke) -> Equation | Invoke:
-    """The equation without the conditions of sums that the choice around them has already made: where they fail, the sum is not chosen."""
+def _without_implied(e: Equation | Invoke) -> Equation | Invoke:
+    """The equation without the conditions of sums that the `if` around them implies: where they fail, the sum is not chosen."""
     def under(cond: Expr, node: Node) -> Node | None:
         if not isinstance(node, Reduce) or node.where is None:
             return None
         known = conjuncts(cond)
-        left = [c for c in conjuncts(node.where) if not any(equal(c, k) for k in known)]
-        return replace(node, where=conjunction(*left) if left else None)
+        rest = [c for c in conjuncts(node.where) if not any(equal(c, k) for k in known)]
+        return replace(node, where=conjunction(*rest) if rest else None)
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -277,7 +284,7 @@ def _by_target(program: Program, named: Mapping[str, Tensor]) -> dict[str, list[
 
 
 def _at(e: Equation, indices: Sequence[Expr], *, where: bool = False) -> Expr:
-    """What an equation says of an element.
+    """The value that an equation gives an element.
 
     Args:
         where: it may have a condition.
@@ -295,7 +302,7 @@ def _at(e: Equation, indices: Sequence[Expr], *, where: bool = False) -> Expr:
 
 
 def _in_range(e: Equation, indices: Sequence[Expr], position: int, lo: Expr, hi: Expr) -> None:
-    """The axis of an index has that range where the others are those."""
+    """Prove that the axis of an index has the range lo..hi, with the other indices as given."""
     named = {i: at for i, at in zip(e.indices, indices) if isinstance(i, Var)}
     axis = next((a for a in e.axes if a.var is e.indices[position]), None)
     _require(axis is not None and all(alike(substitute(bound, named), wanted) for bound, wanted in ((axis.lo, lo), (axis.hi, hi))),
@@ -312,9 +319,9 @@ def _relative(e: Equation, maximum: Tensor) -> Expr | None:
 
 
 def _exponent(e: Expr, m: _Maximum) -> Expr | None:
-    """What is exponentiated, without the factor that exponentials relative to the maximum have."""
+    """The operand of an exponential, without the factor of all exponentials relative to the maximum; None if it has another one."""
     match m.exponential.value, e:
-        case Call("exp", (Mul(_, k),)), Call("exp", (Mul(difference, again),)) if equal(k, again):
+        case Call("exp", (Mul(_, k),)), Call("exp", (Mul(difference, factor),)) if equal(k, factor):
             return difference
         case Call("exp", (Sub(),)), Call("exp", (difference,)):
             return difference
@@ -322,7 +329,7 @@ def _exponent(e: Expr, m: _Maximum) -> Expr | None:
 
 
 def _is_above_zero(e: Expr) -> bool:
-    """Whether a factor is above 0 and finite; of the reciprocals of roots of counts, where there is something."""
+    """True if a factor is above 0 and finite; of the reciprocals of roots of counts, where the count is not 0."""
     match e:
         case Const(value):
             return 0 < value < inf
@@ -336,14 +343,14 @@ def _is_above_zero(e: Expr) -> bool:
 
 
 def _small_count(e: Expr) -> bool:
-    """Whether a float of 16 bits is a known number above 0 that it can hold."""
+    """True if an integer is a known number above 0 that a float of 16 bits can hold."""
     while isinstance(e, Cast):
         e = e.operand
     return 0 < (integer(e) or 0) <= 65504
 
 
 def _multiple(e: Expr, read: Read) -> bool:
-    """Whether an expression is a read times something, or that divided, the read rounded or not."""
+    """True if an expression is a multiple or a quotient of a read, rounded or not."""
     match e:
         case Mul(a, b):
             return _multiple(a, read) or _multiple(b, read)
@@ -354,9 +361,9 @@ def _multiple(e: Expr, read: Read) -> bool:
     return e is read
 
 
-def _counterpart(said: Expr, computed: Expr, part: Expr) -> Expr | None:
-    """What stands in place of `part` in another expression that is otherwise alike."""
-    stack: list[tuple[Node, Node]] = [(said, computed)]
+def _counterpart(specified: Expr, implemented: Expr, part: Expr) -> Expr | None:
+    """The expression in the place of `part` in another expression that is equal otherwise."""
+    stack: list[tuple[Node, Node]] = [(specified, implemented)]
     found: Node | None = None
     while stack:
         x, y = stack.pop()
@@ -371,7 +378,7 @@ def _counterpart(said: Expr, computed: Expr, part: Expr) -> Expr | None:
 
 
 def _end(e: Equation, along: Expr | None, indices: Sequence[Expr]) -> Expr:
-    """Where the range of an axis ends, or that of the reduction if there is none, for an element."""
+    """The end of the range of an axis, or of the reduction of an equation that has one, for an element."""
     hi = e.value.axes[0].hi if isinstance(e.value, Reduce) else next(a.hi for a in e.axes if a.var is along)
     return substitute(hi, {i: at for i, at in zip(e.indices, indices) if isinstance(i, Var)})
 
@@ -381,7 +388,7 @@ def _ends(m: _Maximum, where: Expr | None, term: Expr, end: Expr) -> bool:
 
 
 def _is_end(condition: Expr, term: Expr, end: Expr) -> bool:
-    """Whether a condition is that a term lies before the end."""
+    """True if a condition says that a term lies before the end."""
     match condition:
         case Compare("<", a, b):
             return same_value(a, term) and same_value(b, end)

@@ -1,9 +1,12 @@
-"""Quotients that are computed as products with reciprocals: what `reciprocal` claims, read off the new equations.
+"""Quotients that are computed as products with reciprocals: the law of `reciprocal`, read off the new equations.
 
-Said: Y[i, j] = X[i, j] / d[i]. Computed: Y_inv[i] = 1 / d[i], Y[i, j] = X[i, j] * Y_inv[i]. The LAW holds of numbers, and of floats up to
-two roundings in place of one, where 1 / d is finite: d is NaN, which both are then, or at least the least normal number, which
-`ir.index.float_lower_bounds` derives from the equations (the step asks it too). An infinite d gives 0, or NaN for an infinite X, as the
-quotient does.
+    specification:   Y[i, j] = X[i, j] / d[i]
+    implementation:  Y_inv[i] = 1 / d[i],  Y[i, j] = X[i, j] * Y_inv[i]
+
+The LAW holds of numbers. It holds of floats up to two roundings in place of one, where 1 / d is finite: d is
+NaN, which both are then, or at least the least normal number, which `ir.index.float_lower_bounds` derives
+from the equations (the step asks it too). An infinite d gives 0, or NaN for an infinite X, as the quotient
+does.
 """
 
 from __future__ import annotations
@@ -12,34 +15,37 @@ from dataclasses import replace
 
 from texpr.ir.expr import Const, Div, Expr, Mul, Node, Read, Var
 from texpr.ir.index.float_lower_bounds import least_of_tensors, reciprocal_is_normal, single_definitions
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import Refuted
+from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
 
 LAW = "a / d = a * (1 / d)"
 
 
-def with_inverses(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
-    """What is said, with the reciprocals of another program and its products with them in place of quotients; the targets of those.
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Apply the rewrite to the specification: put products with the implementation's reciprocals in the place of quotients.
 
     Raises:
-        Refuted: a reciprocal may be infinite, or the products are other than the quotients that are said.
+        Refuted: a reciprocal may be infinite, or the products are not the quotients of the specification.
     """
-    known = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}
-    inverses = {e.target.name: e for e in computed.equations if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)}
+    specification, implementation, known = derivation.specification, derivation.implementation, derivation.specified_names()
+    inverses = {e.target.name: e for e in implementation.equations
+                if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)}
     if not inverses:
-        return said, ()
-    tensors, definitions, alone = least_of_tensors(said), single_definitions(said), single_definitions(computed)
+        return derivation, ()
+    tensors, definitions, alone = (
+        least_of_tensors(specification), single_definitions(specification), single_definitions(implementation))
     for name, e in inverses.items():
         assert isinstance(e.value, Div)
         if name not in alone or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
             raise Refuted("values", f"a divisor whose reciprocal is {name} may be too small for that", None)
-    waiting = {name: [e for e in computed.equations if isinstance(e, Equation) and e.target.name == name] for name in known}
+    implemented = equations_by_target(implementation)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in said.equations:
-        left = waiting[old.target.name] if isinstance(old, Equation) else []
-        new = left.pop(0) if left else None
+    for old in specification.equations:
+        candidates = implemented.get(old.target.name, []) if isinstance(old, Equation) else []
+        new = candidates.pop(0) if candidates else None
         if new is None or not isinstance(old, Equation) or not any(_reads(new, name) for name in inverses):
             equations.append(old)
             continue
@@ -47,7 +53,7 @@ def with_inverses(said: Program, computed: Program) -> tuple[Program, tuple[str,
         equations += [e for name, e in inverses.items() if _reads(changed, name) and e not in equations]
         equations.append(changed)
         names.append(old.target.name)
-    return replace(said, equations=tuple(equations)), tuple(dict.fromkeys(names))
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
 
 
 def _with_products(old: Equation, new: Equation, inverses: dict[str, Equation]) -> Equation:

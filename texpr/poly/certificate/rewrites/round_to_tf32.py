@@ -1,39 +1,36 @@
-"""Sums whose factors are rounded to tf32: what `tf32` claims, read off the new equations.
+"""Sums whose factors are rounded to tf32: the law of `tf32`, read off the new equations.
 
-Said: C[i] = sum(k: A[i, k] * B[k]). Computed: C[i] = sum(k: tf32(A[i, k]) * tf32(B[k])). No law of numbers makes them equal: the
-certificate says which sums have such factors, and proves that there is no other difference.
+    specification:   C[i] = sum(k: A[i, k] * B[k])
+    implementation:  C[i] = sum(k: tf32(A[i, k]) * tf32(B[k]))
+
+No law of numbers makes them equal. The certificate names the sums that have such factors, and proves that
+there is no other difference.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.expr import Mul, Node, Reduce
+from texpr.ir.expr import Mul, Reduce
 from texpr.ir.identities import is_rounded, rounded_factors
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import rewrite, walk
+from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
 
 
-def with_rounded(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
-    """What is said, with rounded factors in the sums where another program has them; the targets of those."""
-    waiting: dict[str, list[Equation]] = {}
-    for e in computed.equations:
-        if isinstance(e, Equation):
-            waiting.setdefault(e.target.name, []).append(e)
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Apply the rewrite to the specification: round the factors of the sums in which the implementation rounds them."""
+    specification, implemented = derivation.specification, equations_by_target(derivation.implementation)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in said.equations:
-        left = waiting.get(old.target.name, []) if isinstance(old, Equation) else []
-        new = left.pop(0) if left else None
-        changed = rewrite(old, _rounding) if new is not None and _rounds(new) else old
+    for old in specification.equations:
+        candidates = implemented.get(old.target.name, []) if isinstance(old, Equation) else []
+        new = candidates.pop(0) if candidates else None
+        changed = rewrite(old, rounded_factors) if new is not None and _rounds(new) else old
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return replace(said, equations=tuple(equations)), tuple(dict.fromkeys(names))
-
-
-def _rounding(n: Node) -> Node | None:
-    return rounded_factors(n)
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
 
 
 def _rounds(e: Equation) -> bool:

@@ -1,7 +1,10 @@
-"""Sums `1 + tanh(u)` that are quotients: what `logistic` claims, read off the new equations.
+"""Sums `1 + tanh(u)` that are quotients: the law of `tanh_to_sigmoid`, read off the new equations.
 
-Said: Y[i] = 1 + tanh(u). Computed: Y[i] = 2 / (1 + exp(-2 u)). They are the same number and are rounded otherwise: the certificate says
-which equations have such quotients, and proves that there is no other difference.
+    specification:   Y[i] = 1 + tanh(u)
+    implementation:  Y[i] = 2 / (1 + exp(-2 u))
+
+Both are the same number, rounded otherwise. The certificate names the equations that have such quotients, and
+proves that there is no other difference.
 """
 
 from __future__ import annotations
@@ -9,22 +12,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.identities import is_sigmoid, shifted_tanh, tanh_to_sigmoid
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import rewrite, walk
+from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def with_quotients(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
-    """What is said, with quotients for such sums in the equations where another program has some; the targets of those."""
-    having, summing = set[str](), set[str]()
-    for e in computed.equations:
+def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+    """Apply the rewrite to the specification: put quotients in the place of such sums where the implementation has quotients alone."""
+    specification = derivation.specification
+    dividing, summing = set[str](), set[str]()
+    for e in derivation.implementation.equations:
         if isinstance(e, Equation):
-            having |= {e.target.name for n in walk(e.value) if is_sigmoid(n)}
+            dividing |= {e.target.name for n in walk(e.value) if is_sigmoid(n)}
             summing |= {e.target.name for n in walk(e.value) if shifted_tanh(n) is not None}
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in said.equations:
-        changed = rewrite(old, tanh_to_sigmoid) if isinstance(old, Equation) and old.target.name in having - summing else old
+    for old in specification.equations:
+        changed = rewrite(old, tanh_to_sigmoid) if isinstance(old, Equation) and old.target.name in dividing - summing else old
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return replace(said, equations=tuple(equations)), tuple(dict.fromkeys(names))
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
