@@ -45,9 +45,10 @@ PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
 FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
 """Methods that keep a part of what they are called on."""
-SYMMETRIC = {"alike", "conjoined", "conjunction", "disjunction", "equate", "hold_each_once", "shared_by", "equal", "equivalent",
-             "identical", "same_node", "same_value", "add", "minimum", "maximum", "min", "max", "question", "cells", "linear",
-             "conditional", "unchanged", "logical"}
+SYMMETRIC = {"alike", "structurally_equal", "conjoined", "conjunction", "disjunction", "equate", "hold_each_once", "shared_by",
+             "equal", "equivalent", "identical", "same_operation", "same_value", "add", "minimum", "maximum", "min", "max",
+             "split_condition", "question", "cases", "linear", "is_affine_question", "has_integer_choices", "unchanged",
+             "is_logical_question"}
 WORDING = {"help", "label", "notes", "code", "span", "name"}
 MEMO = re.compile(r"[A-Z_]*(MEMO|PARTS)[A-Z_]*")
 EFFORT = re.compile(r"[A-Z_]*(LIMIT|QUOTA|SIZE|MOST|LARGEST|LONGEST|FEW|ATTEMPTS)[A-Z_]*")

@@ -78,7 +78,7 @@ def test_what_inner_questions_take_counts_for_them_alone(monkeypatch):
     times = iter((0, 1, 3, 7, 15, 31))
     monkeypatch.setattr(proof, "perf_counter", lambda: next(times))
     asked = Proof(None, None, {}, None)  # type: ignore[arg-type]
-    with asked.asking("values"), asked.asking("bounds"), asked.asking("sums"):
+    with asked.obligation("values"), asked.obligation("bounds"), asked.obligation("sums"):
         pass
     assert [asked.counts[name].seconds for name in ("values", "bounds", "sums")] == [1 + 16, 2 + 8, 4]
 

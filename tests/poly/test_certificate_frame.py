@@ -14,8 +14,8 @@ from tests.poly.exactly import Machine
 from tests.poly.nests import at, e, kernel, tensor
 from texpr.ir.dtypes import BOOL, I8, I32, I64
 from texpr.ir.expr import Add, And, Call, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var, index
-from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, alike
-from texpr.poly.certificate.engine.obligations import decided
+from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, structurally_equal
+from texpr.poly.certificate.engine.obligations import truth_by_ranges
 
 N, i, j = (Var(x) for x in "Nij")
 SIZE = 3
@@ -65,7 +65,7 @@ def valued(frame: Frame, values: Mapping[Var, int]) -> Machine:
 
 def contains(frame: Frame, s: isl.Set, machine: Machine) -> bool:
     """Whether the set has the point at which the columns have their values."""
-    s = frame.up(s)
+    s = frame.lift(s)
     for kind, variables in ((isl.dim_type.param, frame.parameters.variables), (isl.dim_type.set, frame.variables)):
         for k, v in enumerate(variables[: s.dim(kind)]):
             s = s.fix_val(kind, k, isl.Val.int_from_si(s.get_ctx(), machine.values[v]))
@@ -80,7 +80,7 @@ def points() -> list[dict[Var, int]]:
 @settings(max_examples=125)
 def test_a_condition_holds_where_isl_says(condition: Expr):
     frame = a_frame()
-    plain = frame.plain(condition)
+    plain = frame.abstract(condition)
     s, known = frame.holds(plain), frame.holds(frame.bounds())
     for values in points():
         machine = valued(frame, values)
@@ -92,7 +92,7 @@ def test_a_condition_holds_where_isl_says(condition: Expr):
 @settings(max_examples=125)
 def test_what_intervals_decide_is_so(condition: Expr):
     frame = a_frame()
-    said = decided(condition, frame)
+    said = truth_by_ranges(condition, frame)
     if said is not None:
         assert all(bool(valued(frame, values).value(condition)) == said for values in points())
 
@@ -107,13 +107,13 @@ LINEAR = st.recursive(st.sampled_from([i, j, *map(index, range(-3, 4))]), lambda
 def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
     condition = Compare(op, a, b)
     found = {bool(valued(a_frame(), values).value(condition)) for values in points()}
-    assert decided(condition, a_frame()) is (found.pop() if len(found) == 1 else None)
+    assert truth_by_ranges(condition, a_frame()) is (found.pop() if len(found) == 1 else None)
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=2))
 @settings(max_examples=125)
 def test_what_is_alike_is_equal(pair: Sequence[Expr]):
-    if alike(*pair):
+    if structurally_equal(*pair):
         frame = a_frame()
         for values in points():
             machine = valued(frame, values)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.poly.tables import Rows, changed, kernel, out, refused, under
 from texpr.ir.expr import Add, FloorDiv, Mod, Mul, Var, index
-from texpr.poly.certificate.engine.value_tracing import rejoined
+from texpr.poly.certificate.engine.value_tracing import recombine_quotients
 
 SQUARE = "square(X: f32[4, 4], k: i64[4], m: bool[4]) -> Y: f32[4, 4]"
 DOUBLED = f"op {SQUARE} {{ Y[i, j] = X[i, j] * 2 }}"
@@ -173,4 +173,4 @@ X = Var("x")
 @pytest.mark.parametrize("by, times, kept", [(4, 4, False), (4, 8, True), (4, 1, True), (1, 1, False)])
 def test_quotients_and_remainders_are_put_together(by: int, times: int, kept: bool):
     quotient, rest = FloorDiv(X, index(by)), Mod(X, index(by))
-    assert (rejoined(Add(Mul(quotient, index(times)), rest)) is X) is not kept
+    assert (recombine_quotients(Add(Mul(quotient, index(times)), rest)) is X) is not kept

@@ -8,7 +8,7 @@ import pytest
 
 from texpr.ir.build import maximum, minimum, sub
 from texpr.ir.expr import Add, Expr, Neg, Var, index
-from texpr.poly.certificate.engine.wrapping import fits
+from texpr.poly.certificate.engine.wrapping import fits_in_64_bits
 
 N, K, A, B = (Var(name) for name in "NKab")
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -22,7 +22,7 @@ ZERO = index(0)
     (Neg(A), False), (Neg(maximum(A, ZERO)), True), (Add(A, index(1)), False)])
 def test_fits(e: Expr, fitting: bool):
     """Sizes and loops are not below 0, data are anything."""
-    assert fits(e, {A, B}.__contains__) is fitting
+    assert fits_in_64_bits(e, {A, B}.__contains__) is fitting
     ends = {N: (0, MOST), K: (0, MOST), A: (LEAST, -1, 0, 1, MOST), B: (LEAST, -1, 0, 1, MOST)}
     values = [_value(e, dict(zip(ends, each))) for each in product(*ends.values())]
     assert all(LEAST <= v <= MOST for v in values) is fitting

@@ -97,7 +97,7 @@ def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]
         return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
     def waited(case: Expr, where: Place) -> bool:
-        """Whether a wait that comes before a place covers it, in the same iterations or in the one before."""
+        """True if a wait that comes before a place covers it, in the same iterations or in the one before."""
         return covered(case, where.wait, mine) or any(
             pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
             and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
@@ -140,7 +140,7 @@ def _pending(pair: _Pair, wait: Place, mine: dict[Var, Expr]) -> Iterator[list[E
 
 
 def _after_reads(kernel: Kernel, read: Use, copy: Use) -> bool:
-    """Whether a barrier stands between each read and the copies to its element that come later."""
+    """True if a barrier stands between each read and the copies to its element that come later."""
     pair = _Pair(kernel, read, copy)
     before, meeting = pair.earlier(), copy.place.cleared
     if meeting is None:
@@ -187,7 +187,7 @@ class _Pair:
         return _order(a.place, b.place, self.renamed[a], self.renamed[b])
 
     def impossible(self, cases: Sequence[Expr]) -> bool:
-        """Whether none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
+        """True if none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
         return all(never(conjunction(c, *self.same[:1], *self.held), self.axes, self.kernel.requires)
                    or never(conjunction(c, *self.same, *self.held), self.axes, self.kernel.requires) for c in cases)
 

@@ -36,7 +36,7 @@ def apart(kernel: Kernel, places: Sequence[Place]) -> tuple[str, Stmt] | None:
 
 
 def _agreed(kernel: Kernel, p: Place) -> bool:
-    """Whether all blocks along the axes of a copy make the same one."""
+    """True if all blocks along the axes of a copy make the same one."""
     assert isinstance(p.node, Store)
     copy = copy_of(p.node)
     if copy is None or not set(p.across) <= {n.kind[-1] for n in p.loops if n.kind.startswith("cluster")}:
@@ -46,7 +46,7 @@ def _agreed(kernel: Kernel, p: Place) -> bool:
 
 
 def _same(kernel: Kernel, p: Place, along: str, values: Sequence[Expr]) -> bool:
-    """Whether each value is one for all blocks of a cluster along some axes."""
+    """True if each value is one for all blocks of a cluster along some axes."""
     others = {n.var: Var(n.var.name + "2") for n in p.loops if n.kind.startswith("cluster") and n.kind[-1] in along}
     axes = [Axis(n.var, index(0), n.extent) for n in p.loops]
     axes += [Axis(others[n.var], index(0), n.extent) for n in p.loops if n.var in others]
@@ -54,7 +54,7 @@ def _same(kernel: Kernel, p: Place, along: str, values: Sequence[Expr]) -> bool:
 
 
 def _may_differ(kernel: Kernel, e: Expr, others: dict[Var, Var]) -> bool:
-    """Whether this is asked at all: what names no block of a cluster is the same, unless it is read from memory that may differ."""
+    """True if this is asked at all: what names no block of a cluster is the same, unless it is read from memory that may differ."""
     return bool(variables(e) & others.keys()) or any(isinstance(n, Read) and n.tensor not in kernel.inputs for n in walk(e))
 
 

@@ -90,7 +90,7 @@ def begun(place: Place, indices: tuple[Expr, ...], places: Sequence[Place]) -> U
 
 
 def is_copy(n: Node) -> bool:
-    """Whether a copy is begun here."""
+    """True if a copy is begun here."""
     return isinstance(n, Store) and n.asynchronous and n.update is None
 
 
@@ -111,7 +111,7 @@ class Walk:
         yield from self._of(top, (), {None: index(0)}, (None, None, None))
 
     def _once(self, n: Stmt) -> bool:
-        """Whether every thread of the grid runs one iteration of a loop, and threads of a block together."""
+        """True if every thread of the grid runs one iteration of a loop, and threads of a block together."""
         return is_block(n) or isinstance(n, For) and n.kind in self.shared_out
 
     def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr],

@@ -18,20 +18,20 @@ from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, 
 from texpr.ir.printing.loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, substitute
-from texpr.poly.certificate.engine.barrier_intervals import in_phases
-from texpr.poly.certificate.engine.buffer_renaming import told_apart
-from texpr.poly.certificate.engine.coverage import covered
-from texpr.poly.certificate.engine.dead_statements import without_idle
+from texpr.poly.certificate.engine.barrier_intervals import split_at_barriers
+from texpr.poly.certificate.engine.buffer_renaming import rename_reused_buffers
+from texpr.poly.certificate.engine.coverage import uncovered
+from texpr.poly.certificate.engine.dead_statements import remove_dead_statements
 from texpr.poly.certificate.engine.instance_pairs import Access
 from texpr.poly.certificate.engine.isl_frame import Frame, NotAffine, Parameters
-from texpr.poly.certificate.engine.obligations import OBLIGATIONS, Context, Hollow, Proof, Refuted, Reused, instances
-from texpr.poly.certificate.engine.privatization import made_inside
-from texpr.poly.certificate.engine.program_semantics import Meaning, within
+from texpr.poly.certificate.engine.obligations import OBLIGATIONS, Context, Proof, Refuted, ReusedBuffer, UndefinedCopy, instances
+from texpr.poly.certificate.engine.privatization import privatize_buffers
+from texpr.poly.certificate.engine.program_semantics import Semantics, index_in_bounds
 from texpr.poly.certificate.engine.races import check_races
-from texpr.poly.certificate.engine.reductions import Sums, name_of
+from texpr.poly.certificate.engine.reductions import Reductions, name_of
 from texpr.poly.certificate.engine.statements import Buffer, Statement, extract, parameters_of
-from texpr.poly.certificate.engine.value_equality import Disagreement, agree, agrees, check_call, check_store
-from texpr.poly.certificate.engine.write_back import put_back
+from texpr.poly.certificate.engine.value_equality import Disagreement, check_call, check_store, equality_test, require_equal
+from texpr.poly.certificate.engine.write_back import remove_write_back
 from texpr.poly.certificate.rewrites.registry import derive, sentences
 from texpr.poly.constraints.solver import OutOfQuota, asked
 from texpr.support.errors import CertificateError
@@ -46,7 +46,7 @@ MEANINGS = {
     "order": "sums run in the order of the program, or may not",
     "races": "iterations that run at once use no common element",
 }
-"""What each obligation says, in the order of the table."""
+"""The statement of each obligation, in the order of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,41 +123,41 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         CertificateError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
     """
     try:
-        return _proven(kernel, program, unwrapped=False)
+        return _prove(kernel, program, no_wrap=False)
     except CertificateError as error:
         if not error.label or not any(t.dtype == I64 and t.value_range is None for t in kernel.inputs):
             raise
         try:
-            return _proven(kernel, program, unwrapped=True)
+            return _prove(kernel, program, no_wrap=True)
         except CertificateError:
             raise error from None
 
 
-def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate:
-    """As `certify`; `unwrapped` says whether sums on data are known not to wrap where the data are near to 0."""
+def _prove(kernel: Kernel, program: Program, *, no_wrap: bool) -> Certificate:
+    """As `certify`; `no_wrap` says whether sums on data are known not to wrap where the data are near to 0."""
     stores: dict[Store, Store] = {}
 
-    whole = parted(kernel)
+    uncollapsed = parted(kernel)
 
     def prove() -> Certificate:
-        stores.update(whole.origin)
-        cut, origin = in_phases(whole.kernel)
+        stores.update(uncollapsed.origin)
+        sequential, origin = split_at_barriers(uncollapsed.kernel)
         parameters = parameters_of(kernel)
-        parameters.unwrapped = unwrapped
+        parameters.no_wrap = no_wrap
         parameters.alias(program.sizes)
         parameters.inputs |= set(program.inputs)
-        _of_the_program(kernel, program)
+        _check_interface(kernel, program)
         facts = _facts(kernel, program, parameters)
         implementation, rewrites = program, {}
         if kernel.program is not None and not equal(kernel.program.equations, program.equations):
             implementation = kernel.program
             rewrites = derive(program, implementation, parameters, facts)
-        direct, source = put_back(cut, parameters, facts)
-        origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
+        direct, source = remove_write_back(sequential, parameters, facts)
+        origin = {**uncollapsed.origin, **{new: uncollapsed.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
         named = dict(zip((*kernel.inputs, *kernel.outputs), (*implementation.inputs, *implementation.outputs)))
-        proof = Proof(extract(direct, parameters), Meaning(implementation), named, facts)
-        return replace(_searched(proof, implementation, whole.kernel, stores), rewrites=rewrites)
+        proof = Proof(extract(direct, parameters), Semantics(implementation), named, facts)
+        return replace(_search(proof, implementation, uncollapsed.kernel, stores), rewrites=rewrites)
 
     try:
         return asked(prove, QUOTA)
@@ -171,30 +171,30 @@ def _proven(kernel: Kernel, program: Program, *, unwrapped: bool) -> Certificate
                                help="report the operator; tx.options(certify=\"warn\") compiles it all the same") from None
 
 
-def _of_the_program(kernel: Kernel, program: Program) -> None:
-    """It has the sizes that the program has, leaves its inputs as they are and calls outside code once; its loops are told apart."""
+def _check_interface(kernel: Kernel, program: Program) -> None:
+    """Check that the kernel has the sizes of the program, writes no input, calls outside code once, and has distinct loops and stores."""
     names = [v.name for v in kernel.sizes]
     missing = {v.name for v in program.sizes} - set(names)
     if missing:
         raise Refuted("bounds", f"it has no size {min(missing)}", None)
     if len(set(names)) < len(names):
         raise Refuted("bounds", "two of its sizes have one name", None)
-    placed = list(_placed(kernel.body))
-    if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in placed):
+    statements = list(_all_statements(kernel.body))
+    if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in statements):
         raise Refuted("values", "it writes an input", None)
-    if any(isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in placed):
+    if any(isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in statements):
         raise Refuted("values", "outside code is called in a loop or under a condition", None)
-    told = [s.var if isinstance(s, For) else s for s in placed if isinstance(s, For | Store)]
-    if len(set(told)) < len(told):
+    identities = [s.var if isinstance(s, For) else s for s in statements if isinstance(s, For | Store)]
+    if len(set(identities)) < len(identities):
         raise Refuted("values", "two loops have one variable, or a store stands at two places", None)
 
 
-def _placed(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """All statements, as often as they stand there. Depth is that of the loop nest."""
+def _all_statements(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """All statements, as often as they occur. Depth is that of the loop nest."""
     for s in body:
         yield s
         if isinstance(s, For | If):
-            yield from _placed(s.body)
+            yield from _all_statements(s.body)
 
 
 def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> CertificateError:
@@ -214,67 +214,69 @@ def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
 
 
-def _searched(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate:
+def _search(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate:
     """The first proof that succeeds: of the kernel, without stores that nobody reads, with buffers made in inner loops, with a place for
     every value of buffers that are used for several.
 
     Raises:
         Refuted: none does.
     """
-    later: list[tuple[Proof, Refuted]] = []
-    moved = False
+    postponed: list[tuple[Proof, Refuted]] = []
+    privatized = False
     while True:
         try:
-            return _certified(proof, program, kernel)
+            return _check_affine(proof, program, kernel)
         except Refuted as e:
-            if isinstance(e, Hollow) and (found := _with_hollow(proof, e, program, kernel, stores)) is not None:
+            if isinstance(e, UndefinedCopy) and (found := _with_undefined_copies(proof, e, program, kernel, stores)) is not None:
                 return found
-            if (fewer := without_idle(proof)) is not None:
-                proof = replace(fewer, suspects=())
-            elif not moved and (inside := made_inside(proof)) is not None:
-                later.append((proof, e))
-                proof, moved = inside, True
+            if (reduced := remove_dead_statements(proof)) is not None:
+                proof = replace(reduced, suspects=())
+            elif not privatized and (private := privatize_buffers(proof)) is not None:
+                postponed.append((proof, e))
+                proof, privatized = private, True
             else:
-                proof = _next(proof, e, later, stores)
+                proof = _next_proof(proof, e, postponed, stores)
 
 
-def _with_hollow(proof: Proof, e: Hollow, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate | None:
-    """The proof in which not all instances of a copy need a source; None if it fails."""
+def _with_undefined_copies(proof: Proof, e: UndefinedCopy, program: Program, kernel: Kernel,
+                           stores: dict[Store, Store]) -> Certificate | None:
+    """The certificate of the proof in which a copy may have undefined instances; None if it fails."""
     assert e.statement is not None
-    if e.statement.node in proof.hollow:
+    if e.statement.node in proof.undefined_copies:
         return None
     try:
-        return _searched(replace(proof, hollow=proof.hollow | {e.statement.node}, reassociated={}), program, kernel, dict(stores))
+        more = replace(proof, undefined_copies=proof.undefined_copies | {e.statement.node}, reassociated={})
+        return _search(more, program, kernel, dict(stores))
     except Refuted:
         return None
 
 
-def _next(proof: Proof, e: Refuted, later: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
-    """The proof to try after a refutation: with more told apart, or one that was put off.
+def _next_proof(proof: Proof, e: Refuted, postponed: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
+    """The proof to try after a refutation: with more buffers renamed, or one that was postponed.
 
     Raises:
         Refuted: there is none.
     """
     while True:
         try:
-            return _told_apart(proof, e, stores)
+            return _rename_buffers(proof, e, stores)
         except Refuted:
-            if not later:
+            if not postponed:
                 raise
-            proof, e = later.pop()
+            proof, e = postponed.pop()
 
 
-def _told_apart(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:
-    """The proof with places for the values of buffers that are used for several.
+def _rename_buffers(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:
+    """The proof with an element for each value of the buffers that are reused.
 
     Raises:
         Refuted: it is refuted for another reason, or for the first of them there is no name for its values.
     """
-    if not isinstance(e, Reused):
+    if not isinstance(e, ReusedBuffer):
         raise e
     for each in (e, *e.others):
         try:
-            proof, source = told_apart(proof, each)
+            proof, source = rename_reused_buffers(proof, each)
         except Refuted:
             if each is e:
                 raise
@@ -283,21 +285,21 @@ def _told_apart(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Proof:
     return replace(proof, suspects=e.suspects)
 
 
-def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+def _check_affine(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     try:
-        return _obligations(proof, program, kernel)
+        return _check_obligations(proof, program, kernel)
     except NotAffine as e:
         raise Refuted("values", str(e), None) from None
 
 
-def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+def _check_obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     nest = proof.nest
     _same_shapes(proof)
-    sums = Sums(proof)
-    with proof.asking("values"):
-        sums.tracer.places()
+    sums = Reductions(proof)
+    with proof.obligation("values"):
+        sums.tracer.number_places()
     for s in nest.statements:
-        s.frame.like = agrees(proof, s)
+        s.frame.same_data = equality_test(proof, s)
     _check_stores(proof, sums)
     for call, readers in nest.calls:
         check_call(proof, sums.tracer, call, readers)
@@ -305,7 +307,7 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
         _check_output(proof, sums, nest.buffers[output], program.outputs[k])
     for buffer in nest.buffers.values():
         if buffer.updates:
-            sums.prepare(buffer, whole=False)
+            sums.check_buffer(buffer, whole=False)
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
     flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
@@ -314,7 +316,7 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, reduced)
 
 
-def _check_stores(proof: Proof, sums: Sums) -> None:
+def _check_stores(proof: Proof, sums: Reductions) -> None:
     """Stores compute what they say, those first that did not before.
 
     Raises:
@@ -322,11 +324,11 @@ def _check_stores(proof: Proof, sums: Sums) -> None:
     """
     statements = proof.nest.statements
     for group in (proof.suspects, [k for k in range(len(statements)) if k not in proof.suspects]):
-        reused: dict[int, Reused] = {}
+        reused: dict[int, ReusedBuffer] = {}
         for k in group:
             try:
                 check_store(proof, sums.tracer, statements[k])
-            except Reused as e:
+            except ReusedBuffer as e:
                 reused[k] = e
             except Refuted:
                 if not reused:  # else it may follow from those
@@ -339,98 +341,99 @@ def _check_stores(proof: Proof, sums: Sums) -> None:
 
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
-    """The sums of floats that instructions compute, in an order of their own, which the stores must permit."""
+    """The sums of floats that instructions compute in an order of their own, which the stores must permit."""
     names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
     for u in proof.nest.statements:
         used = next((names[n.kind] for n in u.loops if n.kind in names), None)
         if used is not None:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
-            yield name_of(proof.meaning.definitions[u.store.equation]), used
+            yield name_of(proof.semantics.definitions[u.store.equation]), used
 
 
 def _atomic_sums(proof: Proof) -> Iterator[str]:
-    """Sums of f32 that threads meet in: GPUs take denormal numbers in them for 0."""
+    """Sums of f32 by atomic updates: GPUs flush denormal numbers in them to 0."""
     for u in proof.nest.statements:
         if u.store.atomic and u.store.update == "add" and u.store.tensor.dtype == F32:
-            yield name_of(proof.meaning.definitions[u.store.equation])
+            yield name_of(proof.semantics.definitions[u.store.equation])
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
-    """What holds of the sizes: they are at least 0, so are all extents of the program's arrays, and a call checks what the program
-    requires. What the kernel says that it requires is not believed: nobody checks it. Where sums on data matter, calls of larger sizes are
-    refused (`ir.index.overflow`).
+    """Facts about the sizes: they are at least 0, as are all extents of arrays, and calls check the requirements of the program.
+
+    Requirements of the kernel are not believed: nobody checks them. Where sums on data matter, calls of larger sizes are refused
+    (`ir.index.overflow`).
     """
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*program.inputs, *program.outputs) for n in t.shape]
     conditions += program.requires
-    conditions += [compare("<", v, index(USUAL_SIZE)) for v in kernel.sizes] if parameters.unwrapped else []
+    conditions += [compare("<", v, index(USUAL_SIZE)) for v in kernel.sizes] if parameters.no_wrap else []
     mine = {v.name: v for v in kernel.sizes}
     conditions = [substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions]  # products of sizes have one column
-    plain = frame.plain(conjunction(*conditions))
+    plain = frame.abstract(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
 
 
 def _same_shapes(proof: Proof) -> None:
-    """Callers see the arrays that the program says."""
+    """Prove that inputs and outputs have the shapes and types of the program."""
     frame = Frame(proof.nest.parameters, ())
     sizes = Context(proof, frame, frame.universe().intersect_params(proof.facts))
-    for mine, theirs in proof.named.items():
+    for mine, theirs in proof.program_tensors.items():
         if mine.rank != theirs.rank or mine.dtype != theirs.dtype or not all(map(sizes.equal, mine.shape, theirs.shape)):
             raise Refuted("bounds", f"{mine.name} is not the array that the program says", None)
 
 
-def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> None:
+def _check_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tensor) -> None:
     """Every element of an output that the program defines is computed, once, and holds what the program says of it.
 
     Operators define all elements of their outputs. Of what one kernel of a plan hands to another, some may have no definition; nobody reads
     those.
     """
-    with proof.asking("covered"):
+    with proof.obligation("covered"):
         uses = _uses_of_output(proof, sums, buffer, output)
         for use in uses:
-            sums.tracer.unspoiled(buffer, use)
-    with proof.asking("values"):
+            sums.tracer.check_no_undefined_copy(buffer, use)
+    with proof.obligation("values"):
         for d in buffer.definitions:
-            _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))
-    if any(d.is_fold for d in proof.meaning.of.get(output, ())):
+            _check_claim(proof, d, sums.tracer.claim(d), Read(output, d.indices))
+    if any(d.is_fold for d in proof.semantics.by_target.get(output, ())):
         for use in uses:
-            sums.complete(proof, buffer, use)
+            sums.check_complete(proof, buffer, use)
 
 
-def _uses_of_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> list[Access]:
-    """Who finds every element that the program defines after the end.
+def _uses_of_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tensor) -> list[Access]:
+    """The uses, after the end, of every element of an output that the program defines.
 
     Raises:
         Refuted: one of them is not computed.
     """
-    there = tuple(Var(f"x{k}") for k in range(output.rank))
-    whole = _at_end(proof, there, there, within(there, output.shape))
+    indices = tuple(Var(f"x{k}") for k in range(output.rank))
+    whole = _at_end(proof, indices, indices, index_in_bounds(indices, output.shape))
     if any(d.data() for d in buffer.definitions):
-        sums.whole(buffer, whole)
+        sums.check_all_written(buffer, whole)
         return [whole]
-    valued = sums.tracer.valued(buffer)
-    if covered(whole, valued, proof.facts).is_empty():
+    valued = sums.tracer.valued_definitions(buffer)
+    if uncovered(whole, valued, proof.facts).is_empty():
         return [whole]
-    defined = [d for d in proof.meaning.of.get(output, ()) if not d.is_fold]
+    defined = [d for d in proof.semantics.by_target.get(output, ()) if not d.is_fold]
     uses = [_at_end(proof, d.axes, d.element, conjunction(d.domain, d.stored)) for d in defined] or [whole]
     for use in uses:
-        if not (left := covered(use, valued, proof.facts)).is_empty():
+        if not (missing := uncovered(use, valued, proof.facts)).is_empty():
             at = buffer.definitions[-1] if buffer.definitions else None
-            raise Refuted("covered", f"an element of {output.name} is not computed", at, use.statement.frame, left)
+            raise Refuted("covered", f"an element of {output.name} is not computed", at, use.statement.frame, missing)
     return uses
 
 
-def _at_end(proof: Proof, variables: tuple[Var, ...], element: tuple[Expr, ...], held: Expr) -> Access:
+def _at_end(proof: Proof, variables: tuple[Var, ...], element: tuple[Expr, ...], condition: Expr) -> Access:
     """A read of elements after all that the kernel does."""
     frame = Frame(proof.nest.parameters, variables)
-    return Access(Statement(Poll(), (), (), (), 1 << 40, frame, held=[held]), element, False)
+    return Access(Statement(Poll(), (), (), (), 1 << 40, frame, traced_conditions=[condition]), element, False)
 
 
-def _holds(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
+def _check_claim(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
     try:
-        agree(proof.meaning, claimed, wanted, instances(proof, d))
+        require_equal(proof.semantics, claimed, wanted, instances(proof, d))
     except Disagreement as e:
         raise Refuted("values", f"{wanted.tensor.name} is written where another element belongs", d, d.frame, e.context.set) from None
 

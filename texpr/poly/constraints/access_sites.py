@@ -85,7 +85,7 @@ class _Numbers:
 
 
 def _looks(e: Expr) -> bool:
-    """Whether anything is read or reduced: conditions are only worth their cost where something is."""
+    """True if anything is read or reduced: conditions are only worth their cost where something is."""
     return any(isinstance(n, Read | Reduce) for n in walk(e))
 
 

@@ -18,17 +18,17 @@ from texpr.poly.constraints.solver import Given, OutOfQuota, asked
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """Whether `condition` is proven for all values of the axes' variables, all sizes >= 0 that satisfy `facts`, and all data."""
+    """True if `condition` is proven for all values of the axes' variables, all sizes >= 0 that satisfy `facts`, and all data."""
     return _impossible(condition, axes, facts, negated=True)
 
 
 def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """Whether `condition` is proven to fail for all of them."""
+    """True if `condition` is proven to fail for all of them."""
     return _impossible(condition, axes, facts, negated=False)
 
 
 def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """Whether a condition is seen to fail in the first iteration at some sizes: cheap, where most conditions do not always hold."""
+    """True if a condition is seen to fail in the first iteration at some sizes: cheap, where most conditions do not always hold."""
     point: dict[Var, int] = {}
     for a in axes:
         lo, hi = value_at(a.lo, point, SOME_SIZE), value_at(a.hi, point, SOME_SIZE)

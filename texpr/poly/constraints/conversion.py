@@ -132,7 +132,7 @@ class Converter:
         return other
 
     def _is_wild(self, key: Key) -> bool:
-        """Whether a key may be any value of 64 bits."""
+        """True if a key may be any value of 64 bits."""
         found = self._wild.get(key)
         if found is None:
             found = self._wild[key] = isinstance(key, Unknown) and _is_wild(key.node, self.ranges)
@@ -144,7 +144,7 @@ class Converter:
         return len(self._done)
 
     def is_shared(self, key: Key) -> bool:
-        """Whether all instances have the same value of it."""
+        """True if all instances have the same value of it."""
         return key.shared if isinstance(key, Unknown) else key not in self.bound
 
     def values(self, e: Expr) -> Values:
@@ -290,7 +290,7 @@ class Converter:
         return not all(self._is_held(cases, factor) for cases in product(*(v.cases for v in of)))
 
     def _is_held(self, cases: Sequence[tuple[Piece, Form]], factor: int) -> bool:
-        """Whether the data in these forms, each times a factor, is within bounds where all of the cases hold."""
+        """True if the data in these forms, each times a factor, is within bounds where all of the cases hold."""
         wild = {k for _, form in cases for k, _ in form.terms if self._is_wild(k)}
         bounded = held(tuple(c for p, _ in cases for c in p), self._is_wild, self._held) if not wild <= self._held else self._held
         return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
@@ -432,7 +432,7 @@ class Converter:
         return False
 
     def _keeps_values(self, operand: Expr, to: DType) -> bool:
-        """Whether converting changes no value the operand can have."""
+        """True if converting changes no value the operand can have."""
         if operand.dtype == U64 and to == I64:
             return self._declared_range(operand) is not None
         (lo, hi), (low, high) = int_range(operand.dtype), int_range(to)
@@ -453,7 +453,7 @@ _WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
 
 
 def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
-    """Whether a 64-bit value of data without a range is part of it. A position is within the range that was searched."""
+    """True if a 64-bit value of data without a range is part of it. A position is within the range that was searched."""
     if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
         return False
     return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None and n.tensor not in ranges

@@ -62,7 +62,7 @@ def order(loops: Iterable[Var], known: Mapping[Var, int | Var]) -> Order:
 
 
 def stays_first(old: Order, in_text: bool, new: Order, in_new_text: bool) -> bool:
-    """Whether the first instance runs first in the new order wherever it does in the old one.
+    """True if the first instance runs first in the new order wherever it does in the old one.
 
     Args:
         in_text: whether it stands before the other one in the text of the old order; False for the same statement.
@@ -74,7 +74,7 @@ def stays_first(old: Order, in_text: bool, new: Order, in_new_text: bool) -> boo
 
 
 def runs_first(steps: Order, in_text: bool) -> bool | None:
-    """Whether the first instance runs first; None where a loop with any distance decides.
+    """True if the first instance runs first; None where a loop with any distance decides.
 
     Args:
         in_text: whether it stands before the other one in the text; False for the same statement.
@@ -111,7 +111,7 @@ def renewed(known: Distances, forms: Mapping[Var, Form], new: Sequence[For], is_
 
 
 def _are_digits(terms: Sequence[tuple[Key, int]], extents: Mapping[Key, int | None]) -> bool:
-    """Whether a sum has each of its values for one choice of its loops: each digit is below what the next one counts."""
+    """True if a sum has each of its values for one choice of its loops: each digit is below what the next one counts."""
     room: int | None = 1
     for key, c in sorted(terms, key=lambda term: term[1]):
         if room is None or c < room or key not in extents:

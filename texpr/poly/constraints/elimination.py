@@ -59,18 +59,18 @@ class Remainder:
         return other
 
     def says(self, row: Row) -> bool:
-        """Whether a row is seen to follow, without looking further than the bounds of its columns."""
+        """True if a row is seen to follow, without looking further than the bounds of its columns."""
         return self.is_contradiction or self._is_said(*self._left(row[0], row[1]), row[2])
 
     def _is_said(self, terms: _Terms, constant: int, equality: bool) -> bool:
-        """Whether the bounds of the columns that are left say a row already."""
+        """True if the bounds of the columns that are left say a row already."""
         if equality:
             return not terms and constant == 0
         least = self._range(terms)[0]
         return least is not None and least + constant >= 0
 
     def _is_excluded(self, terms: _Terms, constant: int) -> bool:
-        """Whether they say the opposite of a row that they do not say: most questions about order are decided so."""
+        """True if they say the opposite of a row that they do not say: most questions about order are decided so."""
         least, most = self._range(terms)
         return most is not None and most + constant < 0 or least is not None and least + constant > 0
 
@@ -90,13 +90,13 @@ class Remainder:
                 yield [(column, -1), *terms.items()], constant, True
 
     def is_met(self) -> bool:
-        """Whether a solution is found at once: columns at a bound of theirs, then moved where a sum is too small or too large."""
+        """True if a solution is found at once: columns at a bound of theirs, then moved where a sum is too small or too large."""
         at = {column: low if low is not None else high or 0 for column, (low, high) in self._bounds.items()}
         at.update((column, 0) for terms in self._sums for column, _ in terms if column not in at)
         return any(all([self._mended(terms, bounds, at) for terms, bounds in self._sums.items()]) for _ in range(_TRIES))
 
     def _mended(self, terms: _Sum, bounds: _Bounds, at: dict[int, int]) -> bool:
-        """Whether a sum is within its bounds; else columns are moved until it is, as far as theirs let them."""
+        """True if a sum is within its bounds; else columns are moved until it is, as far as theirs let them."""
         (least, most), value = bounds, sum([c * at[column] for column, c in terms])
         missing = least - value if least is not None and value < least else most - value if most is not None and value > most else 0
         if not missing:

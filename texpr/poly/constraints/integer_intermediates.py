@@ -68,7 +68,7 @@ def _is_looked_into(e: Equation) -> bool:
 
 
 def _is_short(e: Expr) -> bool:
-    """Whether few nodes say the value; what `argmax` compares does not say where its place lies."""
+    """True if few nodes say the value; what `argmax` compares does not say where its place lies."""
     bodies = {n.body for n in walk(e) if isinstance(n, Reduce) and n.op in ("argmax", "argmin")}
     nodes, stack = 0, [e]
     while stack and nodes <= _MOST_NODES:

@@ -40,7 +40,7 @@ Key = Var | Unknown
 
 
 def is_parameter(key: Key) -> bool:
-    """Whether a key that all instances share can have any value, rather than one its constraints give."""
+    """True if a key that all instances share can have any value, rather than one its constraints give."""
     return isinstance(key, Var) or key.opaque
 
 
@@ -190,7 +190,7 @@ def defining(quotient: Unknown) -> Piece:
 
 
 def is_contradiction(piece: Piece) -> bool:
-    """Whether two bounds of one sum exclude each other: what is seen at a glance."""
+    """True if two bounds of one sum exclude each other: what is seen at a glance."""
     least: dict[frozenset[tuple[Key, int]], int] = {}
     for form, equality in piece:
         if equality:

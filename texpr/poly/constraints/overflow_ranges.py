@@ -43,13 +43,13 @@ def held(piece: Piece, is_wild: Callable[[Key], bool], known: frozenset[Key] = f
 
 
 def _is_bound(form: Form, wild: Collection[Key]) -> bool:
-    """Whether a form that is at least 0 is one of data, a few sizes, indices and a number."""
+    """True if a form that is at least 0 is one of data, a few sizes, indices and a number."""
     rest = [(k, c) for k, c in form.terms if k not in wild]
     plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
     return plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
 
 
 def is_small(forms: Iterable[Form], wild: Iterable[Key]) -> bool:
-    """Whether sums of data that is held stay far from 64 bits: each is added a few times."""
+    """True if sums of data that is held stay far from 64 bits: each is added a few times."""
     keys = set(wild)
     return all(sum(abs(c) for k, c in form.terms if k in keys) <= SMALL for form in forms)

@@ -197,7 +197,7 @@ class System:
         return self._remainder.is_contradiction
 
     def says(self, row: Row) -> bool:
-        """Whether elimination finds at once that a row follows."""
+        """True if elimination finds at once that a row follows."""
         return self._remainder.says(row)
 
     @property
@@ -292,13 +292,13 @@ class Given:
         self._is_shared = converter.is_shared
 
     def allows(self, more: Piece) -> bool:
-        """Whether more constraints have a solution together with the piece."""
+        """True if more constraints have a solution together with the piece."""
         question = self._question.copy()
         question.require(more)
         return not question.system_beyond(self._question, self._solved).is_empty
 
     def implies(self, wanted: Constraint) -> bool:
-        """Whether a constraint follows from the piece."""
+        """True if a constraint follows from the piece."""
         question = self._question.copy()
         if self._solved.says(question.row(wanted)):
             return True

@@ -23,7 +23,7 @@ LENGTHS = (1, 2, 3, 4)
 
 
 def is_digit(nest: Nest, var: Var) -> bool:
-    """Whether the iterations of joined loops are more than one loop counts."""
+    """True if the iterations of joined loops are more than one loop counts."""
     return isinstance(nest.parted.values.get(var), FloorDiv | Mod)
 
 

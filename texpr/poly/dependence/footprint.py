@@ -66,7 +66,7 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
 
 
 def _is_there(kernel: Kernel, base: Expr, loops: Sequence[For]) -> bool:
-    """Whether data that the base depends on are elements of their tensors in every iteration of the loops."""
+    """True if data that the base depends on are elements of their tensors in every iteration of the loops."""
     data = [n for n in walk(base) if isinstance(n, Read)]
     if not data:
         return True
@@ -129,7 +129,7 @@ def _plain(use: _Use, d: int) -> bool:
 
 
 def _holds(converter: Converter, condition: Truth, i: Expr, base: Expr, extent: Expr) -> bool:
-    """Whether `base <= i < base + extent` is proven under the condition."""
+    """True if `base <= i < base + extent` is proven under the condition."""
     outside = converter.truth(disjunction(compare("<", i, base), compare("<=", add(base, extent), i)))
     try:
         return not asked(lambda: any(any(map(Given(converter, c).allows, outside.true)) for c in condition.true))

@@ -59,7 +59,7 @@ class Renewed:
         self._values: dict[Key, Form] = {n.var: f for n, f in zip(image.origin.loops, forms)}
 
     def knows(self, form: Form) -> bool:
-        """Whether a form can be said: no value of data, no quotient is part of it, of which the new statement has others."""
+        """True if a form can be said: no value of data, no quotient is part of it, of which the new statement has others."""
         return not any(isinstance(k, Unknown) and not k.shared for k, _ in form.terms)
 
     def form(self, form: Form) -> Form:

@@ -100,7 +100,7 @@ class Nest:
 
 
 def shared_by(one: Nest, other: Nest) -> Callable[[Key], bool]:
-    """Whether all instances of the statements of two nests have the same value of a key."""
+    """True if all instances of the statements of two nests have the same value of a key."""
     converters = {one.converter, other.converter}
     return one.converter.is_shared if len(converters) == 1 else lambda key: all(c.is_shared(key) for c in converters)
 
@@ -138,7 +138,7 @@ def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
 
 
 def holds(s: Stmt, var: Var) -> bool:
-    """Whether the loop of a variable is in a statement."""
+    """True if the loop of a variable is in a statement."""
     return any(isinstance(n, For) and n.var is var for n in statements(s))
 
 

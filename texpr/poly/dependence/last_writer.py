@@ -14,7 +14,7 @@ from texpr.poly.dependence.kernel_model import Access, Nest, Statement
 
 
 def is_fed(nest: Nest, reader: Statement, read: Access, writer: Statement, write: Access) -> bool:
-    """Whether each instance of a read is seen to come after a write to its element, in the same iteration of all loops both share."""
+    """True if each instance of a read is seen to come after a write to its element, in the same iteration of all loops both share."""
     sure = write.exact and writer.order < reader.order
     return sure and all(any(_feeds(nest, reader, case, writer, other) for other in write.cases) for case in read.cases)
 

@@ -126,7 +126,7 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
 
 def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor], origin: Mapping[Store, Store],
                   instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
-    """Whether a kernel computes the tensors as equations say, whose nests, in the order of the text, are the reference.
+    """True if a kernel computes the tensors as equations say, whose nests, in the order of the text, are the reference.
 
     It runs every instance of the reference once; it reads no element before the last write and update of it; it folds values that may
     not be folded in another order in the order of the reference.
@@ -152,7 +152,7 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
 
 
 def reads_in_time(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
-    """Whether a kernel reads no element of the tensors before the last write and update of it, and updates none before a write."""
+    """True if a kernel reads no element of the tensors before the last write and update of it, and updates none before a write."""
     try:
         return asked(lambda: not any(True for _ in _too_early(model(kernel), tensors)))
     except OutOfQuota:
@@ -160,7 +160,7 @@ def reads_in_time(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
 
 
 def written_once(kernel: Kernel, tensor: Tensor) -> bool:
-    """Whether it is proven that no element of a tensor is written twice."""
+    """True if it is proven that no element of a tensor is written twice."""
     def search() -> bool:
         nest = model(kernel)
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor and a.kind != "read"]
@@ -210,7 +210,7 @@ def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], 
 
 
 def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
-    """Whether `after` is proven to run every instance of `before` exactly once. Arguments as for `reordered`."""
+    """True if `after` is proven to run every instance of `before` exactly once. Arguments as for `reordered`."""
     def proven() -> bool:
         old, new = map(model, changed(before, after))
         return same_instances(old, new, images(old, new, origin, instance))
@@ -274,7 +274,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None)
     common = pair.source.loops[: pair.source.common(pair.sink)]
 
     def first(at: Sequence[Form], to: Sequence[Form]) -> bool:
-        """Whether distances leave it open that the source runs first."""
+        """True if distances leave it open that the source runs first."""
         equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in common[:same]))
         known = distances(at, to, common, nest.converter.is_shared, equal)
         return known is not None and runs_first(order((n.var for n in common), known), pair.source.order < pair.sink.order) is not False
@@ -318,7 +318,7 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
 
 
 def _same_again(s: Statement) -> bool:
-    """Whether instances that write one element are one instance of the equation, run twice: they write one value, in any order. Of updates
+    """True if instances that write one element are one instance of the equation, run twice: they write one value, in any order. Of updates
     this is not known: partial results are joined in instances that the equation does not count.
     """
     store, moving = s.store, {n.var for n in s.loops}
@@ -354,7 +354,7 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     loops = pair.source.loops[: depth + 1]
 
     def later(at: Sequence[Form], to: Sequence[Form]) -> bool:
-        """Whether distances leave it open that the sink runs in a later one."""
+        """True if distances leave it open that the sink runs in a later one."""
         equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in loops[:-1]))
         known = distances(at, to, loops, nest.converter.is_shared, equal)
         return known is not None and known.get(var, 1) > 0

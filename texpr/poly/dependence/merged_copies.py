@@ -55,7 +55,7 @@ def _joined(nest: Nest) -> Nest:
 
 
 def _is_plain(s: Statement) -> bool:
-    """Whether nothing that is said of a statement depends on values of data or quotients, which have names of their own."""
+    """True if nothing that is said of a statement depends on values of data or quotients, which have names of their own."""
     constraints = [c for p in (*s.domain, *(p for a in s.accesses for p, _ in a.cases)) for c in p]
     forms = [*(c.form for c in constraints), *(f for a in s.accesses for _, at in a.cases for f in at)]
     return not any(isinstance(k, Unknown) and not k.shared for form in forms for k, _ in form.terms)
@@ -204,7 +204,7 @@ def _bounds(piece: Piece, loop: For, shift: Form, sign: int) -> Iterator[Form]:
 
 
 def _in_order(groups: Sequence[Sequence[_Member]]) -> bool:
-    """Whether statements of one iteration stand in the same order in all copies, one of each group."""
+    """True if statements of one iteration stand in the same order in all copies, one of each group."""
     for members in groups:
         loops = members[0].loops
         if len({n.var for n in loops}) < len(loops) or any(a.statement.loops == b.statement.loops for a, b in combinations(members, 2)):

@@ -27,7 +27,7 @@ _MEMO_SIZE = 256
 
 
 def permutable(kernel: Kernel, band: Sequence[Collection[Var]]) -> bool:
-    """Whether the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven.
+    """True if the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven.
 
     Args:
         band: for each loop its variables in the places where it stands.
@@ -81,7 +81,7 @@ def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
 
 
 def _may_go_back(nest: Nest, pair: Pair, around: int, shared: Sequence[Var], apart: bool, at: Sequence[Form], to: Sequence[Form]) -> bool:
-    """Whether distances leave it open that a dependence goes backward in a loop of the band.
+    """True if distances leave it open that a dependence goes backward in a loop of the band.
 
     Args:
         around: how many loops outside of the band are in the same iteration.

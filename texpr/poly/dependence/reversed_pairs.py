@@ -31,7 +31,7 @@ class Turns:
         self._renewed: dict[Image, list[Renewed]] = {}
 
     def none(self, tensor: Tensor, source: Image, first: tuple[Place, ...], sink: Image, second: tuple[Place, ...]) -> bool:
-        """Whether no two instances that access one element of a tensor change places, as far as is seen.
+        """True if no two instances that access one element of a tensor change places, as far as is seen.
 
         Args:
             first: where the source accesses the tensor.
@@ -46,7 +46,7 @@ class Turns:
         return self._renewed[image]
 
     def _turn(self, tensor: Tensor, source: Image, one: Renewed, first: Place, sink: Image, two: Renewed, second: Place) -> bool:
-        """Whether instances may access the same element, the first running first before the step and the second after it."""
+        """True if instances may access the same element, the first running first before the step and the second after it."""
         (p, at), (q, to) = first, second
         if self._keep(tensor, source, one, at, sink, two, to):
             return False
@@ -66,7 +66,7 @@ class Turns:
                    for _ in in_order(ordered, question, sink.statement, source.statement, SINK, SOURCE))
 
     def _keep(self, tensor: Tensor, source: Image, one: Renewed, at: Sequence[Form], sink: Image, two: Renewed, to: Sequence[Form]) -> bool:
-        """Whether the distances of instances that access one element say that they keep their order."""
+        """True if the distances of instances that access one element say that they keep their order."""
         shared = source.origin.loops[: source.origin.common(sink.origin)]
         known = distances(at, to, shared, self.old.converter.is_shared, self.old.private.get(tensor, ()))
         if known is None:

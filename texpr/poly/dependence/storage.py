@@ -173,7 +173,7 @@ def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[
 
 
 def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Statement, writer: Statement, write: Access) -> bool:
-    """Whether it is seen which instance writes the element, and that it always does so between the other write and the read.
+    """True if it is seen which instance writes the element, and that it always does so between the other write and the read.
 
     Most clashes end here; what is left is cut, which takes longer.
     """

@@ -19,7 +19,7 @@ READ, WRITE = 1, 2
 
 
 def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> bool:
-    """Whether every read of `tensor` sees a value written in the same iteration of `loops`, which enclose all its uses.
+    """True if every read of `tensor` sees a value written in the same iteration of `loops`, which enclose all its uses.
 
     That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
     read. False where this is not so or cannot be proven.
@@ -52,7 +52,7 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
 
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:
-    """Whether the statement reads or writes the tensor, or declares it."""
+    """True if the statement reads or writes the tensor, or declares it."""
     return tensor in _mentioned(s)
 
 

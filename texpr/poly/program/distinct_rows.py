@@ -26,7 +26,7 @@ def check_distinct(proof: Proof) -> None:
 
 
 def _is_injective(e: Equation) -> bool:
-    """Whether values of one row are surely different."""
+    """True if values of one row are surely different."""
     axes = {a.var for a in e.axes}
     if e.update is not None or e.where is not None or len(axes) != len(e.indices) or set(e.indices) != axes:
         return False

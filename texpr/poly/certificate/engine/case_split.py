@@ -13,45 +13,45 @@ from texpr.ir.build import FALSE, TRUE, compare, fold
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Call, Cast, Compare, Expr, Max, Min, Node, Not, Or, Read, Select
 from texpr.ir.traverse import children, rewrite, walk
-from texpr.poly.certificate.engine.isl_frame import alike
+from texpr.poly.certificate.engine.isl_frame import structurally_equal
 
 
-def integral(e: Expr) -> bool:
-    """A condition on integers alone, which isl can be asked about."""
+def is_integer_condition(e: Expr) -> bool:
+    """True if a condition is on integers alone, so that isl can be asked about it."""
     return not any(isinstance(n, Compare) and not n.lhs.dtype.is_int and n.lhs.dtype != BOOL for n in walk(e))
 
 
-def question(*roots: Expr) -> Expr | None:
-    """A condition without choices in it that decides a choice in the expressions, the outermost one first; None if they have none."""
-    return _deciding(roots, children)
+def split_condition(*roots: Expr) -> Expr | None:
+    """A condition to split cases on: it decides the outermost choice and has no choice in it; None if there is no choice."""
+    return _split_condition(roots, children)
 
 
-def index_question(*roots: Expr) -> Expr | None:
-    """As `question`, of integers and conditions on them, leaving alone what is inside of data."""
-    return _deciding(roots, _integers)
+def index_split_condition(*roots: Expr) -> Expr | None:
+    """As `split_condition`, of integers and conditions on them; the inside of data is left alone."""
+    return _split_condition(roots, _integers)
 
 
 def _integers(node: Node) -> tuple[Node, ...]:
-    """What is below a node, if isl looks into it."""
-    return () if isinstance(node, Read | Cast | Call) or isinstance(node, Compare) and not integral(node) else children(node)
+    """The children of a node, if isl looks into it."""
+    return () if isinstance(node, Read | Cast | Call) or isinstance(node, Compare) and not is_integer_condition(node) else children(node)
 
 
-def _deciding(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Expr | None:
+def _split_condition(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Expr | None:
     found: Expr | None = None
     inside = roots
-    while (node := _choice(inside, below)) is not None:
-        found = _atomic(node.cond) if isinstance(node, Select) else compare("<=", node.lhs, node.rhs)
+    while (node := _first_choice(inside, below)) is not None:
+        found = _first_atom(node.cond) if isinstance(node, Select) else compare("<=", node.lhs, node.rhs)
         inside = (found,)
     return found
 
 
-def _choice(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Select | Max | Min | None:
+def _first_choice(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Select | Max | Min | None:
     """The first node, parents before what is below, that conditions on integers decide."""
     stack = list(reversed(roots))
     seen: set[int] = set()
     while stack:
         node = stack.pop()
-        if isinstance(node, Select) and integral(node.cond) or isinstance(node, Max | Min) and node.dtype == I64:
+        if isinstance(node, Select) and is_integer_condition(node.cond) or isinstance(node, Max | Min) and node.dtype == I64:
             return node
         if id(node) not in seen:
             seen.add(id(node))
@@ -59,22 +59,22 @@ def _choice(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) 
     return None
 
 
-def _atomic(e: Expr) -> Expr:
-    """The first part of a condition that is not put together of others."""
+def _first_atom(e: Expr) -> Expr:
+    """The first atomic part of a condition."""
     while isinstance(e, And | Or | Not | Select):
         e = children(e)[0]  # type: ignore[assignment]
     return e
 
 
-def answered(e: Expr, condition: Expr, holds: bool) -> Expr:
-    """`e` where a condition is known."""
+def simplify_assuming(e: Expr, condition: Expr, holds: bool) -> Expr:
+    """Simplify `e` under the assumption that a condition holds, or fails."""
     kind = type(condition)
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Expr() if type(node) is kind and alike(node, condition):
+            case Expr() if type(node) is kind and structurally_equal(node, condition):
                 return TRUE if holds else FALSE
-            case Max(a, b) | Min(a, b) if alike(compare("<=", a, b), condition):
+            case Max(a, b) | Min(a, b) if structurally_equal(compare("<=", a, b), condition):
                 return b if holds == isinstance(node, Max) else a
         return fold(node)
 

@@ -1,4 +1,4 @@
-"""Which iteration of joined and cut loops writes a wanted element: its digits, put together.
+"""The iteration of collapsed and split loops that writes a given element: its digits, recombined.
 
     for o in 0..5: for t in 0..128: v = 128*o + t;  T[v // 72, v // 8 % 9, v % 8] = f     writes T[c, y, x] where v = 72*c + 8*y + x
 
@@ -22,7 +22,7 @@ from texpr.poly.certificate.engine.instance_pairs import Access
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
+class _CollapsedLoops:
     """Several loops as one.
 
     Attributes:
@@ -35,45 +35,45 @@ class _Counted:
     var: Var
     count: int
 
-    def of(self, e: Expr) -> Expr:
-        """`e` over the one loop."""
+    def rewritten(self, e: Expr) -> Expr:
+        """Rewrite `e` over the one loop."""
         def rule(node: Node) -> Node | None:
             return self.var if isinstance(node, Expr) and node.dtype == I64 and _same(linear(node), self.form) else None
 
         return rewrite(e, rule)
 
 
-def unwritten(left: isl.Set, a: Access, source: Access) -> isl.Set | None:
-    """What is left of instances of `a` without those whose element the source has written before, in the same iteration of the loops
+def unwritten(remaining: isl.Set, a: Access, source: Access) -> isl.Set | None:
+    """The instances in `left` without those whose element the source has written before, in the same iteration of the loops
     around both; None where nothing is guessed.
     """
     s, t = source.statement, a.statement
-    own = [n.var for n in s.loops[s.common(t) :]]
-    if not s.order < t.order or source.when is not None or s.frame.atoms or t.frame.atoms or not own:
+    inner = [n.var for n in s.loops[s.common_depth(t) :]]
+    if not s.order < t.order or source.when is not None or s.frame.atoms or t.frame.atoms or not inner:
         return None
-    digits = {n for e in source.place for n in walk(e) if isinstance(n, FloorDiv | Mod) and variables(n) & set(own)}
+    digits = {n for e in source.place for n in walk(e) if isinstance(n, FloorDiv | Mod) and variables(n) & set(inner)}
     if not digits or not all(isinstance(n.rhs, Const) and n.rhs.value > 0 for n in digits):
         return None
-    extents = {v: s.ranges[v][1] for v in own}
+    extents = {v: s.ranges[v][1] for v in inner}
     if None in extents.values():
         return None
-    counted = list(_counted(digits, {v: n + 1 for v, n in extents.items() if n is not None}))
-    if all(len(each.form.variables) < 2 for each in counted):
+    collapsed = list(_collapsed_loops(digits, {v: n + 1 for v, n in extents.items() if n is not None}))
+    if all(len(each.form.variables) < 2 for each in collapsed):
         return None  # isl finds a single number itself
-    place, held = list(source.place), list(s.held)
-    for each in counted:
-        place, held = [each.of(e) for e in place], [each.of(e) for e in held]
-    alone = [v for v in own if not any(v in each.form.variables for each in counted)]
-    ranges = {**{v: extents[v] or 0 for v in alone}, **{each.var: each.count - 1 for each in counted}}
-    if variables(*place, *held) & set(own) - set(alone):
+    place, constraints = list(source.place), list(s.traced_conditions)
+    for each in collapsed:
+        place, constraints = [each.rewritten(e) for e in place], [each.rewritten(e) for e in constraints]
+    separate = [v for v in inner if not any(v in each.form.variables for each in collapsed)]
+    ranges = {**{v: extents[v] or 0 for v in separate}, **{each.var: each.count - 1 for each in collapsed}}
+    if variables(*place, *constraints) & set(inner) - set(separate):
         return None
-    guess = _guess(place, a.place, ranges)
+    guess = _guess_iteration(place, a.place, ranges)
     wanted = [compare("==", substitute(x, guess), y) for x, y in zip(place, a.place)]
     inside = [c for v, top in ranges.items() for c in (compare("<=", index(0), guess[v]), compare("<=", guess[v], index(top)))]
-    plain = [t.frame.plain(negation(c)) for c in (*inside, *wanted, *(substitute(c, guess) for c in held))]
+    plain = [t.frame.abstract(negation(c)) for c in (*inside, *wanted, *(substitute(c, guess) for c in constraints))]
     if t.frame.atoms:
         return None  # Arithmetic on data that may wrap: the guess has no form.
-    return _union(left, [left & t.frame.holds(c) for c in plain])
+    return _union(remaining, [remaining & t.frame.holds(c) for c in plain])
 
 
 def _union(left: isl.Set, parts: Sequence[isl.Set]) -> isl.Set:
@@ -83,11 +83,11 @@ def _union(left: isl.Set, parts: Sequence[isl.Set]) -> isl.Set:
     return found
 
 
-def _counted(digits: set[FloorDiv | Mod], extents: Mapping[Var, int]) -> Iterator[_Counted]:
-    """The numbers of which these are digits, where loops count 0, 1, 2, ... without gaps: each steps by the count of those inside it."""
+def _collapsed_loops(digits: set[FloorDiv | Mod], extents: Mapping[Var, int]) -> Iterator[_CollapsedLoops]:
+    """The numbers whose digits these are, where loops count 0, 1, 2, ... without gaps: each steps by the count of the loops inside."""
     seen = set[Var]()
     for node in digits:
-        form = linear(_inside(node))
+        form = linear(_dividend(node))
         inside = set(form.variables)
         if seen & inside or not form.is_affine or form.constant or not inside <= extents.keys():
             continue
@@ -98,18 +98,18 @@ def _counted(digits: set[FloorDiv | Mod], extents: Mapping[Var, int]) -> Iterato
             count *= extents[var]
         else:
             seen |= inside
-            yield _Counted(form, Var("v"), count)
+            yield _CollapsedLoops(form, Var("v"), count)
 
 
-def _inside(e: Expr) -> Expr:
-    """What the digit is one of."""
+def _dividend(e: Expr) -> Expr:
+    """The number that a digit is taken of."""
     while isinstance(e, FloorDiv | Mod):
         e = e.lhs
     return e
 
 
 def _scale(e: Expr) -> int:
-    """What the digit counts: v // 8 % 9 counts eights."""
+    """The weight of a digit: that of v // 8 % 9 is 8."""
     scale = 1
     while isinstance(e, FloorDiv | Mod):
         scale *= int(e.rhs.value) if isinstance(e, FloorDiv) and isinstance(e.rhs, Const) else 1
@@ -117,21 +117,21 @@ def _scale(e: Expr) -> int:
     return scale
 
 
-def _guess(place: Sequence[Expr], wanted: Sequence[Expr], ranges: Mapping[Var, int]) -> dict[Var, Expr]:
-    """Values of the variables for which the place may be the wanted one."""
+def _guess_iteration(place: Sequence[Expr], wanted: Sequence[Expr], ranges: Mapping[Var, int]) -> dict[Var, Expr]:
+    """Guess values of the variables for which the place is the wanted one."""
     guess: dict[Var, Expr] = {v: index(0) for v in ranges}
     for x, y in zip(place, wanted):
         form = linear(x)
-        moving = sorted(((t, c) for t, c in form.terms if variables(t) & ranges.keys()), key=lambda tc: -tc[1])
+        digits = sorted(((t, c) for t, c in form.terms if variables(t) & ranges.keys()), key=lambda tc: -tc[1])
         rest = sub(y, Linear(tuple((t, c) for t, c in form.terms if not variables(t) & ranges.keys()), form.constant).expr())
-        around = 0
-        for t, c in moving:
+        outer = 0
+        for t, c in digits:
             if c <= 0:
                 break
             digit = floordiv(rest, index(c))
-            digit = mod(digit, index(around // c)) if around else digit
-            around = c
-            var = _inside(t)
+            digit = mod(digit, index(outer // c)) if outer else digit
+            outer = c
+            var = _dividend(t)
             if isinstance(var, Var):
                 guess[var] = add(guess[var], mul(digit, index(_scale(t))))
     return guess

@@ -11,21 +11,21 @@ from texpr.poly.certificate.engine.obligations import Proof
 from texpr.poly.certificate.engine.statements import extract
 
 
-def without_idle(proof: Proof) -> Proof | None:
-    """The proof of a kernel without the statements that never run; None if every statement has an instance."""
-    idle = {s.node for s in proof.nest.statements if s.call is None and s.domain(proof.facts).is_empty()}
-    if not idle:
+def remove_dead_statements(proof: Proof) -> Proof | None:
+    """Remove the statements that never run; None if every statement has an instance."""
+    dead = {s.node for s in proof.nest.statements if s.call is None and s.domain(proof.facts).is_empty()}
+    if not dead:
         return None
-    kernel = _without(proof.nest.kernel, idle)
+    kernel = _remove(proof.nest.kernel, dead)
     return replace(proof, nest=extract(kernel, proof.nest.parameters), reassociated={})
 
 
-def _without(kernel: Kernel, idle: set) -> Kernel:
+def _remove(kernel: Kernel, dead: set) -> Kernel:
     def rule(node: Node) -> Node | None:
         if isinstance(node, For | If | Kernel):
-            left = tuple(s for s in node.body if s not in idle and not (isinstance(s, For | If) and not s.body))
-            return replace(node, body=left) if len(left) < len(node.body) else None
+            remaining = tuple(s for s in node.body if s not in dead and not (isinstance(s, For | If) and not s.body))
+            return replace(node, body=remaining) if len(remaining) < len(node.body) else None
         return None
 
-    assert all(isinstance(s, Store) for s in idle)
+    assert all(isinstance(s, Store) for s in dead)
     return rewrite(kernel, rule)

@@ -1,7 +1,7 @@
-"""Integer expressions and conditions of one statement, or of two beside each other, as isl sees them.
+"""Integer expressions and conditions of one statement, or of a pair of statements, as isl sees them.
 
-A frame has a column per loop variable and one per *atom*: an integer or bool that is not affine, such as a value of data. Two atoms of
-a frame are one where they are written alike. What depends on sizes alone is a parameter, and the same in all frames.
+A frame has a column per loop variable and one per *atom* (uninterpreted term): an integer or bool that is not affine, such as a value of
+data. Two atoms of a frame are one if they are structurally equal. A term of sizes alone is a parameter, and the same in all frames.
 """
 
 from __future__ import annotations
@@ -42,13 +42,11 @@ from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import children, identical, rewrite, substitute, variables, walk, with_children
 from texpr.poly.certificate.engine.program_semantics import Total
-from texpr.poly.certificate.engine.wrapping import equal_where_near, fits, is_between
+from texpr.poly.certificate.engine.wrapping import equal_unless_large, fits_in_64_bits, is_bounded
 from texpr.poly.constraints.solver import OutOfQuota, context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Bounds = tuple[int | None, int | None]
-
-
 MOST_ATOMS = 96
 """Terms of data in the questions about one statement: each is compared with all others, and isl is slow with as many columns."""
 
@@ -57,19 +55,19 @@ class Parameters:
     """Expressions that are equal in all instances of all statements: sizes, products of sizes, rank-0 inputs.
 
     Attributes:
-        unwrapped: True if sums on data are known not to wrap where the data are near to 0.
+        no_wrap: True if sums on data are known not to wrap where the data are near to 0.
     """
 
     def __init__(self, sizes: Iterable[Var], inputs: Iterable[Tensor]) -> None:
         self.variables: list[Var] = list(sizes)
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.inputs = set(inputs)
-        self.unwrapped = False
+        self.no_wrap = False
         self.terms: list[tuple[Expr, Var]] = []
         self._spaces: dict[tuple[int, int], tuple[isl.Space, isl.Aff]] = {}
 
     def alias(self, others: Iterable[Var]) -> None:
-        """Other variables for the sizes of the same names: those of a program whose kernel was read from a text."""
+        """Add other variables for the sizes of the same names: of a program whose kernel was read from a text."""
         named = {v.name: k for v, k in self.position.items()}
         self.position |= {v: named[v.name] for v in others if v.name in named}
 
@@ -77,7 +75,7 @@ class Parameters:
         """The parameter that stands for `e`, if nothing in it differs between instances."""
         if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in walk(e)):
             return None
-        return found_like(self.terms, e) or self._new(e)
+        return find_equal(self.terms, e) or self._new(e)
 
     def _new(self, e: Expr) -> Var:
         var = Var(f"p{len(self.terms)}")
@@ -87,7 +85,7 @@ class Parameters:
         return var
 
     def space(self, columns: int) -> isl.Space:
-        """A space of so many columns."""
+        """The isl space of so many columns."""
         key = len(self.variables), columns
         if key not in self._spaces:
             space = isl.Space.set_alloc(context(), *key)
@@ -103,16 +101,16 @@ class Parameters:
 
 
 class NotAffine(Exception):
-    """An expression that isl has no form for, where an obligation needs one."""
+    """An expression without an affine form, where an obligation needs one."""
 
 
-def found_like(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
-    """The variable of a term that is `e`."""
-    return next((v for t, v in terms if alike(t, e)), None)
+def find_equal(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
+    """The variable of the term that is structurally equal to `e`; None if there is none."""
+    return next((v for t, v in terms if structurally_equal(t, e)), None)
 
 
-def alike(a: Expr, b: Expr) -> bool:
-    """The same value, because the same is done with indices that are linearly equal."""
+def structurally_equal(a: Expr, b: Expr) -> bool:
+    """True if two expressions are the same operations on indices that are linearly equal: then their values are equal."""
     stack: list[tuple[Node, Node]] = [(a, b)]
     while stack:
         x, y = stack.pop()
@@ -120,7 +118,7 @@ def alike(a: Expr, b: Expr) -> bool:
             continue
         if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):
             continue
-        if not same_node(x, y):
+        if not same_operation(x, y):
             return False
         below = children(x)
         if not below and not identical(x, y):
@@ -129,8 +127,8 @@ def alike(a: Expr, b: Expr) -> bool:
     return True
 
 
-def same_node(x: Node, y: Node) -> bool:
-    """Equal in all but their children."""
+def same_operation(x: Node, y: Node) -> bool:
+    """True if two nodes are equal in all but their children."""
     match x, y:
         case (Compare(a), Compare(b)) | (Call(a), Call(b)) if a != b:
             return False
@@ -142,7 +140,7 @@ def same_node(x: Node, y: Node) -> bool:
 
 
 def interval(e: Expr, ranges: Mapping[Var, Bounds]) -> Bounds:
-    """The least and the largest value of an integer where variables have these bounds; None where there is none, or none is seen."""
+    """The least and the largest value of an integer, by interval arithmetic; None for an end that is not bounded, or not seen to be."""
     form = linear(e)
     low: int | None = form.constant
     high: int | None = form.constant
@@ -155,14 +153,14 @@ def interval(e: Expr, ranges: Mapping[Var, Bounds]) -> Bounds:
 
 
 class Frame:
-    """Columns, and the sets over them.
+    """The columns of one statement, or of a pair, and the isl sets over them.
 
     Args:
         ranges: bounds of variables that are constants.
         constants: by position, sizes whose values are known of all instances: with them, more is affine.
     Attributes:
-        atoms: with what they stand for, in the columns of the frame; `whole` has that as it was written.
-        like: whether two conditions on data are one although they are not written alike; asked if set.
+        atoms: terms over the columns of the frame, each with its variable; `original` has the terms as they were written.
+        same_data: a test for two conditions on data that are equivalent without being structurally equal; None before there is one.
     """
 
     def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None,
@@ -172,19 +170,19 @@ class Frame:
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.ranges = dict(ranges or {})
         self.atoms: list[tuple[Expr, Var]] = []
-        self.whole: dict[Var, Expr] = {}
-        self.like: Callable[[Expr, Expr], bool] | None = None
-        self._plain: dict[int, tuple[Expr, Expr]] = {}
+        self.original: dict[Var, Expr] = {}
+        self.same_data: Callable[[Expr, Expr], bool] | None = None
+        self._abstracted: dict[int, tuple[Expr, Expr]] = {}
         self._values: dict[int, tuple[Expr, isl.PwAff]] = {}
 
     def add(self, var: Var) -> None:
-        """One more column."""
+        """Add a column."""
         self.position[var] = len(self.variables)
         self.variables.append(var)
 
-    def plain(self, e: Expr) -> Expr:
-        """`e` with atoms and parameters replaced by variables."""
-        known = self._plain
+    def abstract(self, e: Expr) -> Expr:
+        """Replace atoms and parameters in `e` by variables (purification, as solvers call it): the result is affine."""
+        known = self._abstracted
         stack: list[tuple[Expr, bool]] = [(e, False)]
         while stack:
             node, ready = stack.pop()
@@ -201,12 +199,12 @@ class Frame:
             new = tuple([known[id(c)][1] for c in below])
             rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
             rebuilt = fold(rebuilt) or rebuilt
-            known[id(node)] = node, self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
+            known[id(node)] = node, self._abstract_node(rebuilt, node) or rebuilt  # type: ignore[assignment]
         return known[id(e)][1]
 
-    def number(self, e: Expr) -> Expr:
-        """An atom as an integer, 0 or 1 for a bool."""
-        match self.plain(e):
+    def as_integer(self, e: Expr) -> Expr:
+        """An atom as an integer: 0 or 1 for a bool."""
+        match self.abstract(e):
             case Compare("==", Var() as var, Const(1)):
                 return var
             case Const(value):
@@ -215,33 +213,33 @@ class Frame:
                 assert e.dtype != BOOL, "an atom is one column"
                 return found
 
-    def _plainer(self, node: Expr, whole: Expr) -> Expr | None:
-        if isinstance(node, FloorDiv) and (number := self._quotient(node)) is not None:
+    def _abstract_node(self, node: Expr, original: Expr) -> Expr | None:
+        if isinstance(node, FloorDiv) and (number := self._constant_quotient(node)) is not None:
             return index(number)
-        if isinstance(node, Max | Min) and node.dtype == I64 and (chosen := self._chosen(node)) is not None:
+        if isinstance(node, Max | Min) and node.dtype == I64 and (chosen := self._constant_choice(node)) is not None:
             return chosen
         if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
-        if isinstance(node, Cast) and widens(node):
+        if isinstance(node, Cast) and is_lossless(node):
             return node.operand
-        node = self._with_wrapped(node)
+        node = self._with_wrapping_terms(node)
         var = self.parameters.term(node)
         if var is None and (known := self.with_constants(node)) is not None:
             return known
-        var = var or found_like(self.atoms, node) or self._atom(node)
-        self.whole.setdefault(var, whole)
+        var = var or find_equal(self.atoms, node) or self._atom(node)
+        self.original.setdefault(var, original)
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
-    def _quotient(self, node: FloorDiv) -> int | None:
-        """The value of a quotient that is the same wherever the loops are."""
+    def _constant_quotient(self, node: FloorDiv) -> int | None:
+        """The value of a quotient that is constant over the ranges of the loops; None if it is not."""
         low, high = interval(node.lhs, self.ranges)
         by = node.rhs.value if isinstance(node.rhs, Const) else 0
         if not isinstance(by, int) or by <= 0 or low is None or high is None or low // by != high // by:
             return None
         return low // by
 
-    def _chosen(self, node: Max | Min) -> Expr | None:
-        """The operand that is the result wherever the loops are: `max(i - 1, 0)` in one iteration is a number."""
+    def _constant_choice(self, node: Max | Min) -> Expr | None:
+        """The operand that is the result over the whole ranges of the loops: `max(i - 1, 0)` in one iteration is a number."""
         (low, high), (least, most) = interval(node.lhs, self.ranges), interval(node.rhs, self.ranges)
         if low is not None and most is not None and low >= most:
             return node.lhs if isinstance(node, Max) else node.rhs
@@ -249,8 +247,8 @@ class Frame:
             return node.rhs if isinstance(node, Max) else node.lhs
         return None
 
-    def _with_wrapped(self, node: Expr) -> Expr:
-        """Arithmetic that may wrap, with what it is made of: sums modulo 2^64 are equal however they are associated."""
+    def _with_wrapping_terms(self, node: Expr) -> Expr:
+        """Expand arithmetic that may wrap into its terms: sums modulo 2^64 are equal however they are associated."""
         if not self._may_wrap(node):
             return node
         terms = {var: t for t, var in (*self.atoms, *self.parameters.terms) if t.dtype == I64 and isinstance(t, Add | Sub | Neg | Mul)}
@@ -264,7 +262,7 @@ class Frame:
         return found if _affine(found) and not self._may_wrap(found) else None
 
     def _may_wrap(self, node: Expr) -> bool:
-        """Whether this is arithmetic of 64 bits on data of which nothing is known, or with a factor that is no index arithmetic.
+        """True for arithmetic of 64 bits on data without known bounds, or with a factor that index arithmetic does not have.
 
         The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
         """
@@ -277,18 +275,19 @@ class Frame:
             return True
         if not self.atoms and not self.parameters.terms:
             return False
-        is_wild = self._wild_among(variables(node))
-        if not any(map(is_wild, _value_variables(node))) or all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr)):
+        is_unbounded = self._unbounded_among(variables(node))
+        operands = [c for c in children(node) if isinstance(c, Expr)]
+        if not any(map(is_unbounded, _value_variables(node))) or all(is_bounded(c, is_unbounded) for c in operands):
             return False
-        return not fits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
+        return not fits_in_64_bits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
 
-    def _wild_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
-        """Whether a variable, one of those, stands for any value of 64 bits."""
-        wild = {var for term, var in (*self.atoms, *self.parameters.terms) if var in used and self._is_wild(term)}
+    def _unbounded_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
+        """A predicate: true if one of these variables stands for any value of 64 bits."""
+        wild = {var for term, var in (*self.atoms, *self.parameters.terms) if var in used and self._is_unbounded(term)}
         return wild.__contains__
 
-    def _is_wild(self, term: Expr) -> bool:
-        """Whether the value of an atom, or of what it is made of, is any of 64 bits."""
+    def _is_unbounded(self, term: Expr) -> bool:
+        """True if an atom, or a part of it, may be any value of 64 bits."""
         terms = {var: t for t, var in (*self.atoms, *self.parameters.terms)}
         stack: list[Node] = [term]
         while stack:
@@ -303,21 +302,21 @@ class Frame:
                 case Var() if n in terms:
                     stack.append(terms[n])
                 case _:
-                    stack += _of_values(n)
+                    stack += _value_operands(n)
         return False
 
     def _atom(self, node: Expr) -> Var:
         if len(self.atoms) >= MOST_ATOMS:
             raise OutOfQuota(f"more than {MOST_ATOMS} terms of data in one statement")
-        like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
-        if like is not None:
-            known = next((v for t, v in list(self.atoms) if same_node(t, node) and like(t, node)), None)
+        same_data, self.same_data = self.same_data, None  # Comparing two atoms may ask for atoms in turn.
+        if same_data is not None:
+            known = next((v for t, v in list(self.atoms) if same_operation(t, node) and same_data(t, node)), None)
             if known is not None:
-                self.like = like
+                self.same_data = same_data
                 self.atoms.insert(0, (node, known))
                 return known
-        self.like = like
-        known = found_like(self.atoms, node)
+        self.same_data = same_data
+        known = find_equal(self.atoms, node)
         if known is not None:  # Comparing asked for it.
             return known
         var = Var(f"a{len(self.atoms)}")
@@ -326,24 +325,24 @@ class Frame:
         return var
 
     def bounds(self, of: Collection[Var] | None = None) -> Expr:
-        """What is known of parameters and atoms; of some of them alone, if they are named."""
+        """The facts about parameters and atoms; about some of them alone, if they are named."""
         every = (*self.atoms, *self.parameters.terms)
         terms = every if of is None else tuple((term, var) for term, var in every if var in of)
         data = {var for _, var in every}
-        return conjunction(*(c for term, var in terms for c in (*_known(term, var, data), *self._unwrapped(term, var, data))))
+        return conjunction(*(c for term, var in terms for c in (*_term_bounds(term, var, data), *self._no_wrap_facts(term, var, data))))
 
-    def _unwrapped(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
-        """What is known of a sum that may wrap."""
-        if not self.parameters.unwrapped or term.dtype != I64 or not self._may_wrap(term):
+    def _no_wrap_facts(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+        """The facts about a sum that may wrap."""
+        if not self.parameters.no_wrap or term.dtype != I64 or not self._may_wrap(term):
             return []
         sizes = [v for v in self.parameters.variables if v not in data]
-        return equal_where_near(term, var, self._wild_among(variables(term)), sizes)
+        return equal_unless_large(term, var, self._unbounded_among(variables(term)), sizes)
 
     def universe(self) -> isl.Set:
         return isl.Set.universe(self.parameters.space(len(self.variables)))
 
-    def up(self, s: isl.Set) -> isl.Set:
-        """A set from when the frame had fewer columns."""
+    def lift(self, s: isl.Set) -> isl.Set:
+        """Add the missing columns to a set from when the frame had fewer."""
         missing = len(self.variables) - s.dim(_SET)
         return s.add_dims(_SET, missing) if missing else s
 
@@ -360,7 +359,7 @@ class Frame:
         return aff
 
     def value(self, e: Expr) -> isl.PwAff:
-        """A plain integer expression. Depth is bounded by the nesting limit of the text."""
+        """The value of an abstracted integer expression. Depth is bounded by the nesting limit of the text."""
         form = linear(e)
         affine = Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant)
         total = isl.PwAff.from_aff(self._aff(affine))
@@ -372,10 +371,10 @@ class Frame:
     def _term(self, e: Expr) -> isl.PwAff:
         found = self._values.get(id(e))
         if found is None or found[1].dim(_IN) != len(self.variables):
-            found = self._values[id(e)] = e, self._made(e)
+            found = self._values[id(e)] = e, self._piecewise_affine(e)
         return found[1]
 
-    def _made(self, e: Expr) -> isl.PwAff:
+    def _piecewise_affine(self, e: Expr) -> isl.PwAff:
         match e:
             case FloorDiv(a, Const(0)) | Mod(a, Const(0)):
                 return self.value(index(0))
@@ -395,7 +394,7 @@ class Frame:
         raise NotAffine(f"`{show(e)}` is no quotient or remainder by a constant")
 
     def holds(self, e: Expr) -> isl.Set:
-        """Where a plain condition is true."""
+        """The set in which an abstracted condition is true."""
         match e:
             case Const(value):
                 return self.universe() if value else isl.Set.empty(self.parameters.space(len(self.variables)))
@@ -409,11 +408,11 @@ class Frame:
                 holds = self.holds(cond)
                 return (holds & self.holds(then)) | (holds.complement() & self.holds(orelse))
             case Compare(op, a, b):
-                return self._compared(op, a, b)
+                return self._comparison_set(op, a, b)
         raise AssertionError(f"{type(e).__name__} is no condition")
 
-    def _compared(self, op: str, a: Expr, b: Expr) -> isl.Set:
-        a, b = _undivided(op, a, b)
+    def _comparison_set(self, op: str, a: Expr, b: Expr) -> isl.Set:
+        a, b = _without_quotient(op, a, b)
         form = linear(Sub(a, b) if op in (">", ">=", "==") else Sub(b, a))
         if op == "!=" or not form.is_affine:
             return getattr(self.value(a), _SETS[op])(self.value(b))
@@ -425,8 +424,8 @@ class Frame:
 _SETS = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 
 
-def _undivided(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """a < n // c says c*a + c <= n, and a <= n // c says c*a <= n: without a quotient isl is faster."""
+def _without_quotient(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Multiply out: a < n // c is c*a + c <= n, and a <= n // c is c*a <= n. Without a quotient isl is faster."""
     match b:
         case FloorDiv(n, Const(c)) if c > 0 and op in ("<", "<="):
             scaled = Mul(a, index(int(c)))
@@ -435,7 +434,7 @@ def _undivided(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def _affine(node: Expr) -> bool:
-    """Whether isl can look into the node."""
+    """True if isl can look into the node."""
     match node:
         case Const() | Var() | And() | Or() | Not() | Select():
             return True
@@ -454,31 +453,31 @@ def _affine(node: Expr) -> bool:
     return False
 
 
-def _of_values(n: Node) -> list[Node]:
+def _value_operands(n: Node) -> list[Node]:
     """The operands that the size of a value depends on: not the conditions, which only choose."""
     return [c for c in children(n) if not (isinstance(c, Expr) and c.dtype == BOOL)]
 
 
 def _value_variables(e: Expr) -> set[Var]:
-    found, stack = set[Var](), [*_of_values(e)]
+    found, stack = set[Var](), [*_value_operands(e)]
     while stack:
         n = stack.pop()
         if isinstance(n, Var):
             found.add(n)
-        stack += _of_values(n)
+        stack += _value_operands(n)
     return found
 
 
-def widens(node: Cast) -> bool:
-    """Whether the conversion of an integer keeps every value."""
+def is_lossless(node: Cast) -> bool:
+    """True if the conversion of an integer keeps every value."""
     if not (node.dtype.is_int and node.operand.dtype.is_int):
         return False
     (lo, hi), (low, high) = int_range(node.operand.dtype), int_range(node.dtype)
     return low <= lo and hi <= high
 
 
-def _known(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
-    """Bounds of what a variable stands for; loops and sizes, which are not in `data`, are no less than 0."""
+def _term_bounds(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+    """Bounds of a term by its type, range and operation; loops and sizes, which are not in `data`, are no less than 0."""
     found: list[Expr] = []
     if term.dtype == BOOL:
         found += [compare("<=", index(0), var), compare("<=", var, index(1))]

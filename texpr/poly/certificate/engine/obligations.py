@@ -1,4 +1,4 @@
-"""What a proof in progress knows, and how it ends when something is not so."""
+"""The state of a proof in progress, its obligations, and the refutation of one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from texpr.ir.expr import And, Compare, Const, Expr, Mul, Node, Select, Sub, Ten
 from texpr.ir.loop import Stmt
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import rewrite, variables
-from texpr.poly.certificate.engine.case_split import answered, index_question, question
-from texpr.poly.certificate.engine.isl_frame import Frame, alike, interval
-from texpr.poly.certificate.engine.program_semantics import Definition, Meaning, at_instance, within
+from texpr.poly.certificate.engine.case_split import index_split_condition, simplify_assuming, split_condition
+from texpr.poly.certificate.engine.isl_frame import Frame, interval, structurally_equal
+from texpr.poly.certificate.engine.program_semantics import Definition, Semantics, at_instance, index_in_bounds
 from texpr.poly.certificate.engine.statements import Nest, Statement
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
@@ -63,30 +63,30 @@ class Refuted(Exception):
         return sizes, instance
 
 
-class Reused(Refuted):
-    """An obligation that does not hold if every element of a buffer holds one value alone.
+class ReusedBuffer(Refuted):
+    """An obligation that fails if every element of a buffer is taken to hold one value alone.
 
     Attributes:
-        tensor: the buffer, whose elements may hold several, one after the other.
-        others: the same of other buffers.
-        suspects: where statements stand that are refuted so.
+        tensor: the buffer, whose elements may hold several values, one after the other.
+        others: the same refutation for other buffers.
+        suspects: the positions of the statements that are refuted.
     """
 
     def __init__(self, tensor: Tensor, obligation: str, text: str, statement: Statement, frame: Frame | None = None,
                  instances: isl.Set | None = None) -> None:
         super().__init__(obligation, text, statement, frame, instances)
         self.tensor = tensor
-        self.others: tuple[Reused, ...] = ()
+        self.others: tuple[ReusedBuffer, ...] = ()
         self.suspects: tuple[int, ...] = ()
 
 
-class Hollow(Refuted):
-    """A copy, of which some instances copy what was never written. They are as if they did not run, if nobody uses what they write."""
+class UndefinedCopy(Refuted):
+    """A copy some of whose instances copy undefined elements. They are as if they did not run, if nobody uses the copies."""
 
 
 @dataclass(slots=True)
 class Count:
-    """Questions asked for an obligation, and how long they took."""
+    """The number of questions for an obligation, and their time."""
 
     questions: int = 0
     seconds: float = 0.0
@@ -94,36 +94,36 @@ class Count:
 
 @dataclass(slots=True, eq=False)
 class Proof:
-    """One certificate in the making.
+    """The state of one certificate in the making.
 
     Attributes:
-        named: kernel tensors that are the program's, by either's object.
-        facts: what holds of the parameters.
+        program_tensors: the tensor of the program for each input and output of the kernel.
+        facts: the facts about the parameters.
         reassociated: sums whose additions run in another order than the program's.
-        named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`buffer_renaming`).
-        suspects: where statements stand that are looked at first: they were refuted before.
-        hollow: copies whose instances need not all have a source.
+        version_dims: the number of leading dimensions that name the version, for each renamed buffer (`buffer_renaming`).
+        suspects: the positions of statements that are checked first, since they were refuted before.
+        undefined_copies: copies of which some instances may copy undefined elements.
     """
 
     nest: Nest
-    meaning: Meaning
-    named: dict[Tensor, Tensor]
+    semantics: Semantics
+    program_tensors: dict[Tensor, Tensor]
     facts: isl.Set
     counts: dict[str, Count] = field(default_factory=lambda: {name: Count() for name in OBLIGATIONS})
     reassociated: dict[str, None] = field(default_factory=dict)
-    named_lives: dict[Tensor, int] = field(default_factory=dict)
+    version_dims: dict[Tensor, int] = field(default_factory=dict)
     suspects: tuple[int, ...] = ()
-    hollow: frozenset[Stmt] = frozenset()
+    undefined_copies: frozenset[Stmt] = frozenset()
     _open: list[tuple[str, float]] = field(default_factory=list)
 
     def exists(self, indices: Sequence[Expr], tensor: Tensor) -> Expr:
-        """The element exists."""
-        names = self.named_lives.get(tensor, 0)
-        return within(indices[names:], tensor.shape[names:])
+        """The condition that the element exists."""
+        names = self.version_dims.get(tensor, 0)
+        return index_in_bounds(indices[names:], tensor.shape[names:])
 
     @contextmanager
-    def asking(self, obligation: str) -> Iterator[None]:
-        """Time spent inside counts for the obligation, without what inner questions take."""
+    def obligation(self, obligation: str) -> Iterator[None]:
+        """Count the time inside for an obligation, without the time of obligations inside it."""
         self.counts[obligation].questions += 1
         start = perf_counter()
         if self._open:
@@ -140,14 +140,14 @@ class Proof:
 
 
 class Context:
-    """Instances of a statement for which conditions hold; the set is only made when somebody needs it."""
+    """A set of instances of a statement, under conditions; isl sets are made lazily."""
 
     def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement | Context, known: Expr = TRUE) -> None:
         self.proof, self.frame, self._base, self.known = proof, frame, base, known
         self._set: isl.Set | None = None
         self._columns = -1
-        self._split: list[tuple[Expr, tuple[Context | None, Context | None]]] = []
-        self._wheres: list[tuple[Expr, list[Context]]] = []
+        self._splits: list[tuple[Expr, tuple[Context | None, Context | None]]] = []
+        self._parts: list[tuple[Expr, list[Context]]] = []
 
     def also(self, condition: Expr) -> Context:
         """The instances for which `condition` holds as well."""
@@ -156,18 +156,18 @@ class Context:
     @property
     def set(self) -> isl.Set:
         if self._set is None:
-            self._set, self._columns = self._made(), -1
+            self._set, self._columns = self._make_set(), -1
         known = len(self.frame.variables) + len(self.frame.parameters.terms)
         if self._columns != known:
             self._columns = known
-            self._set = self.frame.up(self._set) & self.frame.holds(self.frame.bounds())
+            self._set = self.frame.lift(self._set) & self.frame.holds(self.frame.bounds())
         return self._set
 
-    def _made(self) -> isl.Set:
+    def _make_set(self) -> isl.Set:
         match self._base:
             case Context():
-                plain = self.frame.plain(self.known)
-                return self.frame.up(self._base.set) & self.frame.holds(plain)
+                plain = self.frame.abstract(self.known)
+                return self.frame.lift(self._base.set) & self.frame.holds(plain)
             case Statement():
                 return self._base.domain(self.proof.facts)
         return self._base
@@ -177,83 +177,83 @@ class Context:
         return self.set.is_empty()
 
     def implies(self, condition: Expr) -> bool:
-        """Whether a condition surely holds."""
-        return self.failing(condition) is None
+        """True if a condition is proven to hold."""
+        return self.counterexamples(condition) is None
 
-    def failing(self, condition: Expr) -> isl.Set | None:
-        """Instances for which it does not hold; None if there are none."""
+    def counterexamples(self, condition: Expr) -> isl.Set | None:
+        """The instances for which a condition fails; None if there are none."""
         for c in conjuncts(condition):
-            if any(alike(c, k) for k in self.given()) or decided(self.frame.plain(c), self.frame) is True:
+            if any(structurally_equal(c, k) for k in self.assumptions()) or truth_by_ranges(self.frame.abstract(c), self.frame) is True:
                 continue
-            for here, (e,) in self.cells(c):
-                outside = here._outside(e)
-                if outside is not None and all(more._outside(e) is not None for more in here._with_decided_data()):
+            for here, (e,) in self.cases(c):
+                outside = here._counterexamples_within(e)
+                if outside is not None and all(more._counterexamples_within(e) is not None for more in here._with_resolved_data()):
                     return outside
             if isinstance(self._base, Statement):
                 self._base.proven.append(c)
         return None
 
-    def _outside(self, condition: Expr) -> isl.Set | None:
+    def _counterexamples_within(self, condition: Expr) -> isl.Set | None:
         holds = self._where(condition)
         return None if self.set.is_subset(holds) else self.set - holds
 
-    def _with_decided_data(self) -> Iterator[Context]:
-        """The same instances with more known: data at a place that a choice says, `p[if c then i else 0]`, is data at what is chosen.
+    def _with_resolved_data(self) -> Iterator[Context]:
+        """The same instances with data at a place with a choice, `p[if c then i else 0]`, resolved to data at the chosen place.
 
         Nothing where that says no more.
         """
-        terms = [(self.frame.whole.get(var, term), var) for term, var in (*self.frame.atoms, *self.frame.parameters.terms)]
-        decided = [(var, self._decided(term)) for term, var in terms if question(term) is not None]
-        same = [compare("==", var, self.frame.number(chosen)) for var, chosen in decided if chosen is not None]
+        terms = [(self.frame.original.get(var, term), var) for term, var in (*self.frame.atoms, *self.frame.parameters.terms)]
+        resolved = [(var, self._without_choices(term)) for term, var in terms if split_condition(term) is not None]
+        same = [compare("==", var, self.frame.as_integer(chosen)) for var, chosen in resolved if chosen is not None]
         if same:
             yield self.also(conjunction(*same))
 
-    def _decided(self, term: Expr) -> Expr | None:
-        """A term without its choices; None if one of them is open here."""
-        while (condition := question(term)) is not None:
-            holds, fails = self.halves(condition)
+    def _without_choices(self, term: Expr) -> Expr | None:
+        """A term without its choices; None if one of them is open for these instances."""
+        while (condition := split_condition(term)) is not None:
+            holds, fails = self.split_on(condition)
             if holds is not None and fails is not None:
                 return None
-            term = answered(term, condition, holds is not None)
+            term = simplify_assuming(term, condition, holds is not None)
         return term
 
-    def cells(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
-        """The instances in parts in which no choice between integers is left open, and the expressions there."""
+    def cases(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
+        """Split the instances until no choice between integers is open: each case with the expressions as they are there."""
         stack: list[tuple[Context, tuple[Expr, ...]]] = [(self, es)]
         while stack:
             here, now = stack.pop()
-            condition = index_question(*now)
+            condition = index_split_condition(*now)
             if condition is None:
                 yield here, now
                 continue
-            for inside, holds in zip(here.halves(condition), (True, False)):
+            for inside, holds in zip(here.split_on(condition), (True, False)):
                 if inside is not None:
-                    stack.append((inside, tuple(answered(e, condition, holds) for e in now)))
+                    stack.append((inside, tuple(simplify_assuming(e, condition, holds) for e in now)))
 
     def where(self, *conditions: Expr) -> list[Context]:
         """The parts of the instances in which conditions hold."""
         found: list[Context] = [self]
         for c in conditions:
-            found = [part for each in found for part in each._where_holds(c)]
+            found = [part for each in found for part in each._parts_where(c)]
         return found
 
-    def _where_holds(self, condition: Expr) -> list[Context]:
-        known = next((parts for c, parts in self._wheres if alike(c, condition)), None)
+    def _parts_where(self, condition: Expr) -> list[Context]:
+        known = next((parts for c, parts in self._parts if structurally_equal(c, condition)), None)
         if known is None:
-            known = [here.also(e) for here, (e,) in self.cells(condition) if not _is_false(e)]
-            self._wheres.append((condition, known))
+            known = [here.also(e) for here, (e,) in self.cases(condition) if not _is_false(e)]
+            self._parts.append((condition, known))
         return known
 
-    def halves(self, condition: Expr) -> tuple[Context | None, Context | None]:
-        """The instances for which a condition without choices holds, and those for which it does not; None where there are none."""
-        known = next((halves for c, halves in self._split if alike(c, condition)), None)
+    def split_on(self, condition: Expr) -> tuple[Context | None, Context | None]:
+        """The instances for which a condition without choices holds, and those for which it fails; None for an empty side."""
+        known = next((halves for c, halves in self._splits if structurally_equal(c, condition)), None)
         if known is None:
-            known = self._halves(condition)
-            self._split.append((condition, known))
+            known = self._split_set(condition)
+            self._splits.append((condition, known))
         return known
 
-    def _halves(self, condition: Expr) -> tuple[Context | None, Context | None]:
-        truth = decided(self.frame.plain(condition), self.frame)
+    def _split_set(self, condition: Expr) -> tuple[Context | None, Context | None]:
+        truth = truth_by_ranges(self.frame.abstract(condition), self.frame)
         if truth is None:
             holds = self._where(condition)
             truth = True if self.set.is_subset(holds) else False if self.set.is_disjoint(holds) else None
@@ -262,48 +262,48 @@ class Context:
         return self.also(condition), self.also(negation(condition))
 
     def _where(self, condition: Expr) -> isl.Set:
-        """Where a condition holds, in the columns of the instances."""
-        plain = self.frame.plain(condition)
+        """The set in which a condition holds, in the columns of the instances."""
+        plain = self.frame.abstract(condition)
         _ = self.set  # May know of more atoms.
         return self.frame.holds(plain)
 
-    def given(self) -> Iterator[Expr]:
+    def assumptions(self) -> Iterator[Expr]:
         """The conditions that are known to hold, innermost first."""
         here: Context | Statement | isl.Set = self
         while isinstance(here, Context):
             yield from conjuncts(here.known)
             here = here._base
         if isinstance(here, Statement):
-            for c in here.held:
+            for c in here.traced_conditions:
                 yield from conjuncts(c)
             yield from here.proven
 
     def equal(self, a: Expr, b: Expr) -> bool:
-        """Whether two integers are surely equal."""
-        return alike(a, b) or all(here._equal(x, y) or any(more._equal(x, y) for more in here._with_decided_data())
-                                  for here, (x, y) in self.cells(a, b))
+        """True if two integers are proven to be equal."""
+        return structurally_equal(a, b) or all(here._equal(x, y) or any(more._equal(x, y) for more in here._with_resolved_data())
+                                  for here, (x, y) in self.cases(a, b))
 
     def _equal(self, a: Expr, b: Expr) -> bool:
         if self._surely_equal(a, b):
             return True
-        x, y = self._with_numbers(a), self._with_numbers(b)
+        x, y = self._with_constant_factors(a), self._with_constant_factors(b)
         return (x is not a or y is not b) and self._surely_equal(x, y)
 
-    def _with_numbers(self, e: Expr) -> Expr:
-        """An integer with numbers for factors that have but one value here: isl knows products with numbers alone."""
+    def _with_constant_factors(self, e: Expr) -> Expr:
+        """Replace factors that have a single value by numbers: isl knows products with numbers alone."""
 
         def rule(node: Node) -> Node | None:
             if not isinstance(node, Mul) or isinstance(node.lhs, Const) or isinstance(node.rhs, Const):
                 return None
-            factors = self._number(node.lhs), self._number(node.rhs)  # type: ignore[arg-type]
+            factors = self._constant_value(node.lhs), self._constant_value(node.rhs)  # type: ignore[arg-type]
             changed = [f if n is None else index(n) for n, f in zip(factors, (node.lhs, node.rhs))]
             return None if factors == (None, None) else Mul(*changed, dtype=node.dtype)
 
         return rewrite(e, rule)  # type: ignore[return-value]
 
-    def _number(self, e: Expr) -> int | None:
-        """The value that an integer has in all instances; None where there are several."""
-        plain = self.frame.plain(e)
+    def _constant_value(self, e: Expr) -> int | None:
+        """The value that an integer has in all instances; None if it has several."""
+        plain = self.frame.abstract(e)
         if e.dtype != I64 or self.set.is_empty():
             return None
         point, columns = self.set.sample_point(), {v: k for k, v in enumerate(self.frame.variables)}
@@ -315,17 +315,17 @@ class Context:
         return n if (self.set & self._where(compare("!=", plain, index(n)))).is_empty() else None
 
     def _surely_equal(self, a: Expr, b: Expr) -> bool:
-        x, y = self.frame.plain(a), self.frame.plain(b)
+        x, y = self.frame.abstract(a), self.frame.abstract(b)
         return same_value(x, y) or (self.set & self._where(compare("!=", x, y))).is_empty()
 
     def equivalent(self, a: Expr, b: Expr) -> bool:
-        """Whether two conditions surely say the same."""
-        if alike(a, b):
+        """True if two conditions are proven to be equivalent."""
+        if structurally_equal(a, b):
             return True
-        return all(here._equivalent(x, y) for here, (x, y) in self.cells(a, b))
+        return all(here._equivalent(x, y) for here, (x, y) in self.cases(a, b))
 
     def _equivalent(self, a: Expr, b: Expr) -> bool:
-        x, y = self.frame.plain(a), self.frame.plain(b)
+        x, y = self.frame.abstract(a), self.frame.abstract(b)
         inside = self.set
         return (inside & self.frame.holds(x)).is_equal(inside & self.frame.holds(y))
 
@@ -337,11 +337,11 @@ def instances(proof: Proof, s: Statement) -> Context:
     return s.instances
 
 
-def beyond(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
-    """The instances of a store that its equation does not have, as in a tile that is filled past the end; None if there are none."""
-    if s.beyond is None:
-        s.beyond = (instances(proof, s).failing(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
-    return s.beyond[0]
+def outside_domain(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
+    """The instances of a store outside the domain of its equation, as in a tile that is filled past the end; None if there are none."""
+    if s.outside_domain is None:
+        s.outside_domain = (instances(proof, s).counterexamples(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
+    return s.outside_domain[0]
 
 
 def _is_false(e: Expr) -> bool:
@@ -364,18 +364,18 @@ def conjuncts(e: Expr) -> list[Expr]:
     return found
 
 
-def decided(e: Expr, frame: Frame) -> bool | None:
-    """The truth of a plain condition, if the constant ranges of the loops tell."""
+def truth_by_ranges(e: Expr, frame: Frame) -> bool | None:
+    """The truth of an abstracted condition, if the constant ranges of the loops decide it."""
     match e:
         case Const(value):
             return bool(value)
         case Compare(op, a, b) if a.dtype == I64:
             low, high = interval(Sub(a, b), frame.ranges)
-            return _truth(op, low, high)
+            return _truth_of_interval(op, low, high)
     return None
 
 
-def _truth(op: str, low: int | None, high: int | None) -> bool | None:
+def _truth_of_interval(op: str, low: int | None, high: int | None) -> bool | None:
     below, above = high is not None and high < 0, low is not None and low > 0
     not_above, not_below = high is not None and high <= 0, low is not None and low >= 0
     zero = low == high == 0

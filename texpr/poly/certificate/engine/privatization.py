@@ -18,26 +18,26 @@ from texpr.poly.certificate.engine.obligations import Proof
 from texpr.poly.certificate.engine.statements import Nest, Statement, expressions, extract
 
 
-def made_inside(proof: Proof) -> Proof | None:
-    """The proof of a kernel whose buffers are made in the innermost loops around all their uses; None if all of them are."""
-    homes = {t: around for t, around in _around(proof.nest).items() if len(around) > len(proof.nest.buffers[t].home)}
+def privatize_buffers(proof: Proof) -> Proof | None:
+    """Allocate each buffer in the innermost loop around all its uses; None if all of them are."""
+    homes = {t: around for t, around in _enclosing_loops(proof.nest).items() if len(around) > len(proof.nest.buffers[t].allocation_loops)}
     if not homes:
         return None
-    kernel = _moved(proof.nest.kernel, homes)
+    kernel = _move_allocations(proof.nest.kernel, homes)
     return replace(proof, nest=extract(kernel, proof.nest.parameters), reassociated={})
 
 
-def _around(nest: Nest) -> dict[Tensor, tuple[For, ...]]:
-    """The loops around all uses of each buffer that no caller and no outside code sees."""
-    seen = {*nest.kernel.outputs, *(t for call, _ in nest.calls for t in (*call.inputs, *call.outputs))}
+def _enclosing_loops(nest: Nest) -> dict[Tensor, tuple[For, ...]]:
+    """The loops around all uses of each buffer that neither callers nor outside code sees."""
+    visible = {*nest.kernel.outputs, *(t for call, _ in nest.calls for t in (*call.inputs, *call.outputs))}
     found: dict[Tensor, tuple[For, ...]] = {}
     for s in nest.statements:
-        for t in _used(s) & nest.buffers.keys() - seen:
+        for t in _tensors_of(s) & nest.buffers.keys() - visible:
             found[t] = _common(found[t], s.loops) if t in found else s.loops
     return found
 
 
-def _used(s: Statement) -> set[Tensor]:
+def _tensors_of(s: Statement) -> set[Tensor]:
     return {s.store.tensor, *(n.tensor for n in walk(*expressions(s)) if isinstance(n, Read))}
 
 
@@ -46,7 +46,7 @@ def _common(a: Sequence[For], b: Sequence[For]) -> tuple[For, ...]:
     return tuple(a[:count])
 
 
-def _moved(kernel: Kernel, homes: dict[Tensor, tuple[For, ...]]) -> Kernel:
+def _move_allocations(kernel: Kernel, homes: dict[Tensor, tuple[For, ...]]) -> Kernel:
     inside = {around[-1].var: tuple(t for t, other in homes.items() if other[-1].var is around[-1].var) for around in homes.values()}
 
     def rule(node: Node) -> Node | None:

@@ -1,4 +1,4 @@
-"""What a program says of each element: equations without guards, whose reductions are terms of their own."""
+"""The semantics of a program: a definition for each element, without guards, whose reductions are terms of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 @node
 class Total(Expr):
-    """The whole reduction of an equation, for values of its axes."""
+    """The result of the reduction of an equation, for values of its axes."""
 
     parts: ClassVar = ("axes",)
     equation: int
@@ -33,7 +33,8 @@ class Definition:
     Attributes:
         element: which element of the target an instance defines or folds into.
         domain: which instances there are; `stored` which of them store, where a write outside is dropped.
-        reduction: the reduction in `value`, if there is one; `body` and `inside` are its body and condition over axes and binders.
+        reduction: the reduction in `value`, if there is one; `body` and `reduction_domain` are its body and condition over axes and
+            binders.
     """
 
     number: int
@@ -46,7 +47,7 @@ class Definition:
     reduction: Reduce | None
     binders: tuple[Var, ...]
     body: Expr | None
-    inside: Expr
+    reduction_domain: Expr
 
     @property
     def is_fold(self) -> bool:
@@ -57,49 +58,49 @@ _MOST_LEVELS = 4
 """Definitions within definitions that are looked into, as in `texpr.poly.constraints.integer_intermediates`."""
 
 
-class Meaning:
+class Semantics:
     """The definitions of a program, by the position of their equations."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.definitions = {k: _definition(k, e) for k, e in enumerate(program.equations) if isinstance(e, Equation)}
-        self.of: dict[Tensor, list[Definition]] = {}
+        self.by_target: dict[Tensor, list[Definition]] = {}
         for d in self.definitions.values():
-            self.of.setdefault(d.equation.target, []).append(d)
-        self.ragged = {k for k, d in self.definitions.items() if self.reads_plain(d.inside)}
+            self.by_target.setdefault(d.equation.target, []).append(d)
+        self.ragged = {k for k, d in self.definitions.items() if self.can_inline(d.reduction_domain)}
         """Equations whose terms are in ranges that are intermediates: their definitions are spelled out, in statements too."""
         for k in self.ragged:
             d = self.definitions[k]
-            self.definitions[k] = replace(d, domain=self.spelled_out(d.domain), inside=self.spelled_out(d.inside))
-            self.of[d.equation.target] = [self.definitions[e.number] for e in self.of[d.equation.target]]
+            self.definitions[k] = replace(d, domain=self.fully_inlined(d.domain), reduction_domain=self.fully_inlined(d.reduction_domain))
+            self.by_target[d.equation.target] = [self.definitions[e.number] for e in self.by_target[d.equation.target]]
 
-    def plain_definition(self, e: Node) -> Definition | None:
-        """What defines the element that is read: the only equation of its tensor, without a reduction."""
+    def inlinable_definition(self, e: Node) -> Definition | None:
+        """The definition of the element that is read: the only equation of its tensor, without a reduction."""
         match e:
-            case Read(tensor) if len(found := self.of.get(tensor, ())) == 1 and not found[0].is_fold and found[0].reduction is None:
+            case Read(tensor) if len(found := self.by_target.get(tensor, ())) == 1 and not found[0].is_fold and found[0].reduction is None:
                 return found[0]
         return None
 
-    def reads_plain(self, e: Expr) -> bool:
-        """Whether `spelled` changes an expression."""
-        return any(self._spelled(n) is not None for n in walk(e))
+    def can_inline(self, e: Expr) -> bool:
+        """True if `inlined` changes an expression."""
+        return any(self._inline_read(n) is not None for n in walk(e))
 
-    def spelled(self, e: Expr) -> Expr:
+    def inlined(self, e: Expr) -> Expr:
         """`e` with the definitions of what it reads in the place of the reads, one level of them, and arithmetic folded as in loops;
         recurrences are left as they are.
         """
-        return folded(rewrite(e, self._spelled), {})
+        return substitute_and_fold(rewrite(e, self._inline_read), {})
 
-    def spelled_out(self, e: Expr) -> Expr:
-        """`e` with few levels of definitions in the place of reads."""
+    def fully_inlined(self, e: Expr) -> Expr:
+        """Inline definitions, up to a few levels."""
         for _ in range(_MOST_LEVELS):
-            if not self.reads_plain(e):
+            if not self.can_inline(e):
                 break
-            e = self.spelled(e)
+            e = self.inlined(e)
         return e
 
-    def _spelled(self, e: Node) -> Expr | None:
-        d = self.plain_definition(e)
+    def _inline_read(self, e: Node) -> Expr | None:
+        d = self.inlinable_definition(e)
         if d is None or d.equation.target in self._recurrent or set(d.element) != set(d.axes):
             return None
         assert isinstance(e, Read), "what is defined is read"
@@ -107,13 +108,13 @@ class Meaning:
 
     @cached_property
     def tensors(self) -> set[Tensor]:
-        """All of the program: each of their elements has one value."""
+        """All tensors of the program: each of their elements has one value."""
         return {*self.program.inputs, *(t for e in self.program.equations for t in (e.targets if isinstance(e, Invoke) else (e.target,)))}
 
     @cached_property
     def _recurrent(self) -> set[Tensor]:
         """Tensors that are computed from themselves."""
-        below = {t: {u for d in ds for u in tensors(d.equation)} for t, ds in self.of.items()}
+        below = {t: {u for d in ds for u in tensors(d.equation)} for t, ds in self.by_target.items()}
         found = set()
         for t in below:
             reached: set[Tensor] = set()
@@ -127,12 +128,12 @@ class Meaning:
 
 
 def at_instance(e: Expr, variables: Sequence[Var], values: Sequence[Expr]) -> Expr:
-    """`e` for the values of variables."""
-    return folded(e, dict(zip(variables, values)))
+    """Substitute values for the variables of `e`."""
+    return substitute_and_fold(e, dict(zip(variables, values)))
 
 
-def folded(e: Expr, values: Mapping[Var, Expr]) -> Expr:
-    """`e` with variables replaced and arithmetic of integers folded."""
+def substitute_and_fold(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    """Substitute values for variables and fold arithmetic of integers."""
     return rewrite(e, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
@@ -143,7 +144,7 @@ def _definition(number: int, equation: Equation) -> Definition:
     def rule(node: Node) -> Node | None:
         match node:
             case Read(_, _, Guard()):
-                return _unguarded(node)
+                return _apply_guard(node)
             case Reduce():
                 reductions.append(node)
                 return Total(number, axes, dtype=node.dtype)
@@ -158,37 +159,37 @@ def _definition(number: int, equation: Equation) -> Definition:
 
     stored: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
-        stored = within(element, equation.target.shape)
+        stored = index_in_bounds(element, equation.target.shape)
     elif equation.guard is not None:
-        element = tuple(_folded_back(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
+        element = tuple(_guarded_index(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
     reduction = reductions[0] if reductions else None
-    inside = conjunction() if reduction is None else conditions(reduction.axes, reduction.where)
+    reduction_domain = conjunction() if reduction is None else conditions(reduction.axes, reduction.where)
     return Definition(number, equation, axes, element, conditions(equation.axes, equation.where), stored, value, reduction,
                       tuple(a.var for a in reduction.axes) if reduction is not None else (),
-                      reduction.body if reduction is not None else None, inside)
+                      reduction.body if reduction is not None else None, reduction_domain)
 
 
 def _ranges(axes: tuple[Axis, ...]) -> list[Expr]:
     return [c for a in axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))]
 
 
-def within(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
-    """A tensor of this shape has the element."""
+def index_in_bounds(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+    """The condition that a tensor of this shape has the element."""
     return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
 
 
-def _unguarded(node: Read) -> Expr:
+def _apply_guard(node: Read) -> Expr:
     guard = node.guard
     assert guard is not None
     plain = replace(node, guard=None)
     if guard.mode == "value":
         assert guard.value is not None
-        return select(within(node.indices, node.tensor.shape), plain, guard.value)
-    return replace(plain, indices=tuple(_folded_back(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)))
+        return select(index_in_bounds(node.indices, node.tensor.shape), plain, guard.value)
+    return replace(plain, indices=tuple(_guarded_index(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)))
 
 
-def _folded_back(i: Expr, n: Expr, mode: str) -> Expr:
-    """The place that a guard gives for an index outside, once as the language says."""
+def _guarded_index(i: Expr, n: Expr, mode: str) -> Expr:
+    """The index that a guard gives for an index outside, applied once as in the language."""
     last = sub(n, index(1))
     match mode:
         case "clamp":
@@ -201,12 +202,12 @@ def _folded_back(i: Expr, n: Expr, mode: str) -> Expr:
 
 
 def is_identity(op: str | None, e: Expr) -> bool:
-    """Whether folding from `e` changes nothing; of no update, nothing does."""
+    """True if `e` is the identity of an operation; False without an operation."""
     return isinstance(e, Const) and repr(e.value) == repr(_identity(op, e.dtype))
 
 
 def is_neutral(op: str | None, e: Expr) -> bool:
-    """Whether folding it into any value changes no bit of that: -0.0 + 0.0 is 0.0."""
+    """True if folding `e` into any value changes no bit of it: -0.0 + 0.0 is 0.0."""
     return repr(getattr(e, "value", None)) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e)
 
 

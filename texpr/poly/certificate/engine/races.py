@@ -9,17 +9,24 @@ from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import INSTRUCTION, For, Kernel, has_lanes, is_bound
 from texpr.ir.traverse import variables
-from texpr.poly.certificate.engine.instance_pairs import Access, Joint, Order, apart, different, met
+from texpr.poly.certificate.engine.instance_pairs import (
+    Access,
+    InstancePair,
+    Order,
+    disjoint_by_intervals,
+    same_element,
+    without_equal_writes,
+)
 from texpr.poly.certificate.engine.obligations import Proof, Refuted
-from texpr.poly.certificate.engine.reductions import Sums, name_of, ordered
+from texpr.poly.certificate.engine.reductions import Reductions, is_order_sensitive, name_of
 from texpr.poly.certificate.engine.statements import Nest, Statement, as_written
-from texpr.poly.certificate.engine.value_tracing import access, evaluated, lives, updated, written
+from texpr.poly.certificate.engine.value_tracing import access, defining_writes, definition_accesses, read_domains, update_accesses
 
 Uses = Mapping[Tensor, Sequence[Access]]
 
 
-def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
-    """No iteration of a loop that runs at once with others uses what another one writes.
+def check_races(proof: Proof, sums: Reductions, kernel: Kernel) -> None:
+    """Prove that no iteration of a parallel loop uses an element that another one writes.
 
     Args:
         kernel: with its barriers, where the proof is of one without them.
@@ -32,11 +39,11 @@ def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
         uses = {}
         for s, read in found:
             buffer = nest.buffers[read.tensor]
-            uses.setdefault(read.tensor, []).extend(access(buffer, s, read.indices, when=when) for when in evaluated(s, read))
+            uses.setdefault(read.tensor, []).extend(access(buffer, s, read.indices, when=when) for when in read_domains(s, read))
     one_by_one = ("serial", "unroll", INSTRUCTION)
     loops = {n.var: n for s in nest.statements for n in s.loops if not n.kind.startswith(one_by_one)}
     for loop in loops.values():
-        with proof.asking("races"):
+        with proof.obligation("races"):
             _check_loop(proof, nest, uses, loop)
 
 
@@ -44,12 +51,13 @@ def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
     for buffer in nest.buffers.values():
         if loop.var in buffer.private:
             continue
-        defined, more = ([a for a in each if _inside(a, loop)] for each in (written(proof, buffer), updated(proof, buffer)))
+        defined, updates = ([a for a in each if _inside(a, loop)]
+                            for each in (definition_accesses(proof, buffer), update_accesses(proof, buffer)))
         reads = [a for a in uses.get(buffer.tensor, ()) if _inside(a, loop)]
-        owned = [a for a in lives(buffer) if _inside(a, loop)]
-        pairs = [*product(owned, owned), *product(defined, reads), *product(more, (*defined, *more, *reads))]
+        defining = [a for a in defining_writes(buffer) if _inside(a, loop)]
+        pairs = [*product(defining, defining), *product(defined, reads), *product(updates, (*defined, *updates, *reads))]
         for w, other in pairs:
-            if not (w is other and _joined_lanes(proof, w, loop)) and not _atomic(proof, w, other, loop):
+            if not (w is other and _is_lane_reduction(proof, w, loop)) and not _is_atomic_pair(proof, w, other, loop):
                 _check_pair(proof, nest, loop, w, other)
 
 
@@ -57,30 +65,30 @@ def _inside(a: Access, loop: For) -> bool:
     return any(n.var is loop.var for n in a.statement.loops)
 
 
-def _joined_lanes(proof: Proof, w: Access, loop: For) -> bool:
-    """Lanes that update one element are joined first; for floats the store must permit another order."""
+def _is_lane_reduction(proof: Proof, w: Access, loop: For) -> bool:
+    """True if lanes that update one element are reduced first; for floats the store must permit another order."""
     store = w.statement.store
     if not has_lanes(loop.kind) or store.update is None or loop.var in variables(*store.indices):
         return False
-    if ordered(w.statement):
+    if is_order_sensitive(w.statement):
         if not store.reassoc:
             return False
-        proof.reassociated[name_of(proof.meaning.definitions[store.equation])] = None
+        proof.reassociated[name_of(proof.semantics.definitions[store.equation])] = None
     return True
 
 
-def _atomic(proof: Proof, w: Access, other: Access, loop: For) -> bool:
-    """Threads that update one element by the same operation, with nothing between; of floats the store must permit another order."""
+def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
+    """True if both are atomic updates by the same operation; for floats the store must permit another order."""
     first, second = w.statement.store, other.statement.store
     if not is_bound(loop) or not (w.writes and other.writes and first.atomic and second.atomic) or first.update != second.update:
         return False
     if first.update is None or first.tensor is not second.tensor:
         return False
     for each in (w.statement, other.statement):
-        if ordered(each):
+        if is_order_sensitive(each):
             if not each.store.reassoc:
                 return False
-            proof.reassociated[name_of(proof.meaning.definitions[each.store.equation])] = None
+            proof.reassociated[name_of(proof.semantics.definitions[each.store.equation])] = None
     return True
 
 
@@ -88,41 +96,41 @@ def _check_pair(proof: Proof, nest: Nest, loop: For, w: Access, other: Access) -
     depth = next(k for k, n in enumerate(w.statement.loops) if n.var is loop.var)
     if not loop.kind.startswith("thread") or not nest.barriers:
         for a, b in ((w, other), (other, w))[: 1 if w is other else 2]:
-            _ask(proof, loop, a, b, Order(depth, "<"), ())
+            _check_order(proof, loop, a, b, Order(depth, "<"), ())
         return
     for a, b in ((w, other), (other, w)):
-        for conditions in _unmet(nest, a.statement, b.statement, depth):
-            _ask(proof, loop, a, b, Order(depth, "!="), conditions)
+        for conditions in _orders_without_barrier(nest, a.statement, b.statement, depth):
+            _check_order(proof, loop, a, b, Order(depth, "!="), conditions)
 
 
-def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions: tuple[tuple[str, For], ...]) -> None:
-    if order.sign == "<" and apart(a, b, order):
+def _check_order(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions: tuple[tuple[str, For], ...]) -> None:
+    if order.sign == "<" and disjoint_by_intervals(a, b, order):
         return
-    joint = Joint(a, b, order.equal, proof.facts)
+    pair = InstancePair(a, b, order.equal, proof.facts)
     assert order.sign is not None
-    relations: list[Expr] = [compare(order.sign, loop.var, joint.there(loop.var))]
-    relations += [compare(sign, n.var, joint.there(n.var)) for sign, n in conditions]
-    pairs = different(joint, a, b, joint.also(met(joint, a, b), *relations))
+    relations: list[Expr] = [compare(order.sign, loop.var, pair.second(loop.var))]
+    relations += [compare(sign, n.var, pair.second(n.var)) for sign, n in conditions]
+    pairs = without_equal_writes(pair, a, b, pair.also(same_element(pair, a, b), *relations))
     if not pairs.is_empty():
         name = a.statement.store.tensor.name if a.writes else b.statement.store.tensor.name
         raise Refuted("races", f"iterations of the {loop.kind} loop {loop.var.name} use one element of {name}", b.statement,
-                      joint.frame, pairs)
+                      pair.frame, pairs)
 
 
-def _unmet(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
+def _orders_without_barrier(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
     """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
-    serial, outside = _serial(a.loops[: a.common(b)]), len(_serial(a.loops[:depth]))
+    serial, outside = _serial(a.loops[: a.common_depth(b)]), len(_serial(a.loops[:depth]))
     barriers = [(m.order, [n.var for n in _serial(m.loops)]) for m in nest.barriers if not m.conditions]
     inside = serial[outside:]
 
-    def standing(count: int) -> list[int]:
-        """Where barriers stand in the first so many of the loops inside, and in no others."""
+    def barriers_at(count: int) -> list[int]:
+        """The positions of barriers in exactly the first `count` of the loops inside."""
         return [order for order, around in barriers if around == [n.var for n in serial[: outside + count]]]
 
-    if a.order <= b.order and not any(order in range(a.order, b.order) for order in standing(len(inside))):
+    if a.order <= b.order and not any(order in range(a.order, b.order) for order in barriers_at(len(inside))):
         yield tuple(("==", n) for n in inside)
     for k, n in enumerate(inside):
-        if all(order in range(b.order, a.order) for order in standing(k + 1)):  # Neither after `a` nor before `b`.
+        if all(order in range(b.order, a.order) for order in barriers_at(k + 1)):  # Neither after `a` nor before `b`.
             yield (*(("==", outer) for outer in inside[:k]), ("<", n))
 
 

@@ -1,4 +1,4 @@
-"""The final loop nest as the certificate sees it: an extraction of its own, which shares nothing with the checks of single steps."""
+"""The statements of the final loop nest: an extraction of its own, which shares nothing with the checks of single steps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _SET = isl.dim_type.set
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """A store, or a condition or an extent that reads, with what is around it.
+    """A store, or a condition or an extent that reads, with the loops and conditions around it.
 
     Attributes:
-        order: place in the text.
+        order: the position in the text.
         conditions: of the `if`s around it, outermost first.
-        depths: how many of the loops stand around each of them.
-        indices, at: of the store, once its reads are traced to what the program says.
+        depths: the number of loops around each of the conditions.
+        indices, at, extents, traced_conditions: of the store, the loops and the `if`s, once their reads are traced to the program.
         call: the call of outside code that writes here, if it is one.
         proven: conditions that were proven of all instances.
-        facts: what the program is known to keep of data: the element that it writes exists.
-        beyond: the instances that its equation does not have, once that was asked.
-        instances: all of them as a `Context`, whose parts are asked about again and again, once one was made.
+        facts: facts about data that the program guarantees: the element that it writes exists.
+        outside_domain: the instances that its equation does not have; None before that was asked.
+        instances: all of them as a `Context`, whose parts are asked about again and again; None before one was made.
     """
 
     node: Stmt
@@ -42,11 +42,11 @@ class Statement:
     indices: tuple[Expr, ...] = ()
     at: tuple[Expr, ...] = ()
     extents: tuple[Expr, ...] = ()
-    held: list[Expr] = field(default_factory=list)
+    traced_conditions: list[Expr] = field(default_factory=list)
     proven: list[Expr] = field(default_factory=list)
     facts: list[Expr] = field(default_factory=list)
     call: ExternCall | None = None
-    beyond: tuple[isl.Set | None] | None = None
+    outside_domain: tuple[isl.Set | None] | None = None
     instances: Any = field(default=None, init=False)
     _domain: isl.Set | None = None
 
@@ -63,28 +63,28 @@ class Statement:
         """The instances, over all columns of the frame; of data, only what decides whether and where it stores is bounded."""
         if self._domain is None:
             bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
-            inside = self.frame.plain(conjunction(*bounds, *self.held, *self.facts))
-            used = variables(inside, *map(self.frame.plain, self.indices))
+            inside = self.frame.abstract(conjunction(*bounds, *self.traced_conditions, *self.facts))
+            used = variables(inside, *map(self.frame.abstract, self.indices))
             shared = {v for _, v in self.frame.parameters.terms if v in used}
             self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data() | shared))).intersect_params(facts)
-        self._domain = self.frame.up(self._domain)
+        self._domain = self.frame.lift(self._domain)
         return self._domain
 
     def data(self) -> set[Var]:
         """The atoms on which it depends whether, and where, it stores, and those that say which elements these are of."""
-        plain = [self.frame.plain(e) for e in (*self.extents, *self.held, *self.indices)]
+        plain = [self.frame.abstract(e) for e in (*self.extents, *self.traced_conditions, *self.indices)]
         found, left = set[Var](), variables(*plain) if self.frame.atoms else set()
         while left := {v for _, v in self.frame.atoms if v in left} - found:
             found |= left
             left = variables(*(term for term, v in self.frame.atoms if v in left))
         return found
 
-    def renew(self) -> None:
-        """Forget the instances: more is known of the statement now."""
-        self._domain = self.beyond = self.instances = None
+    def invalidate(self) -> None:
+        """Forget the instances, after more is known of the statement."""
+        self._domain = self.outside_domain = self.instances = None
 
-    def common(self, other: Statement) -> int:
-        """How many loops the two share, from the outside in."""
+    def common_depth(self, other: Statement) -> int:
+        """The number of loops that the two share, from the outside in."""
         count = 0
         for a, b in zip(self.loops, other.loops):
             if a.var is not b.var:
@@ -98,21 +98,21 @@ class Buffer:
     """A tensor that the kernel writes.
 
     Attributes:
-        home: the loops each of whose iterations has a buffer of its own.
+        allocation_loops: the loops around the allocation: each of their iterations has a buffer of its own.
     """
 
     tensor: Tensor
-    home: tuple[For, ...]
+    allocation_loops: tuple[For, ...]
     definitions: list[Statement] = field(default_factory=list)
     updates: list[Statement] = field(default_factory=list)
 
     @property
     def private(self) -> frozenset[Var]:
-        return frozenset(n.var for n in self.home)
+        return frozenset(n.var for n in self.allocation_loops)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Meeting:
+class BarrierSite:
     """A barrier with the loops around it."""
 
     node: Barrier
@@ -123,13 +123,13 @@ class Meeting:
 
 @dataclass(slots=True, eq=False)
 class Nest:
-    """What an extraction gives."""
+    """The statements, buffers, barriers and calls of a kernel."""
 
     kernel: Kernel
     parameters: Parameters
     statements: list[Statement]
     buffers: dict[Tensor, Buffer]
-    barriers: list[Meeting]
+    barriers: list[BarrierSite]
     calls: list[tuple[ExternCall, list[Statement]]] = field(default_factory=list)
 
     def loops(self) -> Iterator[For]:
@@ -137,12 +137,12 @@ class Nest:
 
 
 def parameters_of(kernel: Kernel) -> Parameters:
-    """What all questions about a kernel, and about what is made of it, have in common."""
+    """The parameters of all questions about a kernel, and about kernels made of it."""
     return Parameters(kernel.sizes, kernel.inputs)
 
 
 def extract(kernel: Kernel, parameters: Parameters) -> Nest:
-    """The statements of a kernel with their places."""
+    """Extract the statements of a kernel."""
     nest = Nest(kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, [])
     stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...], tuple[int, ...]]] = [(s, (), (), ()) for s in reversed(kernel.body)]
     order = 0
@@ -157,7 +157,7 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
             case Alloc(tensor):
                 nest.buffers[tensor] = Buffer(tensor, loops)
             case Barrier():
-                nest.barriers.append(Meeting(node, loops, conditions, order))
+                nest.barriers.append(BarrierSite(node, loops, conditions, order))
             case ExternCall():
                 nest.calls.append((node, [_everywhere(parameters, node, t, order) for t in node.inputs]))
                 order += 1
@@ -169,30 +169,30 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
 
 
 def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple[Statement, Read]]]:
-    """The statements with their own indices and conditions, whatever those read, and all that they read."""
+    """Extract the statements with their own indices and conditions, before any read is traced; returned with them: all reads."""
     nest = extract(kernel, parameters)
     uses = []
     for s in nest.statements:
-        s.extents, s.held = tuple(n.extent for n in s.loops), list(s.conditions)
+        s.extents, s.traced_conditions = tuple(n.extent for n in s.loops), list(s.conditions)
         s.indices, s.at = s.store.indices, s.store.at
         uses += [(s, n) for n in walk(*expressions(s)) if isinstance(n, Read) and n.tensor in nest.buffers]
     return nest, uses
 
 
 def expressions(s: Statement) -> tuple[Expr, ...]:
-    """What is evaluated for the instances of a store."""
+    """The expressions that are evaluated for the instances of a store."""
     return (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, s.store.value)
 
 
 def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], depths: tuple[int, ...],
               order: int) -> Statement:
-    """A statement with a frame of its own."""
+    """Make a statement with a frame of its own."""
     constants = {parameters.position[v]: n for c in conditions for v, n in _constants(c) if v in parameters.position}
     return Statement(node, loops, conditions, depths, order, Frame(parameters, [n.var for n in loops], _ranges(loops), constants))
 
 
 def _constants(condition: Expr) -> Iterator[tuple[Var, Const]]:
-    """The variables that a condition says are constants."""
+    """The variables that a condition equates with constants."""
     match condition:
         case And(a, b):
             yield from _constants(a)
@@ -202,7 +202,7 @@ def _constants(condition: Expr) -> Iterator[tuple[Var, Const]]:
 
 
 def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order: int) -> Statement:
-    """What a call does to all elements of a tensor, as a store to each."""
+    """The accesses of a call to all elements of a tensor, as a store to each."""
     at = tuple(Var(f"x{k}") for k in range(tensor.rank))
     loops = tuple(For(v, n, ()) for v, n in zip(at, tensor.shape))
     made = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order)
@@ -225,11 +225,11 @@ def _add(nest: Nest, s: Statement) -> None:
 
 
 def reads(e: Expr) -> bool:
-    """Whether an expression reads anything."""
+    """True if an expression reads anything."""
     return any(isinstance(n, Read) for n in walk(e))
 
 
-def joined(nest: Nest, s: Statement) -> Buffer | None:
+def partials_merged_by(nest: Nest, s: Statement) -> Buffer | None:
     """The partial results that an update folds into others, or parts of a fold into what has more: it reads what the same equation
     starts, and nothing else.
     """
@@ -237,16 +237,16 @@ def joined(nest: Nest, s: Statement) -> Buffer | None:
         case Store(tensor, _, Read(partial), str(), equation=equation) if partial is not tensor and partial in nest.buffers:
             buffer = nest.buffers[partial]
             if _is_started(buffer) and all(d.store.equation == equation for d in buffer.definitions) and (
-                    of_parts(buffer) or _is_started(nest.buffers[tensor]) and not of_parts(nest.buffers[tensor])):
+                    holds_fold_parts(buffer) or _is_started(nest.buffers[tensor]) and not holds_fold_parts(nest.buffers[tensor])):
                 return buffer
     return None
 
 
-def of_parts(buffer: Buffer) -> bool:
-    """Whether the buffer holds parts of what a fold folds into."""
+def holds_fold_parts(buffer: Buffer) -> bool:
+    """True if the buffer holds partial results of a fold."""
     return any(d.store.part for d in buffer.definitions)
 
 
 def _is_started(buffer: Buffer) -> bool:
-    """Whether all that defines the elements is the start of one kind of sum."""
+    """True if all definitions of the elements are starts of one kind of sum."""
     return {d.store.start for d in buffer.definitions} == {True} and len({d.store.part for d in buffer.definitions}) == 1

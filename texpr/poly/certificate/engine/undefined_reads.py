@@ -11,12 +11,12 @@ import islpy as isl
 from texpr.ir.expr import And, Expr, Or, Read, Select
 from texpr.ir.loop import Store
 from texpr.ir.traverse import walk
-from texpr.poly.certificate.engine.obligations import Proof, beyond
+from texpr.poly.certificate.engine.obligations import Proof, outside_domain
 from texpr.poly.certificate.engine.statements import Statement
 
 
 def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
-    """Whether a read in an expression of a statement is part of what is stored, and decides neither what else is read nor where."""
+    """True if a read is part of the value that is stored, and decides neither another read nor a place."""
     if not isinstance(s.node, Store) or e is not s.node.value:
         return False
     deciding: list[Expr] = []
@@ -31,25 +31,25 @@ def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
     return not any(n is read for d in deciding for n in walk(d))
 
 
-def past_the_end(proof: Proof, s: Statement) -> isl.Set | None:
+def instances_outside_domain(proof: Proof, s: Statement) -> isl.Set | None:
     """The instances of a store, or of a term of a sum, that its equation does not have: they make a total that it does not have either."""
-    d = None if s.call is not None else proof.meaning.definitions.get(s.store.equation)
+    d = None if s.call is not None else proof.semantics.definitions.get(s.store.equation)
     if d is None or s.store.start or s.store.part or s.store.update is not None and d.is_fold:
         return None
-    whole = len(s.at) == len(d.axes) + (0 if s.store.update is None else len(d.binders))
-    return beyond(proof, s, d) if whole else None
+    complete = len(s.at) == len(d.axes) + (0 if s.store.update is None else len(d.binders))
+    return outside_domain(proof, s, d) if complete else None
 
 
-def may_be_hollow(proof: Proof, s: Statement) -> bool:
-    """Whether a copy is one of those whose instances need not all have a source, and what it fills is filled by places alone."""
-    if s.node not in proof.hollow:
+def may_copy_undefined(proof: Proof, s: Statement) -> bool:
+    """True if a copy may have undefined instances, and data does not decide which elements it fills."""
+    if s.node not in proof.undefined_copies:
         return False
     target = proof.nest.buffers[s.store.tensor]
     return not target.updates and not any(d.data() for d in target.definitions)
 
 
 def is_copy(s: Statement) -> bool:
-    """Whether a statement stores an element as it is somewhere else."""
+    """True if a statement stores an element unchanged."""
     if not isinstance(s.node, Store) or s.call is not None:
         return False
     return s.node.equation < 0 and s.node.update is None and isinstance(s.node.value, Read)

@@ -1,4 +1,4 @@
-"""Which value of the program a read of the kernel gives: the last one written there, whatever buffers it came through."""
+"""Symbolic values of reads: the value of the program that was written last, whatever buffers it came through."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, T
 from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
-from texpr.poly.certificate.engine.coverage import covered, uncovered_in_iteration, under_conditions_of
-from texpr.poly.certificate.engine.in_bounds import check_inside, contexts_of, integral_part, written_by_program
-from texpr.poly.certificate.engine.instance_pairs import Access, meeting
-from texpr.poly.certificate.engine.isl_frame import alike
-from texpr.poly.certificate.engine.obligations import Hollow, Proof, Refuted, Reused, conjuncts, instances
+from texpr.poly.certificate.engine.coverage import uncovered, uncovered_in_iteration, without_shared_conditions
+from texpr.poly.certificate.engine.in_bounds import check_in_bounds, contexts_of, integral_part, written_by_program
+from texpr.poly.certificate.engine.instance_pairs import Access, dependence
+from texpr.poly.certificate.engine.isl_frame import structurally_equal
+from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer, UndefinedCopy, conjuncts, instances
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.statements import Buffer, Statement, expressions, reads, statement
-from texpr.poly.certificate.engine.undefined_reads import is_copy, is_part_of_value, may_be_hollow, past_the_end
+from texpr.poly.certificate.engine.undefined_reads import instances_outside_domain, is_copy, is_part_of_value, may_copy_undefined
 
 Complete = Callable[[Proof, Buffer, Access], None]
-Fixed = Set[Var | Tensor]
+Invariant = Set[Var | Tensor]
 """Variables, and tensors, that are the same for all instances in question."""
 
 
 def access(buffer: Buffer, s: Statement, indices: Sequence[Expr], *, writes: bool = False, when: isl.Set | None = None) -> Access:
-    """A use of a buffer's element: the iteration that the buffer is of, then the indices."""
-    place = (*(n.var for n in buffer.home), *(s.frame.plain(i) for i in indices))
+    """The access to a buffer's element: the iteration in which the buffer is allocated, then the indices."""
+    place = (*(n.var for n in buffer.allocation_loops), *(s.frame.abstract(i) for i in indices))
     return Access(s, place, writes, when)
 
 
-def written(proof: Proof, buffer: Buffer) -> list[Access]:
+def definition_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
     """The definitions of a buffer's elements."""
     return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
 
 
-def lives(buffer: Buffer) -> list[Access]:
+def defining_writes(buffer: Buffer) -> list[Access]:
     """The definitions of a buffer's elements, to be told from each other. Where data says which element it is, two instances of an
     equation are of two elements, as was proven of the program.
     """
     if not any(d.data() for d in buffer.definitions):
         return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
-    return [Access(d, (index(d.store.equation), *(d.frame.plain(i) for i in d.at)), True) for d in buffer.definitions]
+    return [Access(d, (index(d.store.equation), *(d.frame.abstract(i) for i in d.at)), True) for d in buffer.definitions]
 
 
-def updated(proof: Proof, buffer: Buffer) -> list[Access]:
+def update_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
     """The updates of a buffer's elements."""
     return [access(buffer, u, u.indices, writes=True) for u in buffer.updates]
 
 
 class Tracer:
-    """Traces the reads of all statements.
+    """Traces the reads of all statements to values of the program.
 
     Args:
         complete: proves that a reader of a buffer with updates finds all of them done.
@@ -62,169 +62,173 @@ class Tracer:
     """
 
     def __init__(self, proof: Proof, complete: Complete, whole: Callable[[Buffer, Access], None]) -> None:
-        self.proof, self.complete, self.whole = proof, complete, whole
+        self.proof, self.check_complete, self.check_all_written = proof, complete, whole
         self.uses: dict[Tensor, list[Access]] = {}
-        self.hollow: dict[int, isl.Set] = {}  # instances of copies that are as if they did not run
+        self.undefined_instances: dict[int, isl.Set] = {}  # instances of copies that are as if they did not run
         self._values: dict[int, Expr] = {}
-        self._running: set[int] = set()
-        self._asked: set[int] = set()
+        self._in_progress: set[int] = set()
+        self._assumed_defined: set[int] = set()
 
-    def places(self) -> None:
-        """Conditions, extents and indices of all statements, before any value."""
-        simple = [s for s in self.proof.nest.statements if not self._reads_in_place(s)]
-        for s in (*simple, *(s for s in self.proof.nest.statements if self._reads_in_place(s))):
-            self._place(s)
+    def number_places(self) -> None:
+        """Trace the conditions, extents and indices of all statements, and give their data columns, before any value is traced."""
+        simple = [s for s in self.proof.nest.statements if not self._reads_in_places(s)]
+        for s in (*simple, *(s for s in self.proof.nest.statements if self._reads_in_places(s))):
+            self._trace_places(s)
 
-    def _reads_in_place(self, s: Statement) -> bool:
+    def _reads_in_places(self, s: Statement) -> bool:
         return any(reads(e) for e in (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, *s.store.at))
 
-    def _place(self, s: Statement) -> None:
-        stays_true(self.proof, s)
+    def _trace_places(self, s: Statement) -> None:
+        check_conditions_unchanged(self.proof, s)
         s.extents, s.at = (), s.store.at
         for depth in range(len(s.loops) + 1):
             for c, outer in zip(s.conditions, s.depths):
                 if outer == depth:
-                    s.held.append(self._outside(s, depth, c))
+                    s.traced_conditions.append(self._trace_outer(s, depth, c))
             if depth < len(s.loops):
-                s.extents = (*s.extents, self._outside(s, depth, s.loops[depth].extent))
-        s.indices = tuple(self.traced(s, i) for i in s.store.indices)
-        s.at = tuple(self._spelled_out(s, self.traced(s, i)) for i in s.store.at)
-        for e in (*s.extents, *s.held):
-            s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
-        s.renew()
+                s.extents = (*s.extents, self._trace_outer(s, depth, s.loops[depth].extent))
+        s.indices = tuple(self.trace(s, i) for i in s.store.indices)
+        s.at = tuple(self._fully_inlined(s, self.trace(s, i)) for i in s.store.at)
+        for e in (*s.extents, *s.traced_conditions):
+            s.frame.abstract(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
+        s.invalidate()
         if any(map(reads, s.store.indices)):
-            self._inside(s)
+            self._assume_in_bounds(s)
 
-    def _inside(self, s: Statement) -> None:
-        """The element that is written at an index of data exists, if the program writes it: that is proven of the program."""
+    def _assume_in_bounds(self, s: Statement) -> None:
+        """Assume that the element that is written at an index of data exists, if the program writes it: this is proven of the program."""
         exists = self.proof.exists(s.indices, s.store.tensor)
-        if instances(self.proof, s).failing(exists) is not None and (fact := written_by_program(self.proof, s)) is not None:
+        if instances(self.proof, s).counterexamples(exists) is not None and (fact := written_by_program(self.proof, s)) is not None:
             s.facts.append(fact)
-            s.renew()
+            s.invalidate()
 
-    def _outside(self, s: Statement, depth: int, e: Expr) -> Expr:
+    def _trace_outer(self, s: Statement, depth: int, e: Expr) -> Expr:
         """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that
         are held by then.
         """
         if not reads(e):
             return e
-        count = len(s.held)
+        count = len(s.traced_conditions)
         outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], s.conditions[:count], s.depths[:count], s.order)
-        outer.extents, outer.held, outer.at = s.extents[:depth], list(s.held), s.at
-        return self._spelled_out(s, self.traced(outer, e))
+        outer.extents, outer.traced_conditions, outer.at = s.extents[:depth], list(s.traced_conditions), s.at
+        return self._fully_inlined(s, self.trace(outer, e))
 
-    def _spelled_out(self, s: Statement, e: Expr) -> Expr:
-        meaning = self.proof.meaning
-        return meaning.spelled_out(e) if isinstance(s.node, Store) and s.node.equation in meaning.ragged else e
+    def _fully_inlined(self, s: Statement, e: Expr) -> Expr:
+        semantics = self.proof.semantics
+        return semantics.fully_inlined(e) if isinstance(s.node, Store) and s.node.equation in semantics.ragged else e
 
     def value(self, s: Statement) -> Expr:
-        """What a store stores, in terms of the program."""
+        """The value that a store stores, in terms of the program."""
         found = self._values.get(id(s))
         if found is None:
-            if id(s) in self._running:
+            if id(s) in self._in_progress:
                 raise Refuted("values", f"{s.store.tensor.name} is copied from what is copied from it", s)
-            self._running.add(id(s))
-            found = self._values[id(s)] = self.traced(s, s.store.value)
+            self._in_progress.add(id(s))
+            found = self._values[id(s)] = self.trace(s, s.store.value)
         return found
 
-    def traced(self, s: Statement, e: Expr) -> Expr:
-        """`e` with every read replaced by what the program calls the value."""
+    def trace(self, s: Statement, e: Expr) -> Expr:
+        """Replace every read in `e` by the value of the program that it finds."""
         if not reads(e):
             return e
         found: dict[int, Expr] = {}
         contexts = contexts_of(e)
         for node in postorder(e):
             if isinstance(node, Read):
-                read = Read(node.tensor, tuple(_again(i, found) for i in node.indices), span=node.span)
+                read = Read(node.tensor, tuple(_with_traced_reads(i, found) for i in node.indices), span=node.span)
                 found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found, (e, node))
-        return _again(e, found)
+        return _with_traced_reads(e, found)
 
     def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr],
               part: tuple[Expr, Read]) -> Expr:
-        named = self.proof.named.get(read.tensor)
+        named = self.proof.program_tensors.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
-        whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
+        whens = [[(_with_traced_reads(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
         for when in whens:
-            with self.proof.asking("bounds"):
-                when += [(fact, True) for fact in check_inside(self.proof, s, read, when)]
+            with self.proof.obligation("bounds"):
+                when += [(fact, True) for fact in check_in_bounds(self.proof, s, read, when)]
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
-        uses = [access(buffer, s, read.indices, when=happens(s, when, read.indices)) for when in whens]
+        uses = [access(buffer, s, read.indices, when=evaluation_domain(s, when, read.indices)) for when in whens]
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
-            with self.proof.asking("initialised"):
-                self.initialised(buffer, use, part)
-            if _folds(self.proof, buffer):
-                self.complete(self.proof, buffer, use)
-        return self.content(buffer, s, read.indices, uses)
+            with self.proof.obligation("initialised"):
+                self.check_initialised(buffer, use, part)
+            if _gets_updates(self.proof, buffer):
+                self.check_complete(self.proof, buffer, use)
+        return self.value_at(buffer, s, read.indices, uses)
 
-    def initialised(self, buffer: Buffer, use: Access, part: tuple[Expr, Read] | None = None) -> None:
-        """Every element that is read was written before, or is part of a value that the program does not have.
+    def check_initialised(self, buffer: Buffer, use: Access, part: tuple[Expr, Read] | None = None) -> None:
+        """Prove that every element that is read was written before, or is part of a value that the program does not have.
 
         Args:
             part: an expression of the statement, and the read in it.
         """
         if any(d.data() for d in buffer.definitions):
-            if self._written_beside(buffer, use):
-                self.unspoiled(buffer, use)
+            if self._written_under_same_conditions(buffer, use):
+                self.check_no_undefined_copy(buffer, use)
             else:
-                self.whole(buffer, use)
+                self.check_all_written(buffer, use)
             return
         s = use.statement
-        left = covered(use, self.valued(buffer), self.proof.facts)
-        is_value = part is not None and (not left.is_empty() or bool(self.hollow)) and is_part_of_value(s, *part)
-        if is_value and (past := past_the_end(self.proof, s)) is not None:
-            use = replace(use, when=use.domain(self.proof.facts) - s.frame.up(past))
-            left = s.frame.up(left) - s.frame.up(past)
-        if not left.is_empty() and not (is_value and self._hollow(s, left)):
-            kind = Hollow if is_value and is_copy(s) else Refuted
-            raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, left)
-        self.unspoiled(buffer, use)
+        missing = uncovered(use, self.valued_definitions(buffer), self.proof.facts)
+        is_value = part is not None and (not missing.is_empty() or bool(self.undefined_instances)) and is_part_of_value(s, *part)
+        if is_value and (excess := instances_outside_domain(self.proof, s)) is not None:
+            use = replace(use, when=use.domain(self.proof.facts) - s.frame.lift(excess))
+            missing = s.frame.lift(missing) - s.frame.lift(excess)
+        if not missing.is_empty() and not (is_value and self._mark_undefined(s, missing)):
+            kind = UndefinedCopy if is_value and is_copy(s) else Refuted
+            raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, missing)
+        self.check_no_undefined_copy(buffer, use)
 
-    def _written_beside(self, buffer: Buffer, use: Access) -> bool:
+    def _written_under_same_conditions(self, buffer: Buffer, use: Access) -> bool:
         """True if definitions in the same iteration of the loops that are shared, under conditions on data that the use is under as well,
         write every element that is used: data says nothing then.
         """
-        left = use.domain(self.proof.facts)
-        for source in self.valued(buffer):
-            if not left.is_empty() and (alone := under_conditions_of(source.statement, use.statement)) is not None:
-                left = uncovered_in_iteration(left, use, replace(source, statement=alone), self.proof.facts)
-        return left.is_empty()
+        missing = use.domain(self.proof.facts)
+        for source in self.valued_definitions(buffer):
+            if not missing.is_empty() and (reduced := without_shared_conditions(source.statement, use.statement)) is not None:
+                missing = uncovered_in_iteration(missing, use, replace(source, statement=reduced), self.proof.facts)
+        return missing.is_empty()
 
-    def unspoiled(self, buffer: Buffer, use: Access) -> None:
-        """Nothing that was never written was copied to an element before its use."""
-        for d in buffer.definitions if self.hollow else ():
-            if (nothing := self.hollow.get(id(d))) is None:
+    def check_no_undefined_copy(self, buffer: Buffer, use: Access) -> None:
+        """Prove that the element of a use holds no copy of an undefined element."""
+        for d in buffer.definitions if self.undefined_instances else ():
+            if (nothing := self.undefined_instances.get(id(d))) is None:
                 continue
-            found = meeting(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
+            found = dependence(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
             if found is not None:
-                joint, pairs = found
+                pair, pairs = found
                 raise Refuted("initialised", f"{buffer.tensor.name} holds a copy of what was never written", d, d.frame,
-                              joint.of_first(pairs))
+                              pair.project_to_first(pairs))
 
-    def valued(self, buffer: Buffer) -> list[Access]:
+    def valued_definitions(self, buffer: Buffer) -> list[Access]:
         """The definitions of a buffer's elements that give them values."""
         found = []
         for d in buffer.definitions:
-            if d.node in self.proof.hollow:
-                if id(d) not in self._values and id(d) not in self._running:
+            if d.node in self.proof.undefined_copies:
+                if id(d) not in self._values and id(d) not in self._in_progress:
                     self.value(d)
-                self._asked.add(id(d))
-            nothing = self.hollow.get(id(d))
-            when = None if nothing is None else d.domain(self.proof.facts) - d.frame.up(nothing)
+                self._assumed_defined.add(id(d))
+            nothing = self.undefined_instances.get(id(d))
+            when = None if nothing is None else d.domain(self.proof.facts) - d.frame.lift(nothing)
             found.append(access(buffer, d, d.indices, writes=True, when=when))
         return found
 
-    def _hollow(self, s: Statement, left: isl.Set) -> bool:
-        """Whether these instances of a copy are as if they did not run. Who uses what they write is refused."""
-        if id(s) in self._asked or not may_be_hollow(self.proof, s):
+    def _mark_undefined(self, s: Statement, left: isl.Set) -> bool:
+        """Mark instances of a copy as if they did not run, and return True, if the copy may have such.
+
+        Uses of their results are refuted.
+        """
+        if id(s) in self._assumed_defined or not may_copy_undefined(self.proof, s):
             return False
-        self.hollow[id(s)] = left if id(s) not in self.hollow else s.frame.up(self.hollow[id(s)]) | left
+        known = self.undefined_instances.get(id(s))
+        self.undefined_instances[id(s)] = left if known is None else s.frame.lift(known) | left
         return True
 
-    def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
-        """What the elements hold, in terms of the indices: the same by all definitions.
+    def value_at(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
+        """The value of a buffer's element in terms of its indices: the same by all definitions.
 
         Where elements are written again and again, this is so within an iteration of some loops around: if a use finds its element
         written in its own iteration, then whatever was written last was written there, too.
@@ -233,66 +237,70 @@ class Tracer:
             if uses and all(use.domain(self.proof.facts).is_empty() for use in uses):
                 return literal(0, buffer.tensor.dtype)  # Whatever it is: nobody reads it.
             raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", s)
-        for depth in range(len(buffer.home), len(s.loops) + 1):
-            near = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
-            if not near:
+        for depth in range(len(buffer.allocation_loops), len(s.loops) + 1):
+            candidates = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
+            if not candidates:
                 break
-            found = self._told(buffer, near, s.loops[:depth], indices)
+            found = self._value_from_indices(buffer, candidates, s.loops[:depth], indices)
             if found is None:
                 continue
-            if depth == len(buffer.home) or uses and all(self._written_near(buffer, near, depth, use) for use in uses):
+            if depth == len(buffer.allocation_loops) or uses and all(
+                    self._written_in_iteration(buffer, candidates, depth, use) for use in uses):
                 return found
-        raise Reused(buffer.tensor, "values", f"which element of the program {buffer.tensor.name} holds is not told by its index",
+        raise ReusedBuffer(buffer.tensor, "values", f"which element of the program {buffer.tensor.name} holds is not told by its index",
                      buffer.definitions[0])
 
-    def _told(self, buffer: Buffer, near: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]) -> Expr | None:
-        """What all of these definitions say of an element within an iteration of the loops around."""
-        stays: Fixed = {n.var for n in around} | set(self.proof.nest.parameters.variables) | self.proof.meaning.tensors
+    def _value_from_indices(self, buffer: Buffer, candidates: list[Statement], around: tuple[For, ...],
+                            indices: tuple[Expr, ...]) -> Expr | None:
+        """The value of an element that all these definitions agree on, within an iteration of the loops around."""
+        invariant: Invariant = {n.var for n in around} | set(self.proof.nest.parameters.variables) | self.proof.semantics.tensors
         contents: list[Expr] = []
-        for d in near:
-            content = carried_over(self.claim(d), d.indices, stays, indices)
-            if content is None or contents and not alike(contents[0], content):
-                return self._told_by_one(buffer, near, stays, indices)
+        for d in candidates:
+            content = reindex(self.claim(d), d.indices, invariant, indices)
+            if content is None or contents and not structurally_equal(contents[0], content):
+                return self._value_from_one_definition(buffer, candidates, invariant, indices)
             contents.append(content)
         return contents[0]
 
-    def _told_by_one(self, buffer: Buffer, near: list[Statement], stays: Fixed, indices: tuple[Expr, ...]) -> Expr | None:
-        """What one definition says of all elements, if the others say that of theirs: of one element, there are many ways to tell it."""
-        cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
-        told = [carried_over(self.claim(d), d.indices, stays, cells) for d in near]
-        by_cells = [carried_over(self.claim(d), d.indices, stays - {n.var for n in d.loops}, cells) for d in near]
-        for content in (*told, *_of_all(by_cells)):
-            if content is not None and all(self._same(at_instance(content, cells, other.indices), other) for other in near):
-                return at_instance(content, cells, indices)
+    def _value_from_one_definition(self, buffer: Buffer, candidates: list[Statement], invariant: Invariant,
+                                   indices: tuple[Expr, ...]) -> Expr | None:
+        """The value by one definition, if the others agree for their elements: several terms may name one value."""
+        index_vars = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
+        values = [reindex(self.claim(d), d.indices, invariant, index_vars) for d in candidates]
+        values_by_index = [reindex(self.claim(d), d.indices, invariant - {n.var for n in d.loops}, index_vars) for d in candidates]
+        for content in (*values, *_existing_where_all_agree(values_by_index)):
+            if content is not None and all(
+                    self._claims_value(at_instance(content, index_vars, other.indices), other) for other in candidates):
+                return at_instance(content, index_vars, indices)
         return None
 
-    def _same(self, content: Expr, d: Statement) -> bool:
-        """Whether a definition says this, too: in another way, where its instances decide whether an element is 0 that lies outside."""
+    def _claims_value(self, content: Expr, d: Statement) -> bool:
+        """True if a definition claims this value, maybe written otherwise where its instances decide that an element outside is 0."""
         claimed = self.claim(d)
-        if alike(content, claimed):
+        if structurally_equal(content, claimed):
             return True
-        if not alike(_existing(content), _existing(claimed)):
+        if not structurally_equal(_element_of_choice(content), _element_of_choice(claimed)):
             return False
-        return all(alike(a, b) for _, (a, b) in instances(self.proof, d).cells(content, claimed))
+        return all(structurally_equal(a, b) for _, (a, b) in instances(self.proof, d).cases(content, claimed))
 
-    def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
-        """A use finds its element written in its own iteration of the outermost loops."""
+    def _written_in_iteration(self, buffer: Buffer, candidates: list[Statement], depth: int, use: Access) -> bool:
+        """Prove that a use finds its element written in its own iteration of the outermost loops."""
         here = tuple(n.var for n in use.statement.loops[:depth])
-        inner = Access(use.statement, (*here, *use.place[len(buffer.home) :]), False, use.when)
-        sources = [replace(a, place=(*here, *a.place[len(buffer.home) :])) for a in self.valued(buffer)
-                   if a.statement in near if not a.statement.data()]
-        with self.proof.asking("initialised"):
-            return covered(inner, sources, self.proof.facts).is_empty()
+        inner = Access(use.statement, (*here, *use.place[len(buffer.allocation_loops) :]), False, use.when)
+        sources = [replace(a, place=(*here, *a.place[len(buffer.allocation_loops) :])) for a in self.valued_definitions(buffer)
+                   if a.statement in candidates if not a.statement.data()]
+        with self.proof.obligation("initialised"):
+            return uncovered(inner, sources, self.proof.facts).is_empty()
 
     def claim(self, s: Statement) -> Expr:
         """The value of the program that an element holds after a definition, in the statement's own loops."""
         store = s.store
         if s.call is not None:
-            unit = called(self.proof, s.call)
+            unit = program_call(self.proof, s.call)
             return Read(unit.targets[s.call.outputs.index(store.tensor)], s.indices)
         if store.equation < 0:
             return self.value(s)
-        d = self.proof.meaning.definitions.get(store.equation)
+        d = self.proof.semantics.definitions.get(store.equation)
         if d is None or len(s.at) != len(d.element if store.part else d.axes):
             raise Refuted("values", "the store does not say which instance of its equation it computes", s)
         if store.part:
@@ -303,47 +311,48 @@ class Tracer:
         return Read(d.equation.target, element)
 
 
-def _of_all(told: Sequence[Expr | None]) -> Iterator[Expr]:
-    """An element that exists where all of these say so: each may leave out what holds of all its instances."""
-    known = [c for c in told if c is not None]
+def _existing_where_all_agree(values: Sequence[Expr | None]) -> Iterator[Expr]:
+    """An element that exists where all of these say so: each may leave out conditions that hold of all its instances."""
+    known = [c for c in values if c is not None]
     choices = [c for c in known if isinstance(c, Select)]
-    if len(known) == len(told) and len(choices) > 1 and all(alike(_existing(known[0]), _existing(c)) for c in known[1:]):
+    elements = [_element_of_choice(c) for c in known]
+    if len(known) == len(values) and len(choices) > 1 and all(structurally_equal(elements[0], e) for e in elements[1:]):
         conditions: list[Expr] = []
         for each in (part for c in choices for part in conjuncts(c.cond)):
-            conditions += [] if any(alike(each, c) for c in conditions) else [each]
+            conditions += [] if any(structurally_equal(each, c) for c in conditions) else [each]
         yield replace(choices[0], cond=conjunction(*conditions))
 
 
-def _existing(e: Expr) -> Expr:
-    """What a choice between an element and 0 is where the element exists."""
+def _element_of_choice(e: Expr) -> Expr:
+    """The element in a choice between an element and 0; any other expression as it is."""
     match e:
         case Select(_, element, Const(0)):
             return element
     return e
 
 
-def happens(s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()) -> isl.Set | None:
-    """Where a part of a statement is evaluated, with what is known of the data in it and in indices; None if it always is."""
-    shared = variables(*map(s.frame.plain, indices)) & {v for _, v in s.frame.parameters.terms}
+def evaluation_domain(s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()) -> isl.Set | None:
+    """The instances that evaluate a part of a statement, with the facts about data in it and in indices; None for all."""
+    shared = variables(*map(s.frame.abstract, indices)) & {v for _, v in s.frame.parameters.terms}
     if not conditions and not s.frame.atoms and not shared:
         return None
-    plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
+    plain = [s.frame.abstract(c if holds else negation(c)) for c, holds in conditions]
     return s.frame.holds(conjunction(*plain, s.frame.bounds()))
 
 
-def evaluated(s: Statement, read: Read) -> list[isl.Set | None]:
-    """Where a statement evaluates a read, for every way in which it comes to that; None where it always does."""
+def read_domains(s: Statement, read: Read) -> list[isl.Set | None]:
+    """The instances that evaluate a read, for every path to it; None for all."""
     contexts = [c for e in expressions(s) for c in contexts_of(e).get(id(read), ())]
-    return [happens(s, [part for pair in context for part in integral_part(*pair)], read.indices) for context in contexts]
+    return [evaluation_domain(s, [part for pair in context for part in integral_part(*pair)], read.indices) for context in contexts]
 
 
-def called(proof: Proof, call: ExternCall) -> Invoke:
-    """The call of the program that a call of the kernel is.
+def program_call(proof: Proof, call: ExternCall) -> Invoke:
+    """The call of the program that corresponds to a call of the kernel.
 
     Raises:
         Refuted: there is none.
     """
-    units = proof.meaning.program.equations
+    units = proof.semantics.program.equations
     unit = units[call.equation] if 0 <= call.equation < len(units) else None
     if not isinstance(unit, Invoke) or unit.program.name != call.name or (len(unit.args), len(unit.targets)) != (
             len(call.inputs), len(call.outputs)) or call.constants != extern_constants(unit):
@@ -356,8 +365,8 @@ def extern_constants(unit: Invoke) -> tuple[tuple[str, int | float | bool], ...]
     return tuple((n, v) for n, v in unit.program.constants if isinstance(v, int | float))
 
 
-def stays_true(proof: Proof, s: Statement) -> None:
-    """What the conditions and extents around a store read is written by no store under them: they still hold there.
+def check_conditions_unchanged(proof: Proof, s: Statement) -> None:
+    """Prove that no store changes tensors that the conditions and extents around it read: they still hold at the store.
 
     Raises:
         Refuted: it is.
@@ -371,8 +380,8 @@ def stays_true(proof: Proof, s: Statement) -> None:
                 raise Refuted("values", f"a condition reads {other.store.tensor.name}, which is written under it", other)
 
 
-def _again(e: Expr, found: dict[int, Expr]) -> Expr:
-    """`e` with its reads replaced."""
+def _with_traced_reads(e: Expr, found: dict[int, Expr]) -> Expr:
+    """Replace the reads of `e` by their values."""
     if not reads(e):
         return e
     done: dict[int, Node] = {}
@@ -386,85 +395,88 @@ def _again(e: Expr, found: dict[int, Expr]) -> Expr:
     return done[id(e)]  # type: ignore[return-value]
 
 
-def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
+def reindex(e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]) -> Expr | None:
     """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same element; None if they do not tell.
 
     Depth is that of what a copy copies.
     """
-    if isinstance(e, Read) and e.tensor not in stays:
+    if isinstance(e, Read) and e.tensor not in invariant:
         return None
     if isinstance(e, Read) and len(e.indices) == len(cells):
         offsets = [linear(Sub(i, c)) for i, c in zip(e.indices, cells)]
-        if not any(_free(f, stays) for f in offsets):
+        if not any(_variant_terms(f, invariant) for f in offsets):
             return replace(e, indices=tuple(add(t, f.expr()) for t, f in zip(to, offsets)))
     below = children(e)
     if e.dtype == I64 and not isinstance(e, Read | Total | Select):
-        return _solved(e, cells, stays, to)
+        return _solve_for_indices(e, cells, invariant, to)
     if not below:
         return e
-    new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]
+    new = [reindex(c, cells, invariant, to) if isinstance(c, Expr) else c for c in below]
     return None if any(n is None for n in new) else with_children(e, tuple(new))  # type: ignore[return-value]
 
 
-def _with_wholes(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
-    """Indices and what they are to be, with what two of them are the quotient and the remainder of."""
+def _with_dividends(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
+    """Add the dividend of each pair of a quotient and a remainder, as an index of its own."""
     found = list(zip(cells, to))
     for cell, there in found:  # Grows.
         match cell:
             case Mod(whole, Const(value) as n) if value:
-                quotient = next((t for c, t in found if isinstance(c, FloorDiv) and alike(c.rhs, n) and alike(c.lhs, whole)), None)
+                quotient = next((t for c, t in found if isinstance(c, FloorDiv) and structurally_equal(c.rhs, n)
+                                 and structurally_equal(c.lhs, whole)), None)
                 found += [] if quotient is None else [(whole, add(mul(quotient, n), there))]
     return found
 
 
-def rejoined(e: Expr) -> Expr:
-    """An integer with what it has of quotients and remainders put together: `x // 4 * 4 + x % 4` is x."""
+def recombine_quotients(e: Expr) -> Expr:
+    """Recombine quotients and remainders: `x // 4 * 4 + x % 4` is x."""
     form = linear(e)
     for rest, c in form.terms:
         match rest:
             case Mod(whole, Const(n)) if n:
                 for quotient, d in form.terms:
-                    if isinstance(quotient, FloorDiv) and d == c * n and alike(quotient.rhs, rest.rhs) and alike(quotient.lhs, whole):
+                    if isinstance(quotient, FloorDiv) and d == c * n and structurally_equal(quotient.rhs, rest.rhs) and (
+                            structurally_equal(quotient.lhs, whole)):
                         others = Linear(tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient), form.constant)
-                        return rejoined(add(others.expr(), mul(whole, index(c))))
+                        return recombine_quotients(add(others.expr(), mul(whole, index(c))))
     return e
 
 
-def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
-    left, result = linear(e), index(0)
+def _solve_for_indices(e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]) -> Expr | None:
+    rest_form, result = linear(e), index(0)
     if any(isinstance(c, Mod) for c in cells):
-        cells, to = zip(*_with_wholes(cells, to))
-    for cell, there in zip(cells, to):
-        rest = _minus(left, cell, 1)
-        if _free(left, stays) and not _free(rest, stays):
-            return rejoined(add(there, rest.expr()))
-    order = sorted(range(len(cells)), key=lambda k: len(_free(linear(cells[k]), stays)))
+        cells, to = zip(*_with_dividends(cells, to))
+    for cell, target in zip(cells, to):
+        rest = _subtract(rest_form, cell, 1)
+        if _variant_terms(rest_form, invariant) and not _variant_terms(rest, invariant):
+            return recombine_quotients(add(target, rest.expr()))
+    order = sorted(range(len(cells)), key=lambda k: len(_variant_terms(linear(cells[k]), invariant)))
     for k in order:
-        inner = _free(linear(cells[k]), stays)
+        inner = _variant_terms(linear(cells[k]), invariant)
         if not inner:
             continue
         term, c = inner[0]
-        mine = next((d for t, d in left.terms if alike(t, term)), 0)
+        mine = next((d for t, d in rest_form.terms if structurally_equal(t, term)), 0)
         if mine == 0 or mine % c:
             continue
-        left = _minus(left, cells[k], mine // c)
+        rest_form = _subtract(rest_form, cells[k], mine // c)
         result = add(result, mul(to[k], index(mine // c)))
-    return None if _free(left, stays) else rejoined(add(result, left.expr()))
+    return None if _variant_terms(rest_form, invariant) else recombine_quotients(add(result, rest_form.expr()))
 
 
-def _minus(form: Linear, e: Expr, factor: int) -> Linear:
+def _subtract(form: Linear, e: Expr, factor: int) -> Linear:
     return linear(add(form.expr(), mul(e, index(-factor))))
 
 
-def _free(form: Linear, stays: Fixed) -> list[tuple[Expr, int]]:
-    """The terms that differ between instances within the buffer's life."""
-    return [(t, c) for t, c in form.terms if not variables(t) <= stays or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= stays]
+def _variant_terms(form: Linear, invariant: Invariant) -> list[tuple[Expr, int]]:
+    """The terms that differ between instances within the lifetime of the buffer."""
+    return [(t, c) for t, c in form.terms
+            if not variables(t) <= invariant or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= invariant]
 
 
-def _folds(proof: Proof, buffer: Buffer) -> bool:
-    """Whether the elements get their values by updates."""
+def _gets_updates(proof: Proof, buffer: Buffer) -> bool:
+    """True if the elements get their values by updates."""
     if buffer.updates:
         return True
-    equations = (proof.meaning.definitions.get(d.store.equation) for d in buffer.definitions)
+    equations = (proof.semantics.definitions.get(d.store.equation) for d in buffer.definitions)
     targets = [d.equation.target for d in equations if d is not None]
-    return any(d.store.start for d in buffer.definitions) or any(d.is_fold for t in targets for d in proof.meaning.of[t])
+    return any(d.store.start for d in buffer.definitions) or any(d.is_fold for t in targets for d in proof.semantics.by_target[t])

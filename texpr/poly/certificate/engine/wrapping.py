@@ -15,18 +15,18 @@ from texpr.ir.expr import Add, And, Call, Compare, Const, Expr, FloorDiv, Max, M
 from texpr.ir.index.overflow import SMALL_FACTOR, USUAL_SIZE
 from texpr.ir.traverse import children, variables, walk
 
-FAR = 1 << 50
+_NO_WRAP_BOUND = 1 << 50
 """Data between this and its opposite does not leave 64 bits in the sums of `equal_where_near`."""
 _MOST_NODES = 16
 _LEAST, _MOST = int_range(I64)
 
 
-def is_between(e: Expr, is_wild: Callable[[Var], bool]) -> bool:
-    """True if a plain expression has a lower and an upper bound, whatever its wild variables are: `min(max(a, 0), N)`."""
-    return _sides(e, is_wild) == (True, True)
+def is_bounded(e: Expr, is_unbounded: Callable[[Var], bool]) -> bool:
+    """True if a plain expression has a lower and an upper bound, whatever its unbounded variables are: `min(max(a, 0), N)`."""
+    return _bounded_sides(e, is_unbounded) == (True, True)
 
 
-def fits(e: Expr, is_data: Callable[[Var], bool]) -> bool:
+def fits_in_64_bits(e: Expr, is_data: Callable[[Var], bool]) -> bool:
     """True if a plain expression does not leave 64 bits, though its data may be any number of 64 bits: `N - max(a, 0)`.
 
     Unlike `ir.index.overflow.interval_of`, it counts with the ends of the type, which is enough for differences of what is not below 0.
@@ -63,18 +63,18 @@ def _interval(e: Expr, is_data: Callable[[Var], bool]) -> tuple[float, float]:
     return -inf, inf
 
 
-def _sides(e: Expr, is_wild: Callable[[Var], bool]) -> tuple[bool, bool]:
-    """Whether there is a lower bound, and an upper one."""
+def _bounded_sides(e: Expr, is_unbounded: Callable[[Var], bool]) -> tuple[bool, bool]:
+    """True if there is a lower bound, and an upper one."""
     match e:
         case Const() | Mod(_, Const()):
             return True, True
         case Var():
-            return not is_wild(e), not is_wild(e)
+            return not is_unbounded(e), not is_unbounded(e)
         case Max(a, b):
-            (below, above), (least, most) = _sides(a, is_wild), _sides(b, is_wild)
+            (below, above), (least, most) = _bounded_sides(a, is_unbounded), _bounded_sides(b, is_unbounded)
             return below or least, above and most
         case Min(a, b):
-            (below, above), (least, most) = _sides(a, is_wild), _sides(b, is_wild)
+            (below, above), (least, most) = _bounded_sides(a, is_unbounded), _bounded_sides(b, is_unbounded)
             return below and least, above or most
         case Select(_, then, orelse):
             sides = then, orelse
@@ -82,11 +82,11 @@ def _sides(e: Expr, is_wild: Callable[[Var], bool]) -> tuple[bool, bool]:
             sides = children(e)
         case _:
             return False, False
-    both = all(is_between(x, is_wild) for x in sides if isinstance(x, Expr))
+    both = all(is_bounded(x, is_unbounded) for x in sides if isinstance(x, Expr))
     return both, both
 
 
-def equal_where_near(term: Expr, var: Var, is_wild: Callable[[Var], bool], sizes: Iterable[Var]) -> list[Expr]:
+def equal_unless_large(term: Expr, var: Var, is_unbounded: Callable[[Var], bool], sizes: Iterable[Var]) -> list[Expr]:
     """`var`, which stands for `term`, is its value in exact integers unless something wild in it is far from 0. Nothing for long terms."""
     nodes = list(walk(term))
     if len(nodes) > _MOST_NODES or not all(isinstance(n, _EXACT) for n in nodes) or not isinstance(term, _ARITHMETIC):
@@ -94,20 +94,21 @@ def equal_where_near(term: Expr, var: Var, is_wild: Callable[[Var], bool], sizes
     if any(isinstance(n, Const) and abs(n.value) > USUAL_SIZE for n in nodes) or any(
             isinstance(n, Mul) and not (isinstance(n.rhs, Const) and abs(n.rhs.value) <= SMALL_FACTOR) for n in nodes):
         return []
-    far = [c for e in _wild_parts(term, is_wild) for c in (compare("<", e, index(-FAR)), compare("<", index(FAR), e))]
+    large = [c for e in _unbounded_parts(term, is_unbounded)
+             for c in (compare("<", e, index(-_NO_WRAP_BOUND)), compare("<", index(_NO_WRAP_BOUND), e))]
     usual = conjunction(*(compare("<", v, index(USUAL_SIZE)) for v in sizes))
-    return [reduce(disjunction, far, compare("==", var, term)), usual]
+    return [reduce(disjunction, large, compare("==", var, term)), usual]
 
 
-def _wild_parts(term: Expr, is_wild: Callable[[Var], bool]) -> list[Expr]:
-    """What a sum adds that may be any number: `max(a, 0)`, or the wild variables of what does arithmetic in turn."""
+def _unbounded_parts(term: Expr, is_unbounded: Callable[[Var], bool]) -> list[Expr]:
+    """The terms of a sum that may be any number: `max(a, 0)`, or the unbounded variables of further arithmetic."""
     found: list[Expr] = []
     stack: list[Expr] = [term]
     while stack:
         e = stack.pop()
         if isinstance(e, _ARITHMETIC):
             stack += [c for c in children(e) if isinstance(c, Expr)]
-        elif wild := [v for v in variables(e) if is_wild(v)]:
+        elif wild := [v for v in variables(e) if is_unbounded(v)]:
             found += wild if any(isinstance(n, _ARITHMETIC) for n in walk(e)) else [e]
     return found
 

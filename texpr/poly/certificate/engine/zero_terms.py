@@ -7,12 +7,12 @@ neither is -0; of a zero and anything else it may be NaN, or -0, so both have to
 from __future__ import annotations
 
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Select
-from texpr.poly.certificate.engine.case_split import answered, integral, question
+from texpr.poly.certificate.engine.case_split import is_integer_condition, simplify_assuming, split_condition
 from texpr.poly.certificate.engine.obligations import Context
 
 
 def adds_nothing(term: Expr, instances: Context) -> bool:
-    """Whether a term of a sum that starts at +0 is surely +0 for all of these instances, of which there are some."""
+    """True if a term of a sum that starts at +0 is surely +0 for all of these instances, of which there are some."""
     stack = [(term, instances)]
     while stack:
         e, here = stack.pop()
@@ -25,9 +25,9 @@ def adds_nothing(term: Expr, instances: Context) -> bool:
             case Cast(operand) | Call("tf32", (operand,)):
                 stack.append((operand, here))
                 continue
-            case Select(cond) if integral(cond) and (asked := question(e)) is not None:
-                halves = zip(here.halves(asked), (True, False))
-                stack += [(answered(e, asked, holds), inside) for inside, holds in halves if inside is not None]
+            case Select(cond) if is_integer_condition(cond) and (asked := split_condition(e)) is not None:
+                halves = zip(here.split_on(asked), (True, False))
+                stack += [(simplify_assuming(e, asked, holds), inside) for inside, holds in halves if inside is not None]
                 continue
         if here is instances or not here.is_empty:
             return False

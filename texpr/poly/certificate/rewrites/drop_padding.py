@@ -49,7 +49,8 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
 def _shortened_sums(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]:
     """Sums of the new equation with and without the terms that it leaves out; nothing if it differs in anything else."""
     before, after = ([n for n in walk(e.value) if isinstance(n, Reduce)] for e in (old, new))
-    pairs = [(replace(b, where=_first(b.where, _count(a.where))), b) for a, b in zip(before, after) if _count(b.where) > _count(a.where)]
+    pairs = [(replace(b, where=_first_conjuncts(b.where, _count(a.where))), b) for a, b in zip(before, after)
+             if _count(b.where) > _count(a.where)]
     whole = {id(b): a for a, b in pairs}
     restored = rewrite(new, lambda n: whole.get(id(n)))
     return pairs if len(before) == len(after) and equal(old, restored) else []
@@ -59,7 +60,7 @@ def _count(where: Expr | None) -> int:
     return 0 if where is None else len(conjuncts(where))
 
 
-def _first(where: Expr | None, count: int) -> Expr | None:
+def _first_conjuncts(where: Expr | None, count: int) -> Expr | None:
     return conjunction(*conjuncts(where)[:count]) if where is not None and count else None
 
 
@@ -70,26 +71,26 @@ def _check_dropped_terms(e: Equation, whole: Reduce, fewer: Reduce, parameters: 
     frame = Frame(parameters, [a.var for a in axes])
     ranges = [c for a in axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))]
     known = [c for c in (e.where, whole.where) if c is not None]
-    there = [c for read in _zeros(whole.body) for c in _inside(read)]
-    plain = frame.plain(conjunction(*ranges, *known, *there, negation(fewer.where)))
-    left = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(facts)
-    if whole.op != "sum" or not whole.dtype.is_float or not left.is_empty():
-        raise Refuted("values", f"the sum of {e.target.name} is without a term that is not 0", None, frame, left)
+    in_bounds = [c for read in _padded_factors(whole.body) for c in _in_bounds(read)]
+    plain = frame.abstract(conjunction(*ranges, *known, *in_bounds, negation(fewer.where)))
+    failing = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(facts)
+    if whole.op != "sum" or not whole.dtype.is_float or not failing.is_empty():
+        raise Refuted("values", f"the sum of {e.target.name} is without a term that is not 0", None, frame, failing)
 
 
-def _zeros(term: Expr) -> Iterator[Read]:
+def _padded_factors(term: Expr) -> Iterator[Read]:
     """Factors of a term that are 0 outside of their tensor. Depth is that of the product."""
     match term:
         case Mul(a, b):
-            yield from _zeros(a)
-            yield from _zeros(b)
+            yield from _padded_factors(a)
+            yield from _padded_factors(b)
         case Cast(a) if term.dtype.is_float and a.dtype.is_float:
-            yield from _zeros(a)
+            yield from _padded_factors(a)
         case Read(guard=guard) if guard is not None and guard.mode == "value" and isinstance(guard.value, Const) and guard.value.value == 0:
             yield term
 
 
-def _inside(read: Read) -> Iterator[Expr]:
+def _in_bounds(read: Read) -> Iterator[Expr]:
     for i, size in zip(read.indices, read.tensor.shape):
         yield compare("<=", index(0), i)
         yield compare("<", i, size)

@@ -67,7 +67,7 @@ def _without_unused(equations: Sequence[Equation | Invoke], replaced: list[Equat
 
 
 def _is_sum_or_product(e: Equation) -> bool:
-    """Whether an equation has a sum, or a product, for each element, and no conditions of its own."""
+    """True if an equation has a sum, or a product, for each element, and no conditions of its own."""
     alone = e.where is None and e.guard is None and e.value.dtype == e.target.dtype
     return alone and (isinstance(e.value, Mul) or isinstance(e.value, Reduce) and e.value.op == "sum")
 
@@ -89,27 +89,27 @@ def _as_specified(old: Equation, new: Equation, sums: Mapping[str, Equation]) ->
         return None
     into = {a.var: b.var for a, b in zip(new.axes, old.axes)}
     mine = replace(substitute(new, into), axes=tuple(replace(substitute(a, into), var=into[a.var]) for a in new.axes))
-    there, here = _product_of_sums(old.value, {}), _product_of_sums(mine.value, sums)
+    there, here = _find_product_of_sums(old.value, {}), _find_product_of_sums(mine.value, sums)
     if there is None or here is None or there.dtype != here.dtype or not _has_inner_sum(here, sums):
         return None
     wanted, found = _terms(there, old.axes, {}), _terms(here, old.axes, sums)
     whole = [n for n in walk(there) if isinstance(n, Reduce)]
     if wanted is None or found is None or len(whole) != 1 or not equal(rewrite(old, lambda n: here if n is there else None), mine):
         return None
-    more = _beyond(found, wanted, old)
+    more = _extra_conditions(found, wanted, old)
     if not more:
         return None if more is None else old
     fewer = replace(whole[0], where=conjunction(*_conditions(whole[0]), *more))
     return rewrite(old, lambda n: fewer if n is whole[0] else None)
 
 
-def _product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
+def _find_product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
     """The one product in a value that has sums, or elements that are such; None if there are several."""
     stack: list[Node] = [value]
     found: list[Expr] = []
     while stack:
         n = stack.pop()
-        if isinstance(n, Reduce) or isinstance(n, Mul) and any(_is_any_sum(f, sums) for f in _factors(n)):
+        if isinstance(n, Reduce) or isinstance(n, Mul) and any(_is_sum(f, sums) for f in _factors(n)):
             found.append(n)
         else:
             stack += children(n)
@@ -117,16 +117,16 @@ def _product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
 
 
 def _has_inner_sum(e: Expr, sums: Mapping[str, Equation]) -> bool:
-    """Whether a factor of a product, or of the terms of a sum, is a sum."""
-    return any(_is_any_sum(f, sums) for f in _factors(e.body if isinstance(e, Reduce) else e))
+    """True if a factor of a product, or of the terms of a sum, is a sum."""
+    return any(_is_sum(f, sums) for f in _factors(e.body if isinstance(e, Reduce) else e))
 
 
-def _is_any_sum(e: Expr, sums: Mapping[str, Equation]) -> bool:
+def _is_sum(e: Expr, sums: Mapping[str, Equation]) -> bool:
     return isinstance(e, Reduce) or isinstance(e, Read) and e.tensor.name in sums
 
 
 def _factors(e: Expr) -> Iterator[Expr]:
-    """What a product is a product of. Depth is that of the product."""
+    """The factors of a product. Depth is that of the product."""
     if isinstance(e, Mul):
         yield from _factors(e.lhs)
         yield from _factors(e.rhs)
@@ -182,7 +182,7 @@ def _element(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) -
     return substitute(e.value, values)
 
 
-def _beyond(found: _Terms, wanted: _Terms, e: Equation) -> list[Expr] | None:
+def _extra_conditions(found: _Terms, wanted: _Terms, e: Equation) -> list[Expr] | None:
     """The conditions that a sum has and another one, which is the same otherwise, has not; None if they differ in anything else.
 
     Args:

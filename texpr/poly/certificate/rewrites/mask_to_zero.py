@@ -43,33 +43,34 @@ def _with_conditions(program: Program, target: Tensor, condition: Expr, indices:
                 return None
             equations.append(e)
             continue
-        sums = [(n, r) for n in walk(e) if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float for r in _zeros(n.body, target)]
+        sums = [(n, r) for n in walk(e) if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float
+                for r in _factors_of(n.body, target)]
         reads = [n for n in walk(e) if isinstance(n, Read) and n.tensor is target]
         if {id(r) for _, r in sums} != {id(r) for r in reads} or len(sums) != len(reads):
             return None
-        fewer = {id(n): _under(n, condition, indices, r) for n, r in sums}
+        shortened = {id(n): _with_condition(n, condition, indices, r) for n, r in sums}
 
-        def rule(n: Node, fewer: dict[int, Reduce] = fewer) -> Node | None:
-            return fewer.get(id(n))
+        def rule(n: Node, shortened: dict[int, Reduce] = shortened) -> Node | None:
+            return shortened.get(id(n))
 
-        equations.append(rewrite(e, rule) if fewer else e)
-        found += [e.target.name] if fewer else []
+        equations.append(rewrite(e, rule) if shortened else e)
+        found += [e.target.name] if shortened else []
     names += found
     return replace(program, equations=tuple(equations))
 
 
-def _under(sums: Reduce, condition: Expr, indices: tuple[Expr, ...], read: Read) -> Reduce:
+def _with_condition(sums: Reduce, condition: Expr, indices: tuple[Expr, ...], read: Read) -> Reduce:
     here = substitute(condition, {v: i for v, i in zip(indices, read.indices) if isinstance(v, Var)})
     return replace(sums, where=here if sums.where is None else conjunction(sums.where, here))
 
 
-def _zeros(term: Expr, target: Tensor) -> Iterator[Read]:
+def _factors_of(term: Expr, target: Tensor) -> Iterator[Read]:
     """Reads of a tensor that a term is 0 with. Depth is that of the product."""
     match term:
         case Mul(a, b):
-            yield from _zeros(a, target)
-            yield from _zeros(b, target)
+            yield from _factors_of(a, target)
+            yield from _factors_of(b, target)
         case Cast(a) if term.dtype.is_float and a.dtype.is_float:
-            yield from _zeros(a, target)
+            yield from _factors_of(a, target)
         case Read(t) if t is target:
             yield term

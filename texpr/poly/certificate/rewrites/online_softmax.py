@@ -26,7 +26,7 @@ from texpr.ir.build import add, compare, conjunction, integer, mul, sub
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, Max, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
-from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, alike, same_node
+from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, same_operation, structurally_equal
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation
 
@@ -136,7 +136,8 @@ class _Check:
         _require(len(reduction.axes) == 1 and reduction.where is None and integer(reduction.axes[0].lo) == 0, f"{name} has another range")
         binder, u = reduction.axes[0], body.axes[0].var
         term = add(mul(c, index(length)), u)
-        _require(alike(substitute(reduction.body, {binder.var: term}), body.body), f"{run.name} runs along other values than {name} is of")
+        _require(structurally_equal(substitute(reduction.body, {binder.var: term}), body.body),
+                 f"{run.name} runs along other values than {name} is of")
         self._all_terms(specified, binder.hi, mul(last, index(length)), full=condition is None)
         _require(condition is None or _is_end(condition, term, binder.hi), f"blocks of {run.name} end elsewhere than {name}")
         exponentials = [e for e in self.different if _relative(e, specified.target) is not None]
@@ -164,7 +165,7 @@ class _Check:
         frame = Frame(self.parameters, [a.var for a in specified.axes])
         rows = conjunction(*(c for a in specified.axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))))
         wrong = compare("!=" if full else "<", reach, end)
-        plain = frame.plain(conjunction(rows, wrong))
+        plain = frame.abstract(conjunction(rows, wrong))
         failing = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(self.facts)
         if not failing.is_empty():
             raise Refuted("values", f"the blocks of {specified.target.name} are not its range", None, frame, failing)
@@ -210,10 +211,11 @@ class _Check:
         _require(integer(axis.lo) == 0 and integer(axis.hi) == m.block_length, f"{part.name} has other blocks than the maximum")
         term = add(mul(before, index(m.block_length)), axis.var)
         ends = (_end(m.exponential, m.exponential.indices[m.position], read.indices), _end(m.equation, None, rows))
-        _require(_are(ends, (binder.hi, binder.hi)) and integer(binder.lo) == 0 and _ends(m, where, term, binder.hi),
+        _require(_are(ends, (binder.hi, binder.hi)) and integer(binder.lo) == 0 and _ends_at(m, where, term, binder.hi),
                  f"{part.name} has other terms than {name}")
         derived = self._with_specified_exponential(m, body, rows, before, axis.var, term)
-        _require(alike(substitute(reduction.body, {binder.var: term}), derived), f"{part.name} sums something else than {name}")
+        _require(structurally_equal(substitute(reduction.body, {binder.var: term}), derived),
+                 f"{part.name} sums something else than {name}")
 
     def _base(self, tensor: Tensor, m: _Maximum) -> None:
         """Prove that exponentials are relative to the running maximum, but to 0 where that is -inf."""
@@ -221,7 +223,7 @@ class _Check:
         rows, dtype = m.equation.indices, m.equation.target.dtype
         now, lowest = Read(m.run, (*rows, c)), Const(-inf, dtype=dtype)
         expected = Select(Compare("==", now, lowest), Const(0.0, dtype=dtype), now)
-        _require(alike(_at(base, (*rows, c)), expected), f"{tensor.name} is not the running maximum, and 0 where that is -inf")
+        _require(structurally_equal(_at(base, (*rows, c)), expected), f"{tensor.name} is not the running maximum, and 0 where that is -inf")
 
     def _scale(self, scale: Equation, m: _Maximum) -> None:
         rows, c = m.equation.indices, Var("c")
@@ -245,7 +247,7 @@ class _Check:
         assert relative is not None and isinstance(j, Var)
         match _exponent(value, m):
             case Sub(x, Read(base, i)) if _are(i, (*own, add(c, index(1)))):
-                _require(alike(substitute(relative, {j: there}), x), f"{made.target.name} are exponentials of something else")
+                _require(structurally_equal(substitute(relative, {j: there}), x), f"{made.target.name} are exponentials of something else")
                 self._base(base, m)
             case _:
                 raise _refuted(f"{made.target.name} are no exponentials relative to a running maximum")
@@ -305,7 +307,7 @@ def _in_range(e: Equation, indices: Sequence[Expr], position: int, lo: Expr, hi:
     """Prove that the axis of an index has the range lo..hi, with the other indices as given."""
     named = {i: at for i, at in zip(e.indices, indices) if isinstance(i, Var)}
     axis = next((a for a in e.axes if a.var is e.indices[position]), None)
-    _require(axis is not None and all(alike(substitute(bound, named), wanted) for bound, wanted in ((axis.lo, lo), (axis.hi, hi))),
+    _require(axis is not None and structurally_equal(substitute(axis.lo, named), lo) and structurally_equal(substitute(axis.hi, named), hi),
              f"{e.target.name} has other blocks")
 
 
@@ -370,9 +372,9 @@ def _counterpart(specified: Expr, implemented: Expr, part: Expr) -> Expr | None:
         if x is part:
             found = y
         elif isinstance(x, Read | Const | Var):
-            _require(alike(x, y), "what is made of a sum differs")  # type: ignore[arg-type]
+            _require(structurally_equal(x, y), "what is made of a sum differs")  # type: ignore[arg-type]
         else:
-            _require(same_node(x, y) and len(children(x)) == len(children(y)), "what is made of a sum differs")
+            _require(same_operation(x, y) and len(children(x)) == len(children(y)), "what is made of a sum differs")
             stack += zip(children(x), children(y))
     return found  # type: ignore[return-value]
 
@@ -383,7 +385,7 @@ def _end(e: Equation, along: Expr | None, indices: Sequence[Expr]) -> Expr:
     return substitute(hi, {i: at for i, at in zip(e.indices, indices) if isinstance(i, Var)})
 
 
-def _ends(m: _Maximum, where: Expr | None, term: Expr, end: Expr) -> bool:
+def _ends_at(m: _Maximum, where: Expr | None, term: Expr, end: Expr) -> bool:
     return where is None and m.full or where is not None and _is_end(where, term, end)
 
 

@@ -90,5 +90,5 @@ def _interface(program: Program) -> tuple[list[str], list[str]]:
 
 
 def sentences(rewrites: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What a certificate says of rewrites: a sentence for each law that was needed."""
+    """The sentences of a certificate: one for each law that was needed."""
     return [f"{law.step}: {law.sentence.format(', '.join(rewrites[law.step]))}" for law in LAWS if law.step in rewrites]
