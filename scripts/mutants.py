@@ -45,7 +45,7 @@ PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
 FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
 """Methods that keep a part of what they are called on."""
-SYMMETRIC = {"alike", "structurally_equal", "conjoined", "conjunction", "disjunction", "equate", "hold_each_once", "shared_by",
+SYMMETRIC = {"alike", "structurally_equal", "conjoined", "conjunction", "disjunction", "equate", "distinct_row_facts", "shared_by",
              "equal", "equivalent", "identical", "same_operation", "same_value", "add", "minimum", "maximum", "min", "max",
              "split_condition", "question", "cases", "linear", "is_affine_question", "has_integer_choices", "unchanged",
              "is_logical_question"}

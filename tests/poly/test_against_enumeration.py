@@ -26,7 +26,7 @@ from texpr.ir.expr import Add, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Sele
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import substitute, walk
-from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered
+from texpr.poly import Conflict, carried_dependence, flow_stays_within, reassociable, reversed_dependence
 
 N = Var("N")
 EXTENTS: st.SearchStrategy = st.integers(1, 3)
@@ -101,7 +101,7 @@ def is_real(conflict: Conflict, found: list[Event]) -> bool:
 @given(kernels())
 def test_carried(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:
-        conflict = carried(k, n)
+        conflict = carried_dependence(k, n)
         pairs = list(carried_by_brute_force(k, n, {}))
         assert (conflict is None) == (not pairs), show_kernel(k)
         if conflict is not None:
@@ -116,14 +116,14 @@ def test_carried(k: Kernel):
 def test_carried_in_any_order_of_accumulation(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:
         pairs = [p for p in carried_by_brute_force(k, n, {}) if not ignorable(*p)]
-        assert (carried(k, n, free=reassociable) is None) == (not pairs), show_kernel(k)
+        assert (carried_dependence(k, n, free=reassociable) is None) == (not pairs), show_kernel(k)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(kernels(extents=st.sampled_from([N, plus(N, 1), FloorDiv(N, e(2)), 2])))
 def test_carried_for_all_sizes(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:
-        conflict = carried(k, n)
+        conflict = carried_dependence(k, n)
         smallest = next((size for size in range(5) if any(carried_by_brute_force(k, n, {N: size}))), None)
         if conflict is None:
             assert smallest is None
@@ -197,7 +197,7 @@ def evaluate_at(x: Expr, values: dict) -> int:
 @given(rewritten())
 def test_reordered(given_nests):
     before, after, origin, instance = given_nests
-    conflict = reordered(before, after, origin, instance)
+    conflict = reversed_dependence(before, after, origin, instance)
     assert (conflict is not None) == turned_around(before, after, origin, instance)
     if conflict is not None:
         assert is_real(conflict, events(before, {}))
@@ -229,4 +229,4 @@ def test_products_of_sizes_are_unknown():
     a = tensor("A", 9)
     i = Var("i")
     k = kernel(loop(i, Mul(N, Var("M")), Store(a, (i,), ZERO)))
-    assert carried(k, k.body[0]) is None  # type: ignore[arg-type]
+    assert carried_dependence(k, k.body[0]) is None  # type: ignore[arg-type]

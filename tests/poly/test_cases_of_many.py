@@ -7,7 +7,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, FloorDiv, Max, Min, Or, Select, Sub, Tensor, Var
 from texpr.ir.loop import If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import carried, flow_stays_within, footprint, reordered, runs_in_order, same_work
+from texpr.poly import carried_dependence, flow_stays_within, footprint, reversed_dependence, runs_in_order, runs_same_instances
 from texpr.poly.dependence import kernel_model as nest
 
 N, M, K = Var("N"), Var("M"), Var("K")
@@ -19,7 +19,7 @@ def in_order_of(at_iteration: Expr, *stores: Store) -> bool:
     """Whether a loop over the stores may run its iterations in this order."""
     made = tuple(put(s.tensor, s.indices, s.value) for s in stores)
     before, after = kernel(loop(i, 4, *stores)), kernel(loop(i, 4, *made))
-    return reordered(before, after, dict(zip(made, stores)), {s: {i: at_iteration} for s in made}) is None
+    return reversed_dependence(before, after, dict(zip(made, stores)), {s: {i: at_iteration} for s in made}) is None
 
 
 def test_an_order_that_stays_in_one_case_only():
@@ -52,8 +52,8 @@ def test_a_quotient_is_of_the_instance_that_runs():
         after, made = both(plus(i, half, 3), less(plus(i, half), 2), *values)
         origin = {s: (first, second)[value] for s, value in zip(made, values)}
         instance: dict = {s: {i: plus(i, 2)} for s in made}
-        assert same_work(before, after, origin, instance)
-        assert (reordered(before, after, origin, instance) is None) == (values == (0, 1))
+        assert runs_same_instances(before, after, origin, instance)
+        assert (reversed_dependence(before, after, origin, instance) is None) == (values == (0, 1))
 
 
 def test_an_instance_that_runs_again_in_a_further_loop():
@@ -64,7 +64,7 @@ def test_an_instance_that_runs_again_in_a_further_loop():
         for around in (True, False):
             one = put(Y, (i,), ZERO)
             nest = loop(k, extent, loop(i, 4, one)) if around else loop(i, 4, loop(k, extent, one))
-            assert same_work(before, kernel(nest), {one: first}, {one: {}}) == once
+            assert runs_same_instances(before, kernel(nest), {one: first}, {one: {}}) == once
 
 
 def test_an_instance_that_runs_again_in_a_further_case():
@@ -73,7 +73,7 @@ def test_an_instance_that_runs_again_in_a_further_case():
     for value, once in ((Select(less(i, 2), plus(i, 2), Sub(i, e(2))), True), (Select(less(i, 2), i, Sub(i, e(2))), False),
                         (Max(i, e(1)), False), (Min(i, e(2)), False)):
         one = put(Y, (i,), ZERO)
-        assert same_work(before, kernel(loop(i, 4, one)), {one: first}, {one: {i: value}}) == once
+        assert runs_same_instances(before, kernel(loop(i, 4, one)), {one: first}, {one: {i: value}}) == once
 
 
 def stays(*body, requires: tuple[Expr, ...] = (), inputs: tuple[Tensor, ...] = ()) -> bool:  # noqa: ANN002
@@ -131,14 +131,14 @@ def test_rows_that_hold_each_value_once():
         copy = put(X, first.indices, ZERO)
         after = kernel(loop(b, 4, loop(n, 9, copy, again)), inputs=(p, q))
         instance: dict = {copy: {}, again: {c: b, m: n}}
-        assert (reordered(before, after, {copy: first, again: second}, instance) is None) == one
+        assert (reversed_dependence(before, after, {copy: first, again: second}, instance) is None) == one
 
 
 def test_a_loop_of_which_one_access_of_several_depends():
     one, other = put(Y, (i,), at(Z, i)), put(T, (i,), at(T, plus(i, 1)))
     for body, free in (((one,), True), ((other,), False), ((one, other), False), ((other, one), False)):
         nest = kernel(loop(i, 4, *(put(s.tensor, s.indices, s.value) for s in body)))
-        assert (carried(nest, outer(nest)) is None) == free
+        assert (carried_dependence(nest, outer(nest)) is None) == free
 
 
 def test_one_statement_of_two_that_keeps_its_place():
@@ -150,7 +150,7 @@ def test_one_statement_of_two_that_keeps_its_place():
         one, ahead, rest = put(T, (i,), at(X, i)), put(Y, (plus(i, by),), at(T, plus(i, by))), put(Y, (0,), at(T, 0))
         parts = (loop(i, 4, one, If(less(plus(i, by), 4), (ahead,))), *((rest,) if by else ()))
         origin, instance = {one: first, ahead: second, rest: second}, {one: {}, ahead: {i: plus(i, by)}, rest: {i: e(0)}}
-        assert (reordered(before, kernel(*parts, inputs=(X,)), origin, instance) is None) == kept
+        assert (reversed_dependence(before, kernel(*parts, inputs=(X,)), origin, instance) is None) == kept
 
 
 def test_two_kernels_whose_expressions_are_remembered_apart(monkeypatch):
@@ -160,7 +160,7 @@ def test_two_kernels_whose_expressions_are_remembered_apart(monkeypatch):
     before = kernel(loop(i, 4, first))
     for at_iteration, kept in ((r, True), (Sub(e(3), r), False)):
         one = put(Y, (plus(at_iteration, 1),), at(Y, at_iteration))
-        assert (reordered(before, kernel(loop(r, 4, one)), {one: first}, {one: {i: at_iteration}}) is None) == kept
+        assert (reversed_dependence(before, kernel(loop(r, 4, one)), {one: first}, {one: {i: at_iteration}}) is None) == kept
 
 
 def test_folds_of_two_nests_that_change_places():
@@ -192,4 +192,4 @@ def test_many_cases_of_which_some_happen_in_one_of_two():
     where = Or(less(i, 3), less(5, i))
     for other, apart in ((0, True), (4, False)):
         nest_of = loop(i, 9, If(where, (put(W, places, ZERO), put(Y, (i,), at(W, *([other] * 6))))))
-        assert (carried(kernel(nest_of), nest_of) is not None) == (other in (0, 4)), apart
+        assert (carried_dependence(kernel(nest_of), nest_of) is not None) == (other in (0, 4)), apart

@@ -14,7 +14,7 @@ from texpr.ir.expr import Add, And, Axis, Compare, Expr, FloorDiv, Max, Min, Sub
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import walk
 from texpr.poly import always, fails_somewhere
-from texpr.poly.constraints.comparisons import taken_apart
+from texpr.poly.constraints.comparisons import split_comparison
 
 N, M, i = (Var(x) for x in "NMi")
 LARGEST = 6
@@ -33,7 +33,7 @@ indices = st.recursive(st.sampled_from([N, M, i, e(0), e(3)]), composed, max_lea
 @given(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), indices, indices)
 def test_the_meaning_stays(op: str, a: Expr, b: Expr):
     order = Compare(op, a, b)
-    apart = taken_apart(order)
+    apart = split_comparison(order)
     if apart is not None:
         for point in product(range(LARGEST), repeat=3):
             values = dict(zip((N, M, i), point))
@@ -41,15 +41,15 @@ def test_the_meaning_stays(op: str, a: Expr, b: Expr):
 
 
 def test_quotients_and_extremes_go():
-    apart = taken_apart(less(i, FloorDiv(plus(N, 15), e(16))))
+    apart = split_comparison(less(i, FloorDiv(plus(N, 15), e(16))))
     assert apart is not None and not any(isinstance(n, FloorDiv) for n in walk(apart))
-    assert isinstance(taken_apart(less(i, Min(N, M))), And)
-    assert taken_apart(less(i, N)) is None
+    assert isinstance(split_comparison(less(i, Min(N, M))), And)
+    assert split_comparison(less(i, N)) is None
 
 
 def test_what_may_wrap_is_no_index_arithmetic():
     wild = at(tensor("k", N, dtype=I64), i)
-    assert taken_apart(less(wild, FloorDiv(N, e(4)))) is None
+    assert split_comparison(less(wild, FloorDiv(N, e(4)))) is None
 
 
 def test_many_extremes_are_left_alone():
@@ -57,7 +57,7 @@ def test_many_extremes_are_left_alone():
     extent: Expr = N
     for k in range(64):
         extent = Min(Max(extent, e(k)), Max(extent, M))
-    assert taken_apart(less(i, extent)) is None
+    assert split_comparison(less(i, extent)) is None
 
 
 @pytest.mark.parametrize(("condition", "facts", "fails"), [

@@ -10,7 +10,16 @@ from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
-from texpr.poly import carried, flow_stays_within, needs, overwritten, read_after_write, reassociable, reordered, same_work
+from texpr.poly import (
+    anti_dependence,
+    carried_dependence,
+    dependence_on,
+    flow_stays_within,
+    read_after_write,
+    reassociable,
+    reversed_dependence,
+    runs_same_instances,
+)
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ANYTHING, Unknown
 from texpr.poly.dependence import kernel_model as nest
@@ -54,7 +63,7 @@ def k_of(body: str) -> Kernel:
 
 def least(k: Kernel, sink: Store, source: Store) -> int | None:
     """At how many iterations before it the sink depends on the source, as far as 4."""
-    return next((n for n in range(4) if needs(k, {sink}, {source}, 0, n) is not None), None)
+    return next((n for n in range(4) if dependence_on(k, {sink}, {source}, 0, n) is not None), None)
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -84,7 +93,7 @@ def test_what_is_written_over(name: str):
     body, reader, answers = OVER[name]
     k = k_of(body)
     stores = [s for s in walk(k) if isinstance(s, Store)]
-    assert tuple(overwritten(k, {stores[reader]}, depth) is not None for depth in range(3)) == answers
+    assert tuple(anti_dependence(k, {stores[reader]}, depth) is not None for depth in range(3)) == answers
 
 
 def test_updates_in_any_order():
@@ -94,7 +103,7 @@ def test_updates_in_any_order():
                                          (F32, "min", False, True), (F32, "mul", False, False), (I32, "add", False, True),
                                          (I32, None, False, False)):
         k = kernel(loop(i, 4, put(tensor("y", 1, dtype=dtype), (0,), at(x, i), update, reassoc=reassoc)), inputs=(x,))
-        assert (carried(k, outer(k), free=reassociable) is None) == free
+        assert (carried_dependence(k, outer(k), free=reassociable) is None) == free
 
 
 def test_one_instance_of_an_equation_run_twice():
@@ -102,7 +111,7 @@ def test_one_instance_of_an_equation_run_twice():
     i, j, Y = Var("i"), Var("j"), tensor("Y", 4)
     for instance, free in (((j,), True), ((plus(j, 2),), True), ((i,), False), ((i, j), False), ((), False)):
         k = kernel(loop(i, 4, loop(j, 4, put(Y, (j,), ZERO, at=instance))))
-        assert (carried(k, outer(k)) is None) == free
+        assert (carried_dependence(k, outer(k)) is None) == free
 
 
 def test_what_the_kernel_computes_differs_from_iteration_to_iteration():
@@ -111,7 +120,7 @@ def test_what_the_kernel_computes_differs_from_iteration_to_iteration():
     where = Cast(at(S, 0), dtype=I64)
     first, second = put(T, (where,), ZERO), put(Y, (i,), at(T, plus(where, 1)))
     for inputs, meets in (((), True), ((S,), False)):
-        assert (needs(kernel(loop(i, 4, first, second), inputs=inputs), {second}, {first}, 0, 2) is not None) == meets
+        assert (dependence_on(kernel(loop(i, 4, first, second), inputs=inputs), {second}, {first}, 0, 2) is not None) == meets
 
 
 def test_floats_are_not_looked_into():
@@ -128,13 +137,13 @@ def test_floats_are_not_looked_into():
 def test_private_tensors_do_not_count():
     k = k_of(PAIRS["the same element"][0])
     first, second = (s for s in walk(k) if isinstance(s, Store))
-    assert needs(k, {second}, {first}, 0, 0, {first.tensor}) is None
+    assert dependence_on(k, {second}, {first}, 0, 0, {first.tensor}) is None
 
 
 def test_the_example_is_a_value_that_flows_where_there_is_one():
     y, i, x = tensor("y", 1), Var("i"), tensor("x", 4)
     k = kernel(loop(i, 4, put(y, (0,), plus(at(y, 0), at(x, i)))), inputs=(x,))
-    conflict = carried(k, outer(k))
+    conflict = carried_dependence(k, outer(k))
     assert conflict is not None and conflict.kind == "flow"
 
 
@@ -196,7 +205,7 @@ def test_one_store_under_other_loops():
     """What is remembered of a statement is so for its loops and conditions."""
     i, y, x = Var("i"), tensor("y", 1), tensor("x", 4)
     s = put(y, (0,), at(x, i))
-    meets = [carried(k, outer(k)) is not None for k in (kernel(loop(i, n, body), inputs=(x,)) for n, body in (
+    meets = [carried_dependence(k, outer(k)) is not None for k in (kernel(loop(i, n, body), inputs=(x,)) for n, body in (
         (4, s), (1, s), (4, If(less(i, 1), (s,))), (4, If(less(i, 2), (s,)))))]
     assert meets == [True, False, False, True]
 
@@ -208,8 +217,8 @@ def test_other_instances_are_not_the_same_work(value, loops: int):
     i, j, h, g, Y = Var("i"), Var("j"), Var("k"), Var("h"), tensor("Y", 9, 9)
     old, new = put(Y, (i, j), ZERO), put(Y, (h, g), ZERO)
     before, after = kernel(loop(i, 4, loop(j, 4, old))), kernel(loop(h, 4, loop(g, 4, new)))
-    assert same_work(before, after, {new: old}, {new: {i: h, j: g}})
-    assert not same_work(before, after, {new: old}, {new: {i: value(h, g), j: g}})
+    assert runs_same_instances(before, after, {new: old}, {new: {i: h, j: g}})
+    assert not runs_same_instances(before, after, {new: old}, {new: {i: value(h, g), j: g}})
 
 
 def ranges(extent: Expr, condition: Expr | None, x: Tensor) -> tuple[Kernel, Store]:
@@ -228,15 +237,15 @@ def test_what_data_say_of_all_instances(old: tuple, new: tuple, same: bool):
     made = [ranges(number if n is None else plus(n), None if most is None else less(number, most), x) for n, most in (old, new)]
     (before, first), (after, second) = made
     i, k = (outer(each).var for each in (before, after))
-    assert same_work(before, after, {second: first}, {second: {i: k}}) == same
+    assert runs_same_instances(before, after, {second: first}, {second: {i: k}}) == same
 
 
 def test_what_the_kernel_computes_is_not_taken_to_be_distinct():
     """Its elements are so only once all of them are there."""
     i, p, Y = Var("i"), tensor("p", 4, dtype=I32, distinct=True), tensor("Y", 4)
     nest = loop(i, 4, put(Y, (Cast(at(p, i), dtype=I64),), ZERO))
-    assert carried(kernel(nest, inputs=(p,)), nest) is None
-    assert carried(kernel(nest), nest) is not None
+    assert carried_dependence(kernel(nest, inputs=(p,)), nest) is None
+    assert carried_dependence(kernel(nest), nest) is not None
 
 
 def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
@@ -247,7 +256,7 @@ def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
                                  for v, s in ((i, old), (k, new), (k, If(less(0, k), (again,)))))
     monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
     for origin in ({new: old, again: old},):
-        assert same_work(before, after, origin, {new: {i: k}})
-        assert not same_work(before, less_of_it, origin, {again: {i: k}})
-        assert not same_work(less_of_it, before, {old: again}, {old: {k: i}})
-        assert reordered(before, after, origin, {new: {i: k}}) is None
+        assert runs_same_instances(before, after, origin, {new: {i: k}})
+        assert not runs_same_instances(before, less_of_it, origin, {again: {i: k}})
+        assert not runs_same_instances(less_of_it, before, {old: again}, {old: {k: i}})
+        assert reversed_dependence(before, after, origin, {new: {i: k}}) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from texpr.ir.expr import Var, index
 from texpr.ir.loop import For
-from texpr.poly.constraints.distances import distances, order, renewed, stays_first
+from texpr.poly.constraints.distances import distances, in_new_loops, order, stays_first
 from texpr.poly.constraints.linear_forms import Form, variable
 
 SIZE = Var("N")
@@ -109,7 +109,7 @@ def test_an_order_that_is_said_to_be_kept_is(case) -> None:
     if known is None:
         return
     kept = stays_first(order((n.var for n in loops), known), in_text,
-                       order((n.var for n in new), renewed(known, forms, new, is_shared)), in_new_text)
+                       order((n.var for n in new), in_new_loops(known, forms, new, is_shared)), in_new_text)
     if not kept:
         return
     where = {}
@@ -126,10 +126,10 @@ def test_an_order_that_is_said_to_be_kept_is(case) -> None:
 def test_a_tile_that_is_longer_than_what_counts_tiles_fixes_nothing() -> None:
     (x,), outer, inner = loops_of([8]), For(Var("o"), index(4), ()), For(Var("i"), index(3), ())
     forms = {x.var: variable(outer.var).times(2).plus(variable(inner.var))}
-    assert not told(renewed({x.var: 0}, forms, [outer, inner], is_shared))
+    assert not told(in_new_loops({x.var: 0}, forms, [outer, inner], is_shared))
     forms = {x.var: variable(outer.var).times(3).plus(variable(inner.var))}
-    assert renewed({x.var: 0}, forms, [outer, inner], is_shared) == {outer.var: 0, inner.var: 0}
-    assert not told(renewed({x.var: 1}, forms, [outer, inner], is_shared))
+    assert in_new_loops({x.var: 0}, forms, [outer, inner], is_shared) == {outer.var: 0, inner.var: 0}
+    assert not told(in_new_loops({x.var: 1}, forms, [outer, inner], is_shared))
 
 
 def told(found: dict[Var, int | Var]) -> dict[Var, int]:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from texpr.ir.expr import Var
-from texpr.poly.constraints.elimination import Remainder, Row, collected
-from texpr.poly.constraints.linear_forms import Constraint, Form, Piece, is_contradiction
-from texpr.poly.constraints.solver import Question, Region, System, asked
+from texpr.poly.constraints.elimination import ReducedSystem, Row, collect_terms
+from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, is_contradiction
+from texpr.poly.constraints.solver import Question, Region, System, run_within_quota
 
 WIDTH, LARGEST = 3, 3
 VARIABLES = [Var(f"x{k}") for k in range(WIDTH)]
@@ -37,10 +37,10 @@ def holds(row: Row, at: tuple[int, ...]) -> bool:
 @many
 @given(constraints, constraints)
 def test_contradictions_have_no_solution(first: list[Row], more: list[Row]):
-    left = Remainder(BOX + first).also(more)
+    left = ReducedSystem(BOX + first).also(more)
     found = solutions(first + more)
     assert not (left.is_contradiction and found)
-    assert found or left.is_contradiction or not left.is_met()
+    assert found or left.is_contradiction or not left.has_obvious_solution()
 
 
 @many
@@ -54,16 +54,16 @@ def test_bounds_that_exclude_each_other_are_seen():
     assert is_contradiction(piece(between)) and not is_contradiction(piece([between[0], ([(1, 2), (0, -1)], 3, False)]))
 
 
-def piece(rows: Iterable[Row]) -> Piece:
+def piece(rows: Iterable[Row]) -> Conjunction:
     """Rows as constraints; columns are keys, each once."""
-    return tuple(Constraint(Form(tuple((VARIABLES[k], c) for k, c in collected(given).items() if c), constant), equality)
+    return tuple(Constraint(Form(tuple((VARIABLES[k], c) for k, c in collect_terms(given).items() if c), constant), equality)
                  for given, constant, equality in rows)
 
 
 @many
 @given(constraints, constraints)
 def test_what_is_left_has_a_solution_where_there_was_one(first: list[Row], more: list[Row]):
-    left = Remainder(BOX + first).also(more)
+    left = ReducedSystem(BOX + first).also(more)
     if not left.is_contradiction:
         rows = list(left.rows())
         assert bool(solutions(rows)) == bool(solutions(first + more))
@@ -78,9 +78,9 @@ def test_a_system_is_empty_where_no_point_satisfies_it(first: list[Row], more: l
     question.add_all(BOX + first)
     system = question.system().also(more)
     found = solutions(first + more)
-    assert asked(lambda: system.is_empty) == (not found)
+    assert run_within_quota(lambda: system.is_empty) == (not found)
     if found:
-        assert asked(lambda: system.smallest(WIDTH)) == found[0]
+        assert run_within_quota(lambda: system.smallest(WIDTH)) == found[0]
 
 
 def tiles(sign: int, *more: Row) -> list[Row]:
@@ -110,28 +110,28 @@ FOUND = {
 
 @pytest.mark.parametrize("name", FOUND)
 def test_found_without_isl(name: str):
-    assert Remainder(FOUND[name]).is_contradiction
+    assert ReducedSystem(FOUND[name]).is_contradiction
 
 
 @pytest.mark.parametrize("name", FOUND)
 def test_found_whatever_the_order(name: str):
     rows = FOUND[name]
-    assert Remainder(reversed(rows)).is_contradiction
-    assert Remainder(rows[:-1]).also(rows[-1:]).is_contradiction
+    assert ReducedSystem(reversed(rows)).is_contradiction
+    assert ReducedSystem(rows[:-1]).also(rows[-1:]).is_contradiction
 
 
 @many
 @given(constraints, constraints.filter(bool))
 def test_what_is_said_holds_in_every_solution(first: list[Row], more: list[Row]):
-    left = Remainder(BOX + first)
-    assert all(holds(row, at) for row in more if left.says(row) for at in solutions(first))
+    left = ReducedSystem(BOX + first)
+    assert all(holds(row, at) for row in more if left.implies(row) for at in solutions(first))
 
 
 @settings(max_examples=100)
 @given(constraints, constraints)
 def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], more: list[Row]):
     rows = [*BOX, *first, *more]
-    system = System(WIDTH, rows, Remainder(BOX + first).also(more))
+    system = System(WIDTH, rows, ReducedSystem(BOX + first).also(more))
 
     def inside(at: tuple[int, ...]) -> bool:
         region = Region(2, [system])
@@ -140,7 +140,7 @@ def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], mo
         return not region.is_empty
 
     points = list(product(range(LARGEST + 1), repeat=2))
-    assert asked(lambda: set(filter(inside, points))) == {at[:2] for at in solutions(first + more)}
+    assert run_within_quota(lambda: set(filter(inside, points))) == {at[:2] for at in solutions(first + more)}
 
 
 FREE_SUM = [(0, 2), (1, 3)]
@@ -151,7 +151,7 @@ FREE_SUM = [(0, 2), (1, 3)]
 def test_a_sum_is_one_of_the_values_that_it_may_have(value: int, contradicts: bool):
     """6 <= 2a + 3b <= 8, where it equals a number."""
     least, most = (FREE_SUM, -6, False), ([(k, -c) for k, c in FREE_SUM], 8, False)
-    assert Remainder([least, most]).also([(FREE_SUM, -value, True)]).is_contradiction == contradicts
-    assert Remainder([least]).also([(FREE_SUM, -value, True)]).is_contradiction == (value < 6)
-    assert Remainder([most]).also([(FREE_SUM, -value, True)]).is_contradiction == (value > 8)
-    assert Remainder([least, most]).also([([(k, -c) for k, c in FREE_SUM], value, True)]).is_contradiction == contradicts
+    assert ReducedSystem([least, most]).also([(FREE_SUM, -value, True)]).is_contradiction == contradicts
+    assert ReducedSystem([least]).also([(FREE_SUM, -value, True)]).is_contradiction == (value < 6)
+    assert ReducedSystem([most]).also([(FREE_SUM, -value, True)]).is_contradiction == (value > 8)
+    assert ReducedSystem([least, most]).also([([(k, -c) for k, c in FREE_SUM], value, True)]).is_contradiction == contradicts

@@ -14,7 +14,7 @@ from texpr.ir.loop import If, Kernel
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.dependence.kernel_model import Access, Statement, model
-from texpr.poly.dependence.last_writer import is_fed
+from texpr.poly.dependence.last_writer import is_written_before
 from texpr.poly.dependence.value_flow import flow_stays_within, is_covered
 from texpr.schedule.structure.loops import find_loops
 
@@ -23,7 +23,7 @@ def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:
     """Reads with the writes that are seen to feed them."""
     uses = [(s, a) for s in model(k).statements for a in s.accesses]
     return [(s, read, t, write) for s, read in uses for t, write in uses if read.kind != "write" != "read" != write.kind
-            and read.tensor is write.tensor and is_fed(model(k), s, read, t, write)]
+            and read.tensor is write.tensor and is_written_before(model(k), s, read, t, write)]
 
 
 @settings(max_examples=75, deadline=None, derandomize=True)

@@ -15,7 +15,7 @@ from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import statements, tensors
 from texpr.lang import parse_kernel
 from texpr.passes.loop.drop_hints import check_hints
-from texpr.poly import unread
+from texpr.poly import unproven_prefetches
 
 ROWS = "op f(E: f32[V, D], idx: i64[B, L] in 0..V) -> Y: f32[B, D] { Y[b, d] = sum(l: E[idx[b, l], d]) }"
 
@@ -40,7 +40,7 @@ def test_hints_under_steps(steps: str):
     script = f"prefetch('E', 'l', 1)\n{steps}"
     final = certified_loops(tx.schedule(tx.op(ROWS)).replay(script).kernel)
     assert hints(final)
-    assert not list(unread(final))
+    assert not list(unproven_prefetches(final))
     run("tests.poly.test_hints:run_padded", script, text=ROWS)
 
 
@@ -71,7 +71,7 @@ def test_hints_that_may_stay(address: str):
     """Where they ask for does not matter: nothing is read there."""
     s = tx.schedule(tx.op(ROWS)).prefetch("E", "l", 1)
     kernel = parse_kernel(show_kernel(s.kernel).replace("E[idx[b, min(l + 1, L - 1)], d]", address))
-    assert not list(unread(kernel))
+    assert not list(unproven_prefetches(kernel))
     assert hints(certified_loops(kernel))
 
 

@@ -14,7 +14,7 @@ from texpr.ir.dtypes import BOOL, I32, I64
 from texpr.ir.expr import Cast, Compare, Const, Expr, Var, index
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import rewrite, substitute, walk
-from texpr.poly import carried, flow_stays_within, reassociable, runs_in_order, same_work
+from texpr.poly import carried_dependence, flow_stays_within, reassociable, runs_in_order, runs_same_instances
 
 Origin = dict[Store, Store]
 Instance = dict[Store, dict[Var, Expr]]
@@ -72,7 +72,7 @@ def test_same_work(nests, fault: str, number: int):
         case "shifted":
             store = [*instance][number % len(instance)]
             instance = instance | {store: {v: add(x, index(number % 2)) for v, x in instance[store].items()}}
-    assert same_work(before, after, origin, instance) == runs_once(before, after, origin, instance)
+    assert runs_same_instances(before, after, origin, instance) == runs_once(before, after, origin, instance)
 
 
 def test_an_instance_that_runs_twice():
@@ -83,16 +83,16 @@ def test_an_instance_that_runs_twice():
     first, one, two = put(Y, (i,), at(X, i)), put(Y, (i,), at(X, i)), put(Y, (k,), at(X, k))
     before = kernel(loop(i, N, first), inputs=(X,))
     twice = kernel(loop(i, N, one), loop(k, 1, two), inputs=(X,))
-    assert same_work(before, kernel(loop(i, N, one), inputs=(X,)), {one: first}, {one: {}})
-    assert not same_work(before, twice, {one: first, two: first}, {one: {}, two: {i: e(k)}})
+    assert runs_same_instances(before, kernel(loop(i, N, one), inputs=(X,)), {one: first}, {one: {}})
+    assert not runs_same_instances(before, twice, {one: first, two: first}, {one: {}, two: {i: e(k)}})
     assert not runs_in_order(twice, before, (), {one: first, two: first}, {one: {}, two: {i: e(k)}})
     again = kernel(loop(i, N, one, put(Y, (i,), at(X, i))), inputs=(X,))
     other = next(s for s in walk(again) if isinstance(s, Store) and s is not one)
-    assert not same_work(before, again, {one: first, other: first}, {one: {}, other: {}})
+    assert not runs_same_instances(before, again, {one: first, other: first}, {one: {}, other: {}})
     alone, before = put(Y, (0,), ZERO), kernel(first := put(Y, (0,), ZERO))
-    assert same_work(before, kernel(alone), {alone: first}, {alone: {}})
+    assert runs_same_instances(before, kernel(alone), {alone: first}, {alone: {}})
     other = put(Y, (0,), ZERO)
-    assert not same_work(before, kernel(alone, other), {alone: first, other: first}, {alone: {}, other: {}})
+    assert not runs_same_instances(before, kernel(alone, other), {alone: first, other: first}, {alone: {}, other: {}})
 
 
 def test_one_statement_of_two_that_runs_less():
@@ -101,7 +101,7 @@ def test_one_statement_of_two_that_runs_less():
     before = kernel(loop(i, 4, old[0]), loop(j, 4, old[1]))
     for extents in ((4, 4), (3, 4), (4, 3)):
         after = kernel(loop(i, extents[0], new[0]), loop(j, extents[1], new[1]))
-        assert same_work(before, after, dict(zip(new, old)), {s: {} for s in new}) == (extents == (4, 4))
+        assert runs_same_instances(before, after, dict(zip(new, old)), {s: {} for s in new}) == (extents == (4, 4))
 
 
 def test_a_buffer_is_of_all_loops_around_its_allocation():
@@ -113,7 +113,7 @@ def test_a_buffer_is_of_all_loops_around_its_allocation():
     for nest, depends in ((own, False), (shared, True), (under, False)):
         for each in (nest, nest.body[0]):
             assert isinstance(each, For)
-            assert (carried(kernel(nest), each) is not None) == depends
+            assert (carried_dependence(kernel(nest), each) is not None) == depends
 
 
 def test_what_data_lets_run_covers_no_more_than_that():
@@ -130,11 +130,11 @@ def test_places_that_differ_by_a_constant_are_apart():
     i, Y = Var("i"), tensor("Y", 8)
     for by, meets in ((0, False), (1, True), (4, False)):
         nest = loop(i, 4, put(Y, (i,), ZERO), put(Y, (plus(i, by),), ZERO))
-        assert (carried(kernel(nest), nest) is not None) == meets
+        assert (carried_dependence(kernel(nest), nest) is not None) == meets
 
 
 def test_extremes_may_be_found_in_any_order():
     i, y, x = Var("i"), tensor("y", 1), tensor("x", 4)
     for update, free in (("max", True), ("min", True), ("add", False), ("mul", False)):
         nest = loop(i, 4, put(y, (0,), at(x, i), update))
-        assert (carried(kernel(nest, inputs=(x,)), nest, free=reassociable) is None) == free
+        assert (carried_dependence(kernel(nest, inputs=(x,)), nest, free=reassociable) is None) == free

@@ -15,9 +15,9 @@ from texpr.ir.expr import Add, And, Compare, Expr, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.printing.loop import show_kernel
 from texpr.poly import Storage
-from texpr.poly.constraints.linear_forms import Form, Piece
+from texpr.poly.constraints.linear_forms import Conjunction, Form
 from texpr.poly.dependence.kernel_model import Nest, Statement, model
-from texpr.poly.dependence.merged_copies import joined
+from texpr.poly.dependence.merged_copies import merge_copies
 
 N = Var("N")
 A = tensor("A", 9, 9, 9)
@@ -93,7 +93,7 @@ def value(form: Form, given: dict) -> int:
     return form.constant + sum(c * given[k] for k, c in form.terms)
 
 
-def holds(pieces: tuple[Piece, ...], given: dict) -> bool:
+def holds(pieces: tuple[Conjunction, ...], given: dict) -> bool:
     return any(all((value(c.form, given) == 0 if c.equality else value(c.form, given) >= 0) for c in p) for p in pieces)
 
 
@@ -114,7 +114,8 @@ def happens(s: Statement, given: dict) -> tuple:
 @given(kernels())
 def test_the_same_happens_in_the_same_order(k: Kernel):
     for size in SIZES:
-        assert instances(joined(model(k)), size) == [(x.store.equation, x.reads, x.writes) for x in events(k, {N: size})], show_kernel(k)
+        expected = [(x.store.equation, x.reads, x.writes) for x in events(k, {N: size})]
+        assert instances(merge_copies(model(k)), size) == expected, show_kernel(k)
 
 
 def clashes(found: list[Event], tensor: Tensor, d: int, depth: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -155,9 +156,9 @@ def test_copies_made_by_steps_are_one():
     s = tx.schedule(op).replay('peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)')
     nest = model(s.kernel)
     assert len(nest.statements) == 11
-    assert [(s.store.equation, len(s.domain)) for s in joined(nest).statements] == [(0, 1), (1, 1), (2, 1)]
+    assert [(s.store.equation, len(s.domain)) for s in merge_copies(nest).statements] == [(0, 1), (1, 1), (2, 1)]
     plain = model(tx.schedule(op).kernel)
-    assert joined(plain) is plain
+    assert merge_copies(plain) is plain
 
 
 def test_copies_in_another_order_are_not():
@@ -168,4 +169,4 @@ def test_copies_in_another_order_are_not():
 
         return kernel(copy("i", first), copy("j", second))
 
-    assert [len(joined(model(copies(*x))).statements) for x in ((0, 2), (0, 3), (0, 1), (2, 0))] == [1, 1, 2, 2]
+    assert [len(merge_copies(model(copies(*x))).statements) for x in ((0, 2), (0, 3), (0, 1), (2, 0))] == [1, 1, 2, 2]

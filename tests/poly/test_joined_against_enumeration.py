@@ -15,7 +15,7 @@ from texpr.ir.index.uncollapse import parted
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import statements, substitute
-from texpr.poly import always, carried, needs, never, overwritten, read_after_write
+from texpr.poly import always, anti_dependence, carried_dependence, dependence_on, never, read_after_write
 from texpr.support.errors import ScheduleError
 
 M, N = Var("M"), Var("N")
@@ -48,7 +48,7 @@ def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
     """Nothing that is accepted depends on anything; what is refused with an example does in it."""
     asked = data.draw(st.sampled_from([n for n in statements(k) if isinstance(n, For)]))
     try:
-        found = carried(k, asked)
+        found = carried_dependence(k, asked)
     except ScheduleError:
         event("not proven")
         return
@@ -92,8 +92,8 @@ def test_what_happens_in_one_iteration(k: Kernel, depth: int):
     outside = len(loops) - 1
     asked = {
         "read": (read_after_write(k, A, loops), lambda x, y: x.writes & y.reads),
-        "over": (overwritten(k, {one}, len(loops)), lambda x, y: x.store is one and y.store is two and x.reads & y.writes),
-        "needs": (needs(k, {two}, {one}, outside, 1), lambda x, y: x.store is one and y.store is two and meet(x, y)),
+        "over": (anti_dependence(k, {one}, len(loops)), lambda x, y: x.store is one and y.store is two and x.reads & y.writes),
+        "needs": (dependence_on(k, {two}, {one}, outside, 1), lambda x, y: x.store is one and y.store is two and meet(x, y)),
     }
     for sizes in ({M: m, N: n} for m, n in product(range(1, 4), range(1, 5))):
         run = [x for x in events(k, sizes) if all(v in x.loops for v in names)]
@@ -115,8 +115,8 @@ def test_one_iteration_of_the_loop_over_tiles():
     one, two = (n for n in statements(k) if isinstance(n, Store))
     assert parted(k).loops and len(loops) == 4
     assert read_after_write(k, A, loops[:2]) and not read_after_write(k, A, loops)
-    assert overwritten(k, {one}, 2) and overwritten(k, {one}, 4) and not overwritten(k, {two}, 4)
-    assert needs(k, {one}, {one}, 2, 0) and not needs(k, {two}, {two}, 3, 0)
+    assert anti_dependence(k, {one}, 2) and anti_dependence(k, {one}, 4) and not anti_dependence(k, {two}, 4)
+    assert dependence_on(k, {one}, {one}, 2, 0) and not dependence_on(k, {two}, {two}, 3, 0)
 
 
 def test_questions_about_a_joined_loop():

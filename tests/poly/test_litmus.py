@@ -9,7 +9,7 @@ from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered
+from texpr.poly import Conflict, carried_dependence, flow_stays_within, reassociable, reversed_dependence
 from texpr.poly.constraints import solver
 from texpr.support.errors import ScheduleError
 
@@ -22,7 +22,7 @@ def interchanged(nest: Kernel) -> Conflict | None:
     (outer,) = nest.body
     (inner,) = outer.body
     after = kernel(For(inner.var, inner.extent, (For(outer.var, outer.extent, inner.body),)))
-    return reordered(nest, after, {s: s for s in inner.body}, {})
+    return reversed_dependence(nest, after, {s: s for s in inner.body}, {})
 
 
 def stencil(di: int, dj: int) -> Kernel:
@@ -50,13 +50,13 @@ FREE = {(1, 0): (False, True), (0, 1): (True, False), (1, 1): (False, True), (0,
 def test_parallel_of_a_distance(distance):
     nest = stencil(*distance)
     rows, columns = loops_of(nest)
-    assert (carried(nest, rows) is None, carried(nest, columns) is None) == FREE[distance]
+    assert (carried_dependence(nest, rows) is None, carried_dependence(nest, columns) is None) == FREE[distance]
 
 
 def test_parallel_of_a_recurrence_is_refused():
     a = tensor("a", N)
     nest = kernel(loop(i, Sub(N, e(1)), put(a, (plus(i, 1),), Add(at(a, i), ZERO))))
-    conflict = carried(nest, outer(nest))
+    conflict = carried_dependence(nest, outer(nest))
     assert conflict is not None
     assert (conflict.kind, conflict.element, conflict.sizes) == ("flow", (1,), {"N": 3})
     assert (conflict.source[1], conflict.sink[1]) == ({"i": 0}, {"i": 1})
@@ -65,7 +65,7 @@ def test_parallel_of_a_recurrence_is_refused():
 def test_parallel_of_two_writers_per_element_is_refused():
     B = tensor("B", N)
     nest = kernel(loop(i, N, put(B, (FloorDiv(i, e(2)),), ZERO)))
-    conflict = carried(nest, outer(nest))
+    conflict = carried_dependence(nest, outer(nest))
     assert conflict is not None
     assert (conflict.kind, conflict.element, conflict.sizes) == ("output", (0,), {"N": 2})
     assert (conflict.source[1], conflict.sink[1]) == ({"i": 0}, {"i": 1})
@@ -90,23 +90,23 @@ def loops_of(nest: Kernel) -> list[For]:
 
 def test_parallel_of_matmul():
     nest, *_ = matmul()
-    assert [carried(nest, n) is None for n in loops_of(nest)] == [True, True, False]
-    assert carried(nest, loops_of(nest)[2]).kind == "flow"  # type: ignore[union-attr]
+    assert [carried_dependence(nest, n) is None for n in loops_of(nest)] == [True, True, False]
+    assert carried_dependence(nest, loops_of(nest)[2]).kind == "flow"  # type: ignore[union-attr]
 
 
 def test_reduction_loop_is_free_once_reassociation_is_given_up():
     nest, *_ = matmul(reassoc=True)
-    assert carried(nest, loops_of(nest)[2]) is not None
-    assert carried(nest, loops_of(nest)[2], free=reassociable) is None
+    assert carried_dependence(nest, loops_of(nest)[2]) is not None
+    assert carried_dependence(nest, loops_of(nest)[2], free=reassociable) is None
     exact, *_ = matmul()
-    assert carried(exact, loops_of(exact)[2], free=reassociable) is not None
+    assert carried_dependence(exact, loops_of(exact)[2], free=reassociable) is not None
 
 
 def test_a_private_tensor_carries_nothing():
     t, Y = tensor("t"), tensor("Y", N)
     nest = kernel(loop(i, N, put(t, (), ZERO), put(Y, (i,), at(t))))
-    assert carried(nest, outer(nest)) is not None
-    assert carried(nest, outer(nest), private=(t,)) is None
+    assert carried_dependence(nest, outer(nest)) is not None
+    assert carried_dependence(nest, outer(nest), private=(t,)) is None
 
 
 def tiled_matmul(order: str, update_first: bool = False) -> Conflict | None:
@@ -131,7 +131,7 @@ def tiled_matmul(order: str, update_first: bool = False) -> Conflict | None:
     while not isinstance(new_update, Store):
         new_update = new_update.body[0]  # type: ignore[union-attr]
     renamed = {v: substitute(x, own) for v, x in values.items()}
-    return reordered(nest, Kernel("k", nest.inputs, nest.outputs, (), nest.sizes, body), {new_start: start, new_update: update},
+    return reversed_dependence(nest, Kernel("k", nest.inputs, nest.outputs, (), nest.sizes, body), {new_start: start, new_update: update},
                      {new_start: renamed, new_update: values})
 
 
@@ -151,12 +151,12 @@ def test_lost_instances_are_our_bug():
     s = put(a, (i,), ZERO)
     nest = kernel(loop(i, N, s))
     with pytest.raises(AssertionError):
-        reordered(nest, kernel(loop(i, Sub(N, e(1)), s)), {s: s}, {})
+        reversed_dependence(nest, kernel(loop(i, Sub(N, e(1)), s)), {s: s}, {})
     o, p = Var("o"), Var("p")
     t = put(a, (plus(times(o, 3), p),), ZERO)
     with pytest.raises(AssertionError):
         overlapping = kernel(loop(o, FloorDiv(plus(N, 2), e(3)), loop(p, 4, If(less(plus(times(o, 3), p), N), (t,)))))
-        reordered(nest, overlapping, {t: s}, {t: {i: plus(times(o, 3), p)}})
+        reversed_dependence(nest, overlapping, {t: s}, {t: {i: plus(times(o, 3), p)}})
 
 
 def test_reversal_of_a_recurrence_is_refused():
@@ -166,10 +166,10 @@ def test_reversal_of_a_recurrence_is_refused():
     r = Var("r")
     back = Sub(Sub(N, e(2)), r)
     t = substitute(s, {i: back})
-    assert reordered(nest, kernel(loop(r, Sub(N, e(1)), t)), {t: s}, {t: {i: back}}) is not None
+    assert reversed_dependence(nest, kernel(loop(r, Sub(N, e(1)), t)), {t: s}, {t: {i: back}}) is not None
     free = put(a, (i,), ZERO)
     u = substitute(free, {i: back})
-    assert reordered(kernel(loop(i, Sub(N, e(1)), free)), kernel(loop(r, Sub(N, e(1)), u)), {u: free}, {u: {i: back}}) is None
+    assert reversed_dependence(kernel(loop(i, Sub(N, e(1)), free)), kernel(loop(r, Sub(N, e(1)), u)), {u: free}, {u: {i: back}}) is None
 
 
 def scatter(distinct: bool = False, dtype=F32, update: str | None = None) -> Kernel:
@@ -179,40 +179,40 @@ def scatter(distinct: bool = False, dtype=F32, update: str | None = None) -> Ker
 
 
 def test_scatter():
-    conflict = carried(scatter(), loop(i, N))
+    conflict = carried_dependence(scatter(), loop(i, N))
     assert conflict is not None and conflict.sizes == {"N": 2} and conflict.kind == "output"
-    assert carried(scatter(distinct=True), loop(i, N)) is None
-    assert carried(scatter(update="add", dtype=I32), loop(i, N), free=reassociable) is None
-    assert carried(scatter(update="add", dtype=F32), loop(i, N), free=reassociable) is not None
+    assert carried_dependence(scatter(distinct=True), loop(i, N)) is None
+    assert carried_dependence(scatter(update="add", dtype=I32), loop(i, N), free=reassociable) is None
+    assert carried_dependence(scatter(update="add", dtype=F32), loop(i, N), free=reassociable) is not None
 
 
 def test_scatter_into_a_row_of_its_own_is_free():
     idx = tensor("idx", N, dtype=I32, value_range=(e(0), M))
     H = tensor("H", N, M)
     nest = kernel(loop(i, N, put(H, (i, Cast(at(idx, i), dtype=I64)), ZERO)), inputs=(idx,))
-    assert carried(nest, outer(nest)) is None
+    assert carried_dependence(nest, outer(nest)) is None
 
 
 def test_conditions_keep_instances_apart():
     a = tensor("a", times(N, 2))
     evens = kernel(loop(i, times(N, 2), If(Compare("==", Mod(i, e(2)), e(0)), (put(a, (i,), at(a, plus(i, 1))),))))
-    assert carried(evens, outer(evens)) is None
+    assert carried_dependence(evens, outer(evens)) is None
     lazy = kernel(loop(i, N, put(a, (i,), Select(less(i, 1), at(a, plus(i, N)), ZERO))))
-    assert carried(lazy, outer(lazy)) is None
+    assert carried_dependence(lazy, outer(lazy)) is None
     eager = kernel(loop(i, N, put(a, (i,), Select(less(i, 1), at(a, plus(i, 1)), ZERO))))
-    assert carried(eager, outer(eager)).kind == "anti"  # type: ignore[union-attr]
+    assert carried_dependence(eager, outer(eager)).kind == "anti"  # type: ignore[union-attr]
 
 
 def test_a_condition_on_data_may_hold():
     mask, a = tensor("mask", N, dtype=BOOL), tensor("a", N)
     nest = kernel(loop(i, Sub(N, e(1)), If(at(mask, i), (put(a, (plus(i, 1),), at(a, i)),))), inputs=(mask,))
-    assert carried(nest, outer(nest)) is not None
+    assert carried_dependence(nest, outer(nest)) is not None
 
 
 def test_a_symbolic_stride_may_meet_anything():
     a = tensor("a", times(N, 100))
     nest = kernel(loop(i, N, put(a, (Mul(i, M),), ZERO)))
-    assert carried(nest, outer(nest)) is not None
+    assert carried_dependence(nest, outer(nest)) is not None
 
 
 def test_values_stay_within():
@@ -246,15 +246,15 @@ def test_a_buffer_of_each_iteration_carries_nothing():
     t, Y = tensor("t"), tensor("Y", N)
     body = put(t, (), ZERO), put(Y, (i,), at(t))
     nest = kernel(loop(i, N, Alloc(t), *body))
-    assert carried(nest, outer(nest)) is None
-    assert carried(kernel(Alloc(t), loop(i, N, *body)), loop(i, N)) is not None
+    assert carried_dependence(nest, outer(nest)) is None
+    assert carried_dependence(kernel(Alloc(t), loop(i, N, *body)), loop(i, N)) is not None
 
 
 def test_a_condition_that_its_own_body_changes_is_refused():
     mask = tensor("mask", N, dtype=BOOL)
     changing = kernel(loop(i, N, If(at(mask, i), (put(mask, (i,), Const(False, dtype=BOOL)),))))
     with pytest.raises(ScheduleError) as e:
-        carried(changing, outer(changing))
+        carried_dependence(changing, outer(changing))
     assert str(e.value) == """error[order]: a condition reads mask, which the statements under it write
   help: compute a condition into a tensor of its own"""
 
@@ -263,8 +263,8 @@ def test_a_question_that_takes_too_long_is_not_answered_with_yes(monkeypatch):
     monkeypatch.setattr(solver, "QUOTA", 50)
     nest, *_ = matmul()
     with pytest.raises(ScheduleError) as e:
-        carried(nest, loops_of(nest)[2])
+        carried_dependence(nest, loops_of(nest)[2])
     assert str(e.value) == """error[order]: running the iterations of `k` in another order cannot be proven legal within the quota
   help: give the sizes as constants, or take this step before the loops are split"""
     monkeypatch.undo()
-    assert carried(nest, loops_of(nest)[2], free=reassociable) is not None
+    assert carried_dependence(nest, loops_of(nest)[2], free=reassociable) is not None

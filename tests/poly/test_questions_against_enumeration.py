@@ -16,7 +16,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import rewrite, walk
-from texpr.poly import Conflict, needs, overwritten, permutable, read_after_write, reordered, runs_in_order
+from texpr.poly import Conflict, anti_dependence, dependence_on, permutable, read_after_write, reversed_dependence, runs_in_order
 from texpr.poly.dependence.legality import reassociable
 
 MANY = settings(max_examples=30, deadline=None, derandomize=True)
@@ -78,7 +78,7 @@ def test_what_is_written_over_what_was_read(k: Kernel, number: int):
     stores = stores_of(k)
     for readers in ({stores[number % len(stores)]}, set(stores[: number + 1])):
         for depth in range(4):
-            agrees(k, overwritten(k, readers, depth),
+            agrees(k, anti_dependence(k, readers, depth),
                    lambda a, b, r=readers, d=depth: a.store in r and b.store not in r and together(a, b, d) and bool(a.reads & b.writes))
 
 
@@ -97,7 +97,7 @@ def test_what_an_iteration_needs_of_those_before(k: Kernel, number: int, distanc
                 return False
             return b.iteration[depth] - a.iteration[depth] <= distance and any(t not in left_out for t, _ in meet(a, b))
 
-        agrees(k, needs(k, sinks, sources, depth, distance, left_out), wrong)
+        agrees(k, dependence_on(k, sinks, sources, depth, distance, left_out), wrong)
 
 
 @MANY
@@ -128,7 +128,7 @@ def test_marked_updates_may_change_places(nests):
     origin, instance = ({s: given[old] for s, old in zip(new, stores_of(nests[1]))} for given in (origin, instance))
     marked = rewrite(before, lambda n: replace(n, reassoc=True) if isinstance(n, Store) and n.update == "add" else None)
     twin = dict(zip(stores_of(before), stores_of(marked)))  # type: ignore[arg-type]
-    assert (reordered(before, after, origin, instance) is not None) == turned_around(  # type: ignore[arg-type]
+    assert (reversed_dependence(before, after, origin, instance) is not None) == turned_around(  # type: ignore[arg-type]
         marked, after, {s: twin[old] for s, old in origin.items()}, instance)  # type: ignore[arg-type]
 
 

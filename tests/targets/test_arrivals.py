@@ -111,7 +111,7 @@ def test_a_loop_that_runs_again_waits_first():
 
     changed = rewrite(twice().kernel, without_first)
     assert not equal(changed, twice().kernel)
-    assert poly.unarrived(changed) is not None
+    assert poly.unproven_copy(changed) is not None
 
 
 def test_certified():
@@ -190,7 +190,7 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     """The proof refuses it before code is made; where code is made all the same, another result shows it."""
     change, kind = FAULTS[fault]
     kernel = rewrite(scheduled().kernel, change)
-    found = poly.unarrived(kernel)
+    found = poly.unproven_copy(kernel)
     assert found is not None and found.kind == kind
     with pytest.raises(ScheduleError, match="asynchronous=True"):
         pipeline.prepared(kernel, SM80)
@@ -202,7 +202,7 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
 def test_a_wait_for_all_covers_what_is_in_a_group(monkeypatch: pytest.MonkeyPatch):
     """With two buffers no group may be under way where the wait is; copies that are in none are not waited for."""
     kernel = rewrite(scheduled(2).kernel, without(Commit))
-    found = poly.unarrived(kernel)
+    found = poly.unproven_copy(kernel)
     assert found is not None and found.kind == "arrival"
     assert not np.array_equal(computed(unproven(kernel, monkeypatch), mirrored(9), False), problem(mirrored(9)).expected[0])
 

@@ -122,13 +122,13 @@ def shorter(node: Node) -> Node | None:
 
 
 FAULTS: dict[str, tuple[Callable[[Node], Node | None], Callable[[Kernel], poly.Unproven | None], str]] = {
-    "sums are not waited for": (without(WaitProducts), poly.unfinished, "unfinished"),
-    "the waits are too little": (later(0), poly.unfinished, "unfinished"),
-    "products in no group": (without(CommitProducts), poly.unfinished, "unfinished"),
-    "copies are not waited for": (without(Wait), poly.unarrived, "turn"),
-    "copies in no group": (without(Commit), poly.unarrived, "bytes"),
-    "no barrier": (without(Barrier), poly.unarrived, "turn"),
-    "not all threads wait": (shorter, poly.unfinished, "uncounted"),
+    "sums are not waited for": (without(WaitProducts), poly.unproven_product, "unfinished"),
+    "the waits are too little": (later(0), poly.unproven_product, "unfinished"),
+    "products in no group": (without(CommitProducts), poly.unproven_product, "unfinished"),
+    "copies are not waited for": (without(Wait), poly.unproven_copy, "turn"),
+    "copies in no group": (without(Commit), poly.unproven_copy, "bytes"),
+    "no barrier": (without(Barrier), poly.unproven_copy, "turn"),
+    "not all threads wait": (shorter, poly.unproven_product, "uncounted"),
 }
 
 

@@ -206,8 +206,8 @@ def test_a_fault_is_found_by_the_proof(which: str, fault: str):
     change, kind = FAULTS[fault]
     kernel = schedule(which).kernel
     wrong = rewrite(kernel, change)
-    assert not equal(wrong, kernel) and poly.unarrived(kernel) is None
-    found = poly.unarrived(wrong)
+    assert not equal(wrong, kernel) and poly.unproven_copy(kernel) is None
+    found = poly.unproven_copy(wrong)
     assert found is not None and found.kind == kind
 
 
@@ -307,7 +307,7 @@ def test_a_copy_that_every_thread_would_order():
     def bound(n: Node) -> Node | None:
         return For(Var("u"), index(2), (n,), "thread.y") if isinstance(n, For) and n.kind == "bulk" else None
 
-    found = poly.unarrived(rewrite(schedule("linear").kernel, bound))
+    found = poly.unproven_copy(rewrite(schedule("linear").kernel, bound))
     assert found is not None and found.kind == "place"
 
 

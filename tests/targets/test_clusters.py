@@ -197,8 +197,8 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     change, kind = FAULTS[fault]
     case, kernel = CASES["columns"][0], schedule("columns").kernel
     wrong = rewrite(kernel, change)
-    assert not equal(wrong, kernel) and poly.unarrived(kernel) is None
-    found = poly.unarrived(wrong)
+    assert not equal(wrong, kernel) and poly.unproven_copy(kernel) is None
+    found = poly.unproven_copy(wrong)
     assert found is not None and found.kind == kind
     if "along another" not in fault and "one block" not in fault:  # there is no code for that axis, and barriers stand under no condition
         monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
@@ -210,8 +210,8 @@ def test_products_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest
     """In front of the barrier of the cluster, not behind it: the next copies overwrite what products read."""
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, swapped)
-    found = poly.unfinished(wrong)
-    assert poly.unarrived(wrong) is None and found is not None and found.kind == "operand"
+    found = poly.unproven_product(wrong)
+    assert poly.unproven_copy(wrong) is None and found is not None and found.kind == "operand"
     assert caught(pipeline.prepared(wrong, SM90), CASES[which][0])
 
 
@@ -220,8 +220,8 @@ def test_for_all_sizes(fault: str):
     """Any number of rows, which clusters fill or not, and of terms."""
     change, kind = FAULTS[fault]
     s = tx.schedule(tx.op(SHARED)).replay(BY_THREADS.replace("exact", "pad"))
-    found = poly.unarrived(rewrite(s.kernel, change))
-    assert poly.unarrived(s.kernel) is None and found is not None and found.kind == kind
+    found = poly.unproven_copy(rewrite(s.kernel, change))
+    assert poly.unproven_copy(s.kernel) is None and found is not None and found.kind == kind
     assert s.certificate() is not None
 
 
@@ -229,7 +229,7 @@ def test_for_all_sizes(fault: str):
 def test_reads_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, _of_a_block)
-    found = poly.unarrived(wrong)
+    found = poly.unproven_copy(wrong)
     assert found is not None and found.kind == "turn" and caught(pipeline.prepared(wrong, SM90), CASES[which][0])
 
 

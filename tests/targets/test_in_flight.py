@@ -158,7 +158,7 @@ def refused_and_made(kernel: Kernel, fault: tuple[Callable[[Node], Node | None],
     change, kind = fault
     wrong = rewrite(kernel, change)
     assert not equal(wrong, kernel)
-    found = poly.unfinished(wrong)
+    found = poly.unproven_product(wrong)
     assert found is not None and found.kind == kind
     with pytest.raises(ScheduleError, match="in_flight and together place waits"):
         pipeline.prepared(wrong, SM90)
@@ -175,7 +175,7 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_wait_for_all_covers_what_is_in_a_group():
     kernel = rewrite(scheduled(NONE).kernel, without(CommitProducts))
-    found = poly.unfinished(kernel)
+    found = poly.unproven_product(kernel)
     assert found is not None and found.kind == "unfinished"
 
 

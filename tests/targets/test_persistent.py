@@ -122,10 +122,10 @@ def _walks(s: Store) -> set[Var]:
 
 
 FAULTS = {
-    "phases from 0 on in each tile": (_counted, poly.unarrived, "phase"),
-    "buffers from 0 on in each tile": (_in_turn, poly.unarrived, "arrival"),
-    "no wait in front of what sums become": (without(WaitProducts, lambda s: s.pending == 0), poly.unfinished, "unfinished"),  # type: ignore[attr-defined]
-    "no barrier": (without(Barrier), poly.unarrived, "turn"),
+    "phases from 0 on in each tile": (_counted, poly.unproven_copy, "phase"),
+    "buffers from 0 on in each tile": (_in_turn, poly.unproven_copy, "arrival"),
+    "no wait in front of what sums become": (without(WaitProducts, lambda s: s.pending == 0), poly.unproven_product, "unfinished"),  # type: ignore[attr-defined]
+    "no barrier": (without(Barrier), poly.unproven_copy, "turn"),
 }
 
 
@@ -157,7 +157,7 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
 def test_copies_of_another_tile_are_found():
     """They arrive in time; that they are not those that are wanted is what the certificate finds."""
     kernel = rewrite(schedule("rows").kernel, _of_this_tile)
-    assert poly.unarrived(kernel) is None
+    assert poly.unproven_copy(kernel) is None
     case, _ = CASES["rows"]
     with pytest.raises(ScheduleError, match="is used where another value of it was written last|not proven to compute it"):
         pipeline.certificate(kernel, problem(case).program, problem(case).sizes)

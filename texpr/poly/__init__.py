@@ -14,35 +14,37 @@ wanted, `asynchronous.products` the same of asynchronous products. `program.affi
 other, `constraints.extents` the bounds of its loops.
 """
 
-from texpr.poly.asynchronous.copies import unarrived
-from texpr.poly.asynchronous.products import unfinished
+from texpr.poly.asynchronous.copies import unproven_copy
+from texpr.poly.asynchronous.products import unproven_product
 from texpr.poly.asynchronous.timeline import Unproven
 from texpr.poly.constraints.conditions import always, fails_somewhere, never
 from texpr.poly.constraints.extents import extent_of
 from texpr.poly.constraints.solver import effort
 from texpr.poly.dependence.footprint import Footprint, footprint, unclamped
 from texpr.poly.dependence.legality import (
-           Conflict,
-           carried,
-           needs,
-           overwritten,
-           read_after_write,
-           read_later,
-           reads_in_time,
-           reassociable,
-           reordered,
-           runs_in_order,
-           same_work,
-           written_once,
+    Conflict,
+    anti_dependence,
+    carried_dependence,
+    dependence_on,
+    later_read,
+    read_after_write,
+    reads_after_writes,
+    reassociable,
+    reversed_dependence,
+    runs_in_order,
+    runs_same_instances,
+    written_once,
 )
 from texpr.poly.dependence.permutable_band import permutable
-from texpr.poly.dependence.prefetch_addresses import unread
+from texpr.poly.dependence.prefetch_addresses import unproven_prefetches
 from texpr.poly.dependence.storage import Overwrite, Storage
 from texpr.poly.dependence.value_flow import flow_stays_within
 from texpr.poly.program.affine_schedule import Loop, Order, order_of
 from texpr.poly.program.check import check_program
 
-__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
-           "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "read_later", "reads_in_time", "reassociable", "reordered", "runs_in_order", "same_work", "unarrived",
-           "unclamped", "unfinished", "unread", "written_once"]
+__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always",
+           "anti_dependence", "carried_dependence", "check_program", "dependence_on", "effort", "extent_of",
+           "fails_somewhere", "flow_stays_within", "footprint", "later_read", "never", "order_of",
+           "permutable", "read_after_write", "reads_after_writes", "reassociable", "reversed_dependence",
+           "runs_in_order", "runs_same_instances", "unclamped", "unproven_copy", "unproven_prefetches",
+           "unproven_product", "written_once"]

@@ -16,7 +16,7 @@ from texpr.ir.dtypes import BOOL, DType
 from texpr.ir.expr import Const, Expr, Guard, Node, Read, Reduce, Select
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, rewrite, walk
-from texpr.poly.constraints.access_sites import folded
+from texpr.poly.constraints.access_sites import guarded_indices
 from texpr.poly.program.bounds import Unproven, is_box, unproven
 
 
@@ -32,7 +32,7 @@ def _guarded(equation: Equation, loose: list[Unproven]) -> Equation:
     inner = [n for n in loose if not isinstance(n, Equation)]
     innermost = [n for n in inner if not any(m is not n and any(m is o for o in inner) for m in walk(n))]
     if not innermost:
-        return replace(equation, indices=folded(equation.indices, equation.target.shape, equation.guard), guard=Guard("drop"))
+        return replace(equation, indices=guarded_indices(equation.indices, equation.target.shape, equation.guard), guard=Guard("drop"))
     found = {id(n): n for n in walk(equation) if isinstance(n, Read | Reduce) and any(equal(n, m) for m in innermost)}
 
     def rule(node: Node) -> Node | None:
@@ -45,7 +45,7 @@ def _guarded(equation: Equation, loose: list[Unproven]) -> Equation:
 
 def _read_inside(read: Read) -> Read:
     """0 where the read is outside. Without elements, clamped, wrapped and reflected indices are outside too."""
-    return replace(read, indices=folded(read.indices, read.tensor.shape, read.guard), guard=Guard("value", _zero(read.dtype)))
+    return replace(read, indices=guarded_indices(read.indices, read.tensor.shape, read.guard), guard=Guard("value", _zero(read.dtype)))
 
 
 def _of_some(extreme: Reduce) -> Expr:

@@ -44,7 +44,7 @@ def check_arrivals(kernel: Kernel) -> Kernel:
     Raises:
         ScheduleError: they are not, with the statement that comes too early.
     """
-    found = poly.unarrived(kernel) or poly.unfinished(kernel)
+    found = poly.unproven_copy(kernel) or poly.unproven_product(kernel)
     if found is not None:
         raise refused(kernel, found)
     return kernel

@@ -21,7 +21,7 @@ def drop_hints(kernel: Kernel) -> Kernel:
     """
     if not any(isinstance(s, Prefetch) for s in kept_statements(kernel)):
         return kernel
-    gone = {s for s, _ in poly.unread(kernel)}
+    gone = {s for s, _ in poly.unproven_prefetches(kernel)}
     return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone))
 
 
@@ -31,7 +31,7 @@ def check_hints(kernel: Kernel) -> Kernel:
     Raises:
         ScheduleError: one is not, with the tensor that is read.
     """
-    for hint, read in poly.unread(kernel):
+    for hint, read in poly.unproven_prefetches(kernel):
         raise ScheduleError(f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element", code="certificate")
     return kernel
 

@@ -49,7 +49,7 @@ def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], maker: _Ma
 
     targets = {e.target for e in maker.equations.values()}
     if maker.keeps_nest:  # it runs what it says in the order that it says
-        return poly.reads_in_time(kernel(body, nests.accumulators), targets)
+        return poly.reads_after_writes(kernel(body, nests.accumulators), targets)
     plain = Nests(program)
     stores = tuple(s for k, e in maker.equations.items() for s in plain.nest(e, k))
     origin, instance = origins(stores, body, maker.equations)

@@ -1,4 +1,4 @@
-"""Groups of bulk copies that counters in shared memory tell of: proof that each wait is for the phase of its group.
+"""Phases of mbarriers, the counters of bulk copies in shared memory: proof that each wait is for the phase of its group.
 
 One thread begins the copies of a group and tells a counter how many bytes they bring; the phase of the counter ends when these have
 arrived. A wait asks whether the phase of one parity has ended, so it would go on too early two phases before, and never after the next one.
@@ -25,54 +25,55 @@ from texpr.ir.traverse import equal, tensors, walk
 from texpr.poly.constraints.conditions import always, never
 
 if TYPE_CHECKING:
-    from texpr.poly.asynchronous.timeline import Place
+    from texpr.poly.asynchronous.timeline import TimelinePoint
 
 Fault = tuple[str, Stmt]
 
 
-def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[Place]) -> Fault | None:
-    """What is not proven of the counters of a nest, and of which statement; None if all is, or no copy is a bulk copy."""
+def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[TimelinePoint]) -> Fault | None:
+    """The first fault of the counters of a nest, and its statement; None if all are proven, or no copy is a bulk copy."""
     boxes = [n for n in walk(top) if is_bulk(n)]
     commits = [p for p in places if isinstance(p.node, Commit)]
     waits = [p for p in places if isinstance(p.node, Wait)]
     counted = [p for p in (*commits, *waits) if p.node.slot is not None]  # type: ignore[union-attr]
     if not boxes and not counted:
         return None
-    begun = {s for b in boxes for s in walk(b) if isinstance(s, Store)}
-    apart = next((p.node for p in places if isinstance(p.node, Store) and p.node.update is None
-                  and p.node.asynchronous is not (p.node in begun)), None)
-    if apart is not None:
-        return "mixed", apart
-    several = next((p.node for p in places if p.node in begun and any(n.kind.startswith("thread") for n in p.loops)), None)
+    issued = {s for b in boxes for s in walk(b) if isinstance(s, Store)}
+    mixed = next((p.node for p in places if isinstance(p.node, Store) and p.node.update is None
+                  and p.node.asynchronous is not (p.node in issued)), None)
+    if mixed is not None:
+        return "mixed", mixed
+    several = next((p.node for p in places if p.node in issued and any(n.kind.startswith("thread") for n in p.loops)), None)
     if several is not None:
         return "place", several
     if len(counted) < len(commits) + len(waits) or len({p.node.slots for p in counted}) > 1:  # type: ignore[union-attr]
         return "counter", next((p.node for p in (*commits, *waits) if p not in counted), counted[-1].node if counted else top)
-    told = {id(n): e for body in _bodies(top) for n, e in _brought(body)}
-    if sum(is_bulk(n) for body in _bodies(top) for n in _begun(body)) < len(boxes):
+    bytes_of_commit = {id(n): e for body in _bodies_with_commits(top) for n, e in _bytes_per_commit(body)}
+    if sum(is_bulk(n) for body in _bodies_with_commits(top) for n in _issued_copies(body)) < len(boxes):
         return "bytes", boxes[0]
     together = any(map(shared_along, boxes))
-    faults = [*(_commit(kernel, p, told[id(p.node)], waits, together) for p in commits), *(_wait(kernel, p, waits) for p in waits)]
-    faults += [_left(kernel, p, waits) for p in places if p.node in begun] if not any(faults) else []
+    faults = [*(_check_commit(kernel, p, bytes_of_commit[id(p.node)], waits, together) for p in commits),
+              *(_check_wait(kernel, p, waits) for p in waits)]
+    faults += [_unawaited(kernel, p, waits) for p in places if p.node in issued] if not any(faults) else []
     return next((f for f in faults if f is not None), None)
 
 
-def _bodies(top: Stmt) -> Iterator[tuple[Stmt, ...]]:
-    """Those with commits in them."""
+def _bodies_with_commits(top: Stmt) -> Iterator[tuple[Stmt, ...]]:
+    """The bodies that have commits in them."""
     for n in walk(top):
         if isinstance(n, For | If) and any(isinstance(s, Commit) for s in n.body):
             yield n.body
 
 
-def _begun(body: Sequence[Stmt]) -> Iterator[Stmt]:
+def _issued_copies(body: Sequence[Stmt]) -> Iterator[Stmt]:
     """The bulk copies of a body that a commit follows."""
     last = max(k for k, s in enumerate(body) if isinstance(s, Commit))
     for s in body[:last]:
         yield from (n for n in (s.body if isinstance(s, If) else (s,)))
 
 
-def _brought(body: Sequence[Stmt]) -> Iterator[tuple[Commit, Expr]]:
-    """Each commit, and how many bytes the copies before it bring."""
+def _bytes_per_commit(body: Sequence[Stmt]) -> Iterator[tuple[Commit, Expr]]:
+    """The number of bytes that the copies before each commit bring."""
     total: Expr = index(0)
     for s in body:
         match s:
@@ -94,7 +95,7 @@ def _sum(total: Expr, cond: Expr, more: int) -> Expr:
 
 
 def bytes_of(s: Stmt) -> int:
-    """How many bytes a bulk copy brings: the whole box, what lies outside of its source as zeros."""
+    """The number of bytes that a bulk copy brings: the whole box, with zeros for elements outside of its source."""
     if not is_bulk(s):
         return 0
     size, inside = 1, s
@@ -104,7 +105,7 @@ def bytes_of(s: Stmt) -> int:
     return size * inside.tensor.dtype.bytes if isinstance(inside, Store) else 0
 
 
-def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place], together: bool) -> Fault | None:
+def _check_commit(kernel: Kernel, p: TimelinePoint, told: Expr, waits: Sequence[TimelinePoint], together: bool) -> Fault | None:
     node, number = p.node, p.committed.get(None)
     assert isinstance(node, Commit) and node.slot is not None and node.brings is not None
     if number is None or not _same(kernel, p, node.slot, mod(number, index(node.slots))):
@@ -113,26 +114,27 @@ def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place], togeth
         return "bytes", node
     if always(compare("<", number, index(node.slots)), _axes(p), kernel.requires):
         return None  # the first of its counter
-    meeting = p.together if together else p.meeting
-    met = meeting.wait if meeting is not None else None
-    if meeting is None or met is None or met not in waits or not p.steps or p.steps != met.steps or meeting.steps != met.steps:
+    barrier = p.last_cluster_barrier if together else p.last_barrier
+    awaited = barrier.last_wait if barrier is not None else None
+    if barrier is None or awaited is None or awaited not in waits or not p.serial_loops or not (
+            p.serial_loops == awaited.serial_loops == barrier.serial_loops):
         return "turn", node
-    waited = _waited(met)
+    waited = _last_awaited_group(awaited)
     free = waited is not None and always(compare("<=", sub(number, index(node.slots)), waited), _axes(p), kernel.requires)
     return None if free else ("turn", node)
 
 
-def _wait(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
+def _check_wait(kernel: Kernel, p: TimelinePoint, waits: Sequence[TimelinePoint]) -> Fault | None:
     """One wait, from group 0 on: the groups before its own are those that it waited for in earlier iterations of the loops around."""
-    node, waited = p.node, _waited(p)
+    node, waited = p.node, _last_awaited_group(p)
     assert isinstance(node, Wait) and node.slot is not None and node.phase is not None
-    if waited is None or len(waits) > 1 or not p.steps:
+    if waited is None or len(waits) > 1 or not p.serial_loops:
         return "counter", node
     before: Expr = index(0)
-    for n in p.steps:
+    for n in p.serial_loops:
         before = add(mul(before, n.extent), n.var)
-    apart = linear(sub(waited, before))
-    if apart.terms or apart.constant:
+    gap = linear(sub(waited, before))
+    if gap.terms or gap.constant:
         return "counter", node
     if not _same(kernel, p, node.slot, mod(waited, index(node.slots))):
         return "counter", node
@@ -141,27 +143,27 @@ def _wait(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
     return None
 
 
-def _left(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
-    """One copy: its group is one of those for which there is an iteration of the wait."""
+def _unawaited(kernel: Kernel, p: TimelinePoint, waits: Sequence[TimelinePoint]) -> Fault | None:
+    """The fault of a copy whose group no iteration of the wait covers."""
     (wait,), number = waits, p.committed.get(None)
-    held = [n.cond for n in p.above if isinstance(n, If) and not tensors(n.cond)]
+    conditions = [n.cond for n in p.enclosing if isinstance(n, If) and not tensors(n.cond)]
     count: Expr = index(1)
-    for n in wait.steps:
+    for n in wait.serial_loops:
         count = mul(count, n.extent)
-    waited = number is not None and never(conjunction(compare("<=", count, number), *held), _axes(p), kernel.requires)
+    waited = number is not None and never(conjunction(compare("<=", count, number), *conditions), _axes(p), kernel.requires)
     return None if waited else ("left", p.node)
 
 
-def _waited(p: Place) -> Expr | None:
+def _last_awaited_group(p: TimelinePoint) -> Expr | None:
     """The number of the last group that a wait covers."""
     assert isinstance(p.node, Wait)
     number = p.committed.get(None)
     return None if number is None else sub(number, index(p.node.pending + 1))
 
 
-def _same(kernel: Kernel, p: Place, mine: Expr, theirs: Expr) -> bool:
+def _same(kernel: Kernel, p: TimelinePoint, mine: Expr, theirs: Expr) -> bool:
     return equal(mine, theirs) or always(compare("==", mine, theirs), _axes(p), kernel.requires)
 
 
-def _axes(p: Place) -> list[Axis]:
+def _axes(p: TimelinePoint) -> list[Axis]:
     return [Axis(n.var, index(0), n.extent) for n in p.loops]

@@ -1,4 +1,4 @@
-"""Copies that go on while their thread does: proof that they arrive before they are read, and overwrite nothing that is still wanted.
+"""Asynchronous copies: proof that they arrive before they are read, and overwrite no element that is still to be read.
 
 An asynchronous copy may change its element from where it begins until its thread has waited for its group; other threads see what has
 arrived behind a barrier after that. So of a buffer that is filled by such copies
@@ -25,20 +25,20 @@ from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, WaitProducts, is_block
 from texpr.ir.traverse import substitute, tensors, walk
 from texpr.poly.asynchronous.barrier_phases import out_of_phase
-from texpr.poly.asynchronous.multicast import apart
-from texpr.poly.asynchronous.timeline import Place, Unproven, Use, Walk, begun, is_copy
+from texpr.poly.asynchronous.multicast import uneven_multicast
+from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, is_copy, issued_use
 from texpr.poly.constraints.conditions import never
 
 
-def unarrived(kernel: Kernel) -> Unproven | None:
-    """What is not proven of the asynchronous copies of a kernel, for all sizes; None if all is, or there are none."""
+def unproven_copy(kernel: Kernel) -> Unproven | None:
+    """The first asynchronous copy that is not proven right, for all sizes; None if all are, or there are none."""
     if not any(map(is_copy, walk(kernel))):
         return None
-    return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
+    return next((found for top in kernel.body if (found := _check_nest(kernel, top)) is not None), None)
 
 
-def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
-    places = list(Walk().places(top))
+def _check_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
+    places = list(TimelineBuilder().places(top))
     copies = [p for p in places if is_copy(p.node)]
     if not copies:
         return None
@@ -51,14 +51,14 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
     for p in places:
         if isinstance(p.node, Commit | Wait) and not p.reached:
             return Unproven("place", p.node, copies[0].node)  # type: ignore[arg-type]
-    if (fault := out_of_phase(kernel, top, places) or apart(kernel, places)) is not None:
+    if (fault := out_of_phase(kernel, top, places) or uneven_multicast(kernel, places)) is not None:
         return Unproven(*fault, copies[0].node)  # type: ignore[arg-type]
     filled = dict.fromkeys(p.node.tensor for p in copies if isinstance(p.node, Store))
-    return next((found for t in filled if (found := _of_buffer(kernel, t, places)) is not None), None)
+    return next((found for t in filled if (found := _check_buffer(kernel, t, places)) is not None), None)
 
 
-def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[Place]) -> Unproven | None:
-    writes = [begun(p, p.node.indices, places) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
+def _check_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[TimelinePoint]) -> Unproven | None:
+    writes = [issued_use(p, p.node.indices, places) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
     reads = [Use(p, n.indices) for p in places for n in reads_at(p.node) if n.tensor is tensor]
     for write in writes:
         copy = write.place.node
@@ -75,7 +75,7 @@ def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[Place]) -> Unpro
 
 
 def reads_at(s: Stmt) -> Iterator[Read]:
-    """What a statement itself reads, but for the statements in it."""
+    """The reads of a statement itself, without those of statements in it."""
     match s:
         case For(_, head) | If(head):
             yield from (n for n in walk(head) if isinstance(n, Read))
@@ -85,37 +85,37 @@ def reads_at(s: Stmt) -> Iterator[Read]:
                 yield Read(tensor, indices)
 
 
-def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]) -> str | None:
-    """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
-    pair = _Pair(kernel, copy, use)
-    before, mine, met = pair.earlier(), pair.renamed[use], at.cleared
+def late(kernel: Kernel, copy: Use, use: Use, at: TimelinePoint, places: Sequence[TimelinePoint]) -> str | None:
+    """The fault of a use after an asynchronous `copy`: it is not behind a wait for the copy and a barrier; None if it is."""
+    pair = _UsePair(kernel, copy, use)
+    before, mine, barrier = pair.earlier(), pair.renamed[use], at.required_barrier
     node = copy.place.node
     kind = WaitProducts if isinstance(node, Store) and node.asynchronous and node.update is not None else Wait
 
-    def covered(case: Expr, wait: Place | None, mine: dict[Var, Expr]) -> bool:
+    def is_covered(case: Expr, wait: TimelinePoint | None, mine: dict[Var, Expr]) -> bool:
         ways = _pending(pair, wait, mine) if wait is not None else ()
         return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
-    def waited(case: Expr, where: Place) -> bool:
+    def is_awaited(case: Expr, where: TimelinePoint) -> bool:
         """True if a wait that comes before a place covers it, in the same iterations or in the one before."""
-        return covered(case, where.wait, mine) or any(
+        return is_covered(case, where.last_wait, mine) or any(
             pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
-            and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
+            and is_covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
 
-    if pair.impossible(before) or (met is not None and all(waited(case, met) for case in before)):
+    if pair.impossible(before) or (barrier is not None and all(is_awaited(case, barrier) for case in before)):
         return None
-    return "barrier" if all(waited(case, at) for case in before) else "arrival"
+    return "barrier" if all(is_awaited(case, at) for case in before) else "arrival"
 
 
-def _last_waits(at: Place, places: Sequence[Place], kind: type[Wait | WaitProducts]) -> Iterator[tuple[For, Place]]:
+def _last_waits(at: TimelinePoint, places: Sequence[TimelinePoint], kind: type[Wait | WaitProducts]) -> Iterator[tuple[For, TimelinePoint]]:
     """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
-    for n in at.steps:
+    for n in at.serial_loops:
         behind = [p for p in places if p.order > at.order and isinstance(p.node, kind) and p.node in n.body]
         if behind and behind[-1].reached:
             yield n, behind[-1]
 
 
-def _pending(pair: _Pair, wait: Place, mine: dict[Var, Expr]) -> Iterator[list[Expr]]:
+def _pending(pair: _UsePair, wait: TimelinePoint, mine: dict[Var, Expr]) -> Iterator[list[Expr]]:
     """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way.
 
     Args:
@@ -134,31 +134,31 @@ def _pending(pair: _Pair, wait: Place, mine: dict[Var, Expr]) -> Iterator[list[E
             yield [late]
             continue
         # Only in one iteration of the loops around the wait for all are both counted from it.
-        apart = (compare("!=", mine[n.var], pair.of(copy, n.var)) for n in since.steps)
+        other_iterations = (compare("!=", mine[n.var], pair.of(copy, n.var)) for n in since.serial_loops)
         behind = _order(since, copy.place, mine, pair.renamed[copy])
-        yield [conjunction(b, c) for c in (late, *apart) for b in behind]
+        yield [conjunction(b, c) for c in (late, *other_iterations) for b in behind]
 
 
 def _after_reads(kernel: Kernel, read: Use, copy: Use) -> bool:
     """True if a barrier stands between each read and the copies to its element that come later."""
-    pair = _Pair(kernel, read, copy)
-    before, meeting = pair.earlier(), copy.place.cleared
-    if meeting is None:
+    pair = _UsePair(kernel, read, copy)
+    before, barrier = pair.earlier(), copy.place.required_barrier
+    if barrier is None:
         return pair.impossible(before)
-    behind = _order(meeting, read.place, pair.renamed[copy], pair.renamed[read])
+    behind = _order(barrier, read.place, pair.renamed[copy], pair.renamed[read])
     return pair.impossible([conjunction(a, b) for a in before for b in behind])
 
 
-class _Pair:
+class _UsePair:
     """Instances of two uses that name one element."""
 
     def __init__(self, kernel: Kernel, a: Use, b: Use) -> None:
         self.kernel, self.uses, self.axes = kernel, (a, b), list[Axis]()
-        self.across = a.place.across + b.place.across
+        self.multicast_axes = a.place.multicast_axes + b.place.multicast_axes
         self.renamed = {a: self._instance(a, "a")}
         self.renamed[b] = self._instance(b, "b")
-        held = ((u, n.cond) for u in self.uses for n in u.place.above if isinstance(n, If) and not tensors(n.cond))
-        self.held = [self.of(u, cond) for u, cond in held]
+        conditions = ((u, n.cond) for u in self.uses for n in u.place.enclosing if isinstance(n, If) and not tensors(n.cond))
+        self.constraints = [self.of(u, cond) for u, cond in conditions]
         self.same = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
                      if not tensors(i) and not tensors(j)]
 
@@ -168,7 +168,7 @@ class _Pair:
         """
         values: dict[Var, Expr] = {}
         for n in use.place.loops:
-            if is_block(n) and not (n.kind.startswith("cluster") and n.kind[-1] in self.across):
+            if is_block(n) and not (n.kind.startswith("cluster") and n.kind[-1] in self.multicast_axes):
                 if all(a.var is not n.var for a in self.axes):
                     self.axes.append(Axis(n.var, index(0), n.extent))
                 continue
@@ -188,15 +188,15 @@ class _Pair:
 
     def impossible(self, cases: Sequence[Expr]) -> bool:
         """True if none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
-        return all(never(conjunction(c, *self.same[:1], *self.held), self.axes, self.kernel.requires)
-                   or never(conjunction(c, *self.same, *self.held), self.axes, self.kernel.requires) for c in cases)
+        return all(never(conjunction(c, *self.same[:1], *self.constraints), self.axes, self.kernel.requires)
+                   or never(conjunction(c, *self.same, *self.constraints), self.axes, self.kernel.requires) for c in cases)
 
 
-def _order(a: Place, b: Place, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
+def _order(a: TimelinePoint, b: TimelinePoint, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
     """The cases in which an instance of `a` comes before one of `b`."""
     cases: list[Expr] = []
     equal: list[Expr] = []
-    for n, m in zip(a.steps, b.steps):
+    for n, m in zip(a.serial_loops, b.serial_loops):
         if n is not m:
             break
         i, j = mine[n.var], theirs[n.var]

@@ -1,4 +1,4 @@
-"""Copies that the blocks of a cluster order together: proof that all of them want the same.
+"""Multicast copies within a cluster: proof that all its blocks issue the same copy.
 
 Each block orders a part of a copy, for itself and the others along some axes of the cluster, in its turn of the loops around. So for all
 sizes, blocks along these axes have the same copy there: its elements, their places in memory, what leaves elements out, and whether it is
@@ -20,12 +20,12 @@ from texpr.ir.traverse import substitute, variables, walk
 from texpr.poly.constraints.conditions import always, never
 
 if TYPE_CHECKING:
-    from texpr.poly.asynchronous.timeline import Place
+    from texpr.poly.asynchronous.timeline import TimelinePoint
 
 
-def apart(kernel: Kernel, places: Sequence[Place]) -> tuple[str, Stmt] | None:
-    """What is not proven of copies that blocks of a cluster order together, and of which statement; None if all is, or there are none."""
-    copies = [p for p in places if isinstance(p.node, Store) and p.across]
+def uneven_multicast(kernel: Kernel, places: Sequence[TimelinePoint]) -> tuple[str, Stmt] | None:
+    """The first multicast copy that is not proven to agree in all blocks of a cluster, with the kind of the fault; None if all do."""
+    copies = [p for p in places if isinstance(p.node, Store) and p.multicast_axes]
     if not copies and not any(isinstance(p.node, Barrier) and p.node.cluster for p in places):
         return None
     counted = [p for p in places if isinstance(p.node, Commit | Wait) or isinstance(p.node, Barrier) and p.node.cluster]
@@ -35,17 +35,17 @@ def apart(kernel: Kernel, places: Sequence[Place]) -> tuple[str, Stmt] | None:
     return next((("apart", p.node) for p in copies if not _agreed(kernel, p)), None)
 
 
-def _agreed(kernel: Kernel, p: Place) -> bool:
+def _agreed(kernel: Kernel, p: TimelinePoint) -> bool:
     """True if all blocks along the axes of a copy make the same one."""
     assert isinstance(p.node, Store)
     copy = copy_of(p.node)
-    if copy is None or not set(p.across) <= {n.kind[-1] for n in p.loops if n.kind.startswith("cluster")}:
+    if copy is None or not set(p.multicast_axes) <= {n.kind[-1] for n in p.loops if n.kind.startswith("cluster")}:
         return False
-    heads = [n.cond if isinstance(n, If) else n.extent for n in p.above]
-    return _same(kernel, p, p.across, [*heads, *copy.source.indices, copy.within, *p.node.indices])
+    heads = [n.cond if isinstance(n, If) else n.extent for n in p.enclosing]
+    return _same(kernel, p, p.multicast_axes, [*heads, *copy.source.indices, copy.within, *p.node.indices])
 
 
-def _same(kernel: Kernel, p: Place, along: str, values: Sequence[Expr]) -> bool:
+def _same(kernel: Kernel, p: TimelinePoint, along: str, values: Sequence[Expr]) -> bool:
     """True if each value is one for all blocks of a cluster along some axes."""
     others = {n.var: Var(n.var.name + "2") for n in p.loops if n.kind.startswith("cluster") and n.kind[-1] in along}
     axes = [Axis(n.var, index(0), n.extent) for n in p.loops]

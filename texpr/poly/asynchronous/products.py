@@ -1,4 +1,4 @@
-"""Products that go on while their threads do: proof that sums are used once they are done, and operands stay until then.
+"""Asynchronous products (wgmma): proof that sums are used after they are complete, and operands are unchanged until then.
 
 An asynchronous product reads its operands, which lie in memory of the block or in registers of the thread, and changes its sums, which
 lie in registers, until the thread has waited for its group. Products of one instruction add to one sum in their order. So
@@ -18,11 +18,11 @@ from texpr.ir.expr import Read
 from texpr.ir.loop import INSTRUCTION, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
 from texpr.poly.asynchronous.copies import late, reads_at
-from texpr.poly.asynchronous.timeline import Place, Unproven, Use, Walk, begun
+from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
 
 
-def unfinished(kernel: Kernel) -> Unproven | None:
-    """What is not proven of the asynchronous products of a kernel, for all sizes; None if all is, or there are none."""
+def unproven_product(kernel: Kernel) -> Unproven | None:
+    """The first asynchronous product that is not proven right, for all sizes; None if all are, or there are none."""
     if not any(isinstance(n, Store) and _begins(n) for n in walk(kernel)):
         return None
     return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
@@ -33,7 +33,7 @@ def _begins(s: Stmt) -> bool:
 
 
 def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
-    places = list(Walk(CommitProducts, WaitProducts).places(top))
+    places = list(TimelineBuilder(CommitProducts, WaitProducts).places(top))
     products = [p for p in places if _begins(p.node)]
     for p in places if products else ():
         if isinstance(p.node, CommitProducts | WaitProducts) and not p.reached:
@@ -41,14 +41,14 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
     return next((found for p in products if (found := _of_product(kernel, p, places)) is not None), None)
 
 
-def _of_product(kernel: Kernel, p: Place, places: Sequence[Place]) -> Unproven | None:
+def _of_product(kernel: Kernel, p: TimelinePoint, places: Sequence[TimelinePoint]) -> Unproven | None:
     product = p.node
     assert isinstance(product, Store)
-    sums = begun(p, product.indices, places)
+    sums = issued_use(p, product.indices, places)
     for at, use in _others(p, places):
         if late(kernel, sums, use, at, places) == "arrival":
             return Unproven("unfinished", at.node, product)
-    read = [(n.tensor, begun(p, n.indices, places)) for n in walk(product.value) if isinstance(n, Read)]
+    read = [(n.tensor, issued_use(p, n.indices, places)) for n in walk(product.value) if isinstance(n, Read)]
     for at in places:
         if not isinstance(at.node, Store) or _begins(at.node):
             continue
@@ -62,7 +62,7 @@ _LATE = {False: ("arrival", "barrier"), True: ("arrival",)}
 """What may be wrong with where an operand is overwritten, by whether it is in registers."""
 
 
-def _others(product: Place, places: Sequence[Place]) -> Iterator[tuple[Place, Use]]:
+def _others(product: TimelinePoint, places: Sequence[TimelinePoint]) -> Iterator[tuple[TimelinePoint, Use]]:
     """Uses of a product's sums by other statements, and by other instructions."""
     assert isinstance(product.node, Store)
     tensor, kind = product.node.tensor, _instruction(product)
@@ -76,5 +76,5 @@ def _others(product: Place, places: Sequence[Place]) -> Iterator[tuple[Place, Us
                 yield at, Use(at, n.indices)
 
 
-def _instruction(p: Place) -> str:
-    return next((n.kind for n in reversed(p.above) if isinstance(n, For) and n.kind.startswith(INSTRUCTION)), "")
+def _instruction(p: TimelinePoint) -> str:
+    return next((n.kind for n in reversed(p.enclosing) if isinstance(n, For) and n.kind.startswith(INSTRUCTION)), "")

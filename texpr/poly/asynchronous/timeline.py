@@ -1,4 +1,4 @@
-"""Asynchronous copies on their way through a kernel: begun, committed in groups, waited for."""
+"""The timeline of asynchronous operations in a kernel: issued, committed in groups, waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from texpr.ir.traverse import equal, walk
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """What is not proven of asynchronous copies.
+    """A fault: a rule of asynchronous copies that is not proven.
 
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
@@ -30,62 +30,62 @@ class Unproven:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """A statement with what stands around it and where.
+class TimelinePoint:
+    """A statement with the loops and conditions around it, and its position between commits, waits and barriers.
 
     Attributes:
-        above: loops and conditions around it, outermost first.
+        enclosing: loops and conditions around it, outermost first.
         order: its number in the text.
-        reached: whether all threads of a block come to it equally often: under no condition, in no loop over some of them.
-        committed: how many groups there are before it, since the nest began (`None`) and since each wait for all groups that its thread has
-            passed in any case; without those of which that is not known.
-        meeting: the last barrier before it that its thread passes in any case; None if there is none.
-        wait: the last such wait.
-        together: the last such barrier of all blocks of a cluster.
+        reached: True if all threads of a block come to it equally often: under no condition, in no loop over some of them.
+        committed: the number of groups before it, since the nest began (`None`) and since each wait for all groups that its thread
+            has passed in any case; without those for which it is not known.
+        last_barrier: the last barrier before it that its thread passes in any case; None if there is none.
+        last_wait: the last such wait.
+        last_cluster_barrier: the last such barrier of all blocks of a cluster.
     """
 
     node: Stmt
-    above: tuple[For | If, ...]
+    enclosing: tuple[For | If, ...]
     order: int
     reached: bool
-    committed: Mapping[Place | None, Expr]
-    meeting: Place | None = None
-    wait: Place | None = None
-    together: Place | None = None
+    committed: Mapping[TimelinePoint | None, Expr]
+    last_barrier: TimelinePoint | None = None
+    last_wait: TimelinePoint | None = None
+    last_cluster_barrier: TimelinePoint | None = None
 
     @property
     def loops(self) -> tuple[For, ...]:
-        return tuple(n for n in self.above if isinstance(n, For))
+        return tuple(n for n in self.enclosing if isinstance(n, For))
 
     @property
-    def steps(self) -> tuple[For, ...]:
+    def serial_loops(self) -> tuple[For, ...]:
         """The loops whose iterations come one after the other."""
         return tuple(n for n in self.loops if not n.kind.startswith(("block", "cluster", "thread")))
 
     @property
-    def across(self) -> str:
+    def multicast_axes(self) -> str:
         """The axes along which all blocks of a cluster get what is copied here."""
         return next(filter(None, map(shared_along, self.loops)), "")
 
     @property
-    def cleared(self) -> Place | None:
+    def required_barrier(self) -> TimelinePoint | None:
         """The last barrier before it of all whose memory it may change."""
-        return self.together if self.across else self.meeting
+        return self.last_cluster_barrier if self.multicast_axes else self.last_barrier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access to a buffer that copies fill; of what is begun there, the commit that makes it part of a group in any case."""
 
-    place: Place
+    place: TimelinePoint
     indices: tuple[Expr, ...]
-    commit: Place | None = None
+    commit: TimelinePoint | None = None
 
 
-def begun(place: Place, indices: tuple[Expr, ...], places: Sequence[Place]) -> Use:
-    """The use by what begins at a place, with the first commit behind it in the same loops."""
-    own = set(place.above)
-    behind = (p for p in places if p.order > place.order and isinstance(p.node, Commit | CommitProducts) and own.issuperset(p.above))
+def issued_use(place: TimelinePoint, indices: tuple[Expr, ...], places: Sequence[TimelinePoint]) -> Use:
+    """The use by an operation that is issued at a point, with the first commit behind it in the same loops."""
+    own = set(place.enclosing)
+    behind = (p for p in places if p.order > place.order and isinstance(p.node, Commit | CommitProducts) and own.issuperset(p.enclosing))
     return Use(place, indices, next(behind, None))
 
 
@@ -94,14 +94,14 @@ def is_copy(n: Node) -> bool:
     return isinstance(n, Store) and n.asynchronous and n.update is None
 
 
-class Walk:
-    """Goes through a nest in the order of its text, and counts groups of copies, or of products."""
+class TimelineBuilder:
+    """Visits a nest in the order of its text, and counts groups of copies, or of products."""
 
     def __init__(self, commit: type[Commit | CommitProducts] = Commit, wait: type[Wait | WaitProducts] = Wait) -> None:
         self.order, self.commit, self.waits = 0, commit, wait
         self.shared_out = frozenset[str]()
 
-    def places(self, top: Stmt) -> Iterator[Place]:
+    def places(self, top: Stmt) -> Iterator[TimelinePoint]:
         extents: dict[str, list[Expr]] = {}
         for n in walk(top):
             if isinstance(n, For) and n.kind.startswith("thread"):
@@ -110,25 +110,25 @@ class Walk:
         self.shared_out = frozenset(kind for kind, found in extents.items() if all(equal(n, found[0]) for n in found))
         yield from self._of(top, (), {None: index(0)}, (None, None, None))
 
-    def _once(self, n: Stmt) -> bool:
+    def _runs_once(self, n: Stmt) -> bool:
         """True if every thread of the grid runs one iteration of a loop, and threads of a block together."""
         return is_block(n) or isinstance(n, For) and n.kind in self.shared_out
 
-    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr],
-            passed: tuple[Place | None, Place | None, Place | None]) -> Iterator[Place]:
+    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[TimelinePoint | None, Expr],
+            passed: tuple[TimelinePoint | None, TimelinePoint | None, TimelinePoint | None]) -> Iterator[TimelinePoint]:
         """Args:
             passed: the last barrier, wait and barrier of a cluster.
         """
         self.order += 1
-        reached = all(isinstance(n, For) and (not n.kind.startswith("thread") or self._once(n)) for n in above)
-        here = Place(s, above, self.order, reached, committed, *passed)
+        reached = all(isinstance(n, For) and (not n.kind.startswith("thread") or self._runs_once(n)) for n in above)
+        here = TimelinePoint(s, above, self.order, reached, committed, *passed)
         yield here
         if not isinstance(s, For | If):
             return
         inside = (*above, s)
-        if isinstance(s, For) and not self._once(s):
+        if isinstance(s, For) and not self._runs_once(s):
             each = self._total(s.body)
-            committed = {} if each is None else _more(committed, mul(s.var, index(each)))
+            committed = {} if each is None else _advance(committed, mul(s.var, index(each)))
         meeting, wait, together = passed
         for n in s.body:
             before, committed = committed, self._after(n, committed)
@@ -140,22 +140,22 @@ class Walk:
                 elif place.node is n and isinstance(n, Barrier) and place.reached:
                     meeting, together = place, place if n.cluster else together
 
-    def _after(self, s: Stmt, committed: Mapping[Place | None, Expr]) -> Mapping[Place | None, Expr]:
-        """How many groups there are after a statement, from how many there are before it."""
+    def _after(self, s: Stmt, committed: Mapping[TimelinePoint | None, Expr]) -> Mapping[TimelinePoint | None, Expr]:
+        """The numbers of groups after a statement, from those before it."""
         known = self._commits(s)
         if known is not None:
-            return _more(committed, index(known))
+            return _advance(committed, index(known))
         each = self._total(s.body) if isinstance(s, For) else None
-        return {} if each is None else _more(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
+        return {} if each is None else _advance(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
 
     def _commits(self, s: Stmt) -> int | None:
-        """How many groups a statement commits; None if that is no known number. Of loops over blocks and threads each runs one."""
+        """The number of groups that a statement commits; None if it is not known. Of loops over blocks and threads each runs one."""
         if isinstance(s, self.commit):
             return 1
         if not isinstance(s, For | If):
             return 0
         inside = self._total(s.body)
-        times = 1 if self._once(s) else integer(s.extent) if isinstance(s, For) else None
+        times = 1 if self._runs_once(s) else integer(s.extent) if isinstance(s, For) else None
         return 0 if inside == 0 else None if times is None or inside is None else times * inside
 
     def _total(self, body: Iterable[Stmt]) -> int | None:
@@ -167,5 +167,5 @@ class Walk:
         return total
 
 
-def _more(committed: Mapping[Place | None, Expr], count: Expr) -> Mapping[Place | None, Expr]:
+def _advance(committed: Mapping[TimelinePoint | None, Expr], count: Expr) -> Mapping[TimelinePoint | None, Expr]:
     return {since: add(n, count) for since, n in committed.items()}

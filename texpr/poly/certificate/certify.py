@@ -33,7 +33,7 @@ from texpr.poly.certificate.engine.statements import Buffer, Statement, extract,
 from texpr.poly.certificate.engine.value_equality import Disagreement, check_call, check_store, equality_test, require_equal
 from texpr.poly.certificate.engine.write_back import remove_write_back
 from texpr.poly.certificate.rewrites.registry import derive, sentences
-from texpr.poly.constraints.solver import OutOfQuota, asked
+from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.support.errors import CertificateError
 
 MEANINGS = {
@@ -160,7 +160,7 @@ def _prove(kernel: Kernel, program: Program, *, no_wrap: bool) -> Certificate:
         return replace(_search(proof, implementation, uncollapsed.kernel, stores), rewrites=rewrites)
 
     try:
-        return asked(prove, QUOTA)
+        return run_within_quota(prove, QUOTA)
     except Refuted as e:
         raise _error(kernel, e, stores) from None
     except OutOfQuota as e:

@@ -1,4 +1,4 @@
-"""Where expressions read and reduce: each place with the condition under which it is reached."""
+"""Reads and reductions in expressions, each with the condition under which it is reached."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, sel
 from texpr.ir.expr import Add, And, Axis, Const, Expr, Guard, Mul, Or, Read, Reduce, Select, Sub, Var, index
 from texpr.ir.traverse import children, walk
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import Piece, Truth, conjoined
+from texpr.poly.constraints.linear_forms import Conjunction, Truth, conjoined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
     """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards restrict what is below them."""
     found: list[Site] = []
     seen: set[tuple[int, int]] = set()
-    number = _Numbers()
+    number = _ConditionNumbers()
     stack = [(root, condition, axes) for root in reversed(roots)]
     while stack:
         node, condition, axes = stack.pop()
@@ -48,13 +48,13 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
             continue
         match node:
             case Select(cond, then, orelse):
-                holds = converter.under(*condition.true).truth(cond)
+                holds = converter.assuming(*condition.true).truth(cond)
                 below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
                          (orelse, conjoined(condition, holds.negated), axes)]
             case And(a, b) | Or(a, b):
-                decides = converter.under(*condition.true).truth(a)
+                decides = converter.assuming(*condition.true).truth(a)
                 needed = decides if isinstance(node, And) else decides.negated
-                below = [(a, condition, axes), (b, conjoined(condition, needed) if _looks(b) else condition, axes)]
+                below = [(a, condition, axes), (b, conjoined(condition, needed) if _has_accesses(b) else condition, axes)]
             case Reduce():
                 found.append(Site(node, condition, axes))
                 below = _below_reduction(node, converter, condition, axes)
@@ -62,7 +62,7 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
                 found.append(Site(node, condition, axes))
                 below = [(i, condition, axes) for i in indices]
                 if isinstance(guard, Guard) and guard.value is not None:
-                    outside = converter.under(*condition.true).truth(inside(indices, tensor.shape)).negated
+                    outside = converter.assuming(*condition.true).truth(inside(indices, tensor.shape)).negated
                     below.append((guard.value, conjoined(condition, outside), axes))
             case _:
                 below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
@@ -70,12 +70,12 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
     return found
 
 
-class _Numbers:
+class _ConditionNumbers:
     """A number for each condition, the same for equal ones. Hashing a long condition once per node below it would take most of the time."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Truth, int]] = {}
-        self._equal: dict[tuple[Piece, ...], int] = {}
+        self._equal: dict[tuple[Conjunction, ...], int] = {}
 
     def of(self, condition: Truth) -> int:
         found = self._known.get(id(condition))
@@ -84,7 +84,7 @@ class _Numbers:
         return found[1]
 
 
-def _looks(e: Expr) -> bool:
+def _has_accesses(e: Expr) -> bool:
     """True if anything is read or reduced: conditions are only worth their cost where something is."""
     return any(isinstance(n, Read | Reduce) for n in walk(e))
 
@@ -93,10 +93,10 @@ def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes:
     below: _Below = []
     for axis in node.axes:
         below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
-        condition, axes = conjoined(condition, converter.under(*condition.true).within(axis.var, axis.lo, axis.hi)), (*axes, axis)
+        condition, axes = conjoined(condition, converter.assuming(*condition.true).within(axis.var, axis.lo, axis.hi)), (*axes, axis)
     if node.where is None:
         return [*below, (node.body, condition, axes)]
-    selected = conjoined(condition, converter.under(*condition.true).truth(node.where))
+    selected = conjoined(condition, converter.assuming(*condition.true).truth(node.where))
     return [*below, (node.where, condition, axes), (node.body, selected, axes)]
 
 
@@ -105,13 +105,13 @@ def inside(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
     return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
 
 
-def folded(indices: Sequence[Expr], shape: Sequence[Expr], guard: Guard | None) -> tuple[Expr, ...]:
-    """Where accesses outside the shape go under `clamp`, `wrap` and `reflect`."""
+def guarded_indices(indices: Sequence[Expr], shape: Sequence[Expr], guard: Guard | None) -> tuple[Expr, ...]:
+    """The indices at which `clamp`, `wrap` and `reflect` read for indices outside the shape."""
     mode = guard.mode if guard is not None else ""
-    return tuple(_folded(i, n, mode) for i, n in zip(indices, shape))
+    return tuple(_guarded_index(i, n, mode) for i, n in zip(indices, shape))
 
 
-def _folded(i: Expr, n: Expr, mode: str) -> Expr:
+def _guarded_index(i: Expr, n: Expr, mode: str) -> Expr:
     last = sub(n, index(1))
     match mode:
         case "clamp":

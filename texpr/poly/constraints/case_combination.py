@@ -1,4 +1,4 @@
-"""How the cases of operands make those of a result: conditions, sums, extremes, choices."""
+"""Combination of the cases of operands to those of a result: conditions, sums, extremes, choices."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from texpr.ir.expr import And, Compare, Const, Expr, Not, Or, Read, Select
-from texpr.poly.constraints.comparisons import compared
-from texpr.poly.constraints.linear_forms import ALWAYS, Constraint, Form, Piece, Truth, Values, conjoined
+from texpr.poly.constraints.comparisons import comparison_truth
+from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Constraint, Form, Truth, Values, conjoined
 
 
 def condition(e: Expr, of: list) -> Truth | None:
@@ -30,21 +30,21 @@ def condition(e: Expr, of: list) -> Truth | None:
         case Read() if of:
             return of[0]
         case Compare("==" | "!=" as op) if of and isinstance(of[0], Truth):
-            return _alike(*of) if op == "==" else _alike(*of).negated
+            return _equivalence(*of) if op == "==" else _equivalence(*of).negated
         case Compare(op) if of and isinstance(of[0], Values):
-            return compared(op, *of)
+            return comparison_truth(op, *of)
     return None
 
 
-def _alike(a: Truth, b: Truth) -> Truth:
-    """Both conditions hold, or neither."""
+def _equivalence(a: Truth, b: Truth) -> Truth:
+    """The truth of "both conditions hold, or neither"."""
     both, neither = conjoined(a, b), conjoined(a.negated, b.negated)
     one, other = conjoined(a, b.negated), conjoined(a.negated, b)
     return Truth(both.true + neither.true, one.true + other.true, all(t.exact for t in (both, neither, one, other)))
 
 
 def count_cases(found: Values | Truth) -> int:
-    """How many there are."""
+    """The number of cases."""
     return len(found.cases) if isinstance(found, Values) else max(len(found.true), len(found.false))
 
 
@@ -53,7 +53,7 @@ def pairwise(of: list[Values], combine) -> Values:
     return Values(tuple((p + q, combine(a, b)) for (p, a), (q, b) in product(of[0].cases, of[1].cases)))
 
 
-def extreme(of: list[Values], sign: int) -> Iterator[tuple[Piece, Form]]:
+def extreme(of: list[Values], sign: int) -> Iterator[tuple[Conjunction, Form]]:
     """The larger of two values for sign 1, the smaller for -1."""
     for (p, a), (q, b) in product(of[0].cases, of[1].cases):
         difference = a.plus(b, -1).times(sign)
@@ -64,14 +64,14 @@ def extreme(of: list[Values], sign: int) -> Iterator[tuple[Piece, Form]]:
         yield (*p, *q, Constraint(difference.times(-1).shifted(-1))), b
 
 
-def absolute(value: Values) -> Iterator[tuple[Piece, Form]]:
+def absolute(value: Values) -> Iterator[tuple[Conjunction, Form]]:
     """The cases of a size of a number."""
     for p, a in value.cases:
         yield (*p, Constraint(a)), a
         yield (*p, Constraint(a.times(-1).shifted(-1))), a.times(-1)
 
 
-def selected(of: list) -> Iterator[tuple[Piece, Form]]:
+def selected(of: list) -> Iterator[tuple[Conjunction, Form]]:
     """The cases of a choice."""
     for pieces, value in ((of[0].true, of[1]), (of[0].false, of[2])):
         for piece, (p, form) in product(pieces, value.cases):

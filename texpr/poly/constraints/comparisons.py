@@ -10,16 +10,16 @@ from texpr.ir.build import REBUILD, add, compare, integer, mul
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Or, Sub, index
 from texpr.ir.index.overflow import LARGEST_FACTOR, is_wild
-from texpr.poly.constraints.linear_forms import CASES_LIMIT, Constraint, Form, Piece, Truth, Values, is_exact
+from texpr.poly.constraints.linear_forms import CASES_LIMIT, Conjunction, Constraint, Form, Truth, Values, is_exact
 
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
-def compared(op: str, lhs: Values, rhs: Values) -> Truth:
+def comparison_truth(op: str, lhs: Values, rhs: Values) -> Truth:
     """When `lhs op rhs` is true and when it is false."""
-    true: list[Piece] = []
-    false: list[Piece] = []
+    true: list[Conjunction] = []
+    false: list[Conjunction] = []
     exact = True
     for (p, a), (q, b) in product(lhs.cases, rhs.cases):
         difference = a.plus(b, -1)
@@ -29,7 +29,7 @@ def compared(op: str, lhs: Values, rhs: Values) -> Truth:
     return Truth(tuple(true), tuple(false), exact)
 
 
-def _atoms(op: str, difference: Form) -> list[Piece]:
+def _atoms(op: str, difference: Form) -> list[Conjunction]:
     """`difference op 0` as a disjunction."""
     if not difference.terms:
         return [()] if _COMPARE[op](difference.constant, 0) else []
@@ -47,7 +47,7 @@ def _atoms(op: str, difference: Form) -> list[Piece]:
     return _atoms("<", difference) + _atoms(">", difference)
 
 
-def taken_apart(e: Expr) -> Expr | None:
+def split_comparison(e: Expr) -> Expr | None:
     """An order of indices that says the same without a quotient, minimum or maximum; None where there is none on the outside.
 
     i < (n + 15) // 16       ->   16*i + 15 < n + 15
@@ -59,9 +59,9 @@ def taken_apart(e: Expr) -> Expr | None:
     if not isinstance(e, Compare) or e.lhs.dtype != I64 or e.op not in _ENDS:
         return None
     for i, end, op in ((e.lhs, e.rhs, e.op), (e.rhs, e.lhs, _FLIPPED[e.op])):
-        around, inner = _surrounded(end)
-        if isinstance(inner, Min | Max) and _count(inner) <= CASES_LIMIT:
-            both = (compare(op, i, x) for x in _each(around, inner))
+        around, inner = _monotone_context(end)
+        if isinstance(inner, Min | Max) and _part_count(inner) <= CASES_LIMIT:
+            both = (compare(op, i, x) for x in _in_context(around, inner))
             return And(*both) if isinstance(inner, _ENDS[op]) else Or(*both)
         if isinstance(end, FloorDiv) and 0 < (c := integer(end.rhs) or 0) <= LARGEST_FACTOR and not is_wild(i) and not is_wild(end.lhs):
             first = mul(i, index(c))
@@ -74,7 +74,7 @@ _ENDS: dict[str, type[Min] | type[Max]] = {"<": Min, "<=": Min, ">": Max, ">=": 
 """The extreme on the right with both of whose operands the left is so compared."""
 
 
-def _surrounded(e: Expr) -> tuple[list[Expr], Expr]:
+def _monotone_context(e: Expr) -> tuple[list[Expr], Expr]:
     """An expression without arithmetic around it that keeps the order of values, and that arithmetic, outermost first."""
     around: list[Expr] = []
     while isinstance(e, Add | Sub | FloorDiv) and isinstance(e.rhs, Const) and not (isinstance(e, FloorDiv) and e.rhs.value <= 0):
@@ -83,7 +83,7 @@ def _surrounded(e: Expr) -> tuple[list[Expr], Expr]:
     return around, e
 
 
-def _each(around: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
+def _in_context(around: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
     """The operands of an extreme with the same arithmetic around each."""
     for x in (extreme.lhs, extreme.rhs):
         for e in reversed(around):
@@ -91,11 +91,11 @@ def _each(around: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
         yield x
 
 
-def _count(e: Expr) -> int:
+def _part_count(e: Expr) -> int:
     """Into how many parts an expression is taken apart; more than there may be cases are not counted."""
     stack, parts = [e], 1
     while stack and parts <= CASES_LIMIT:
-        inner = _surrounded(stack.pop())[1]
+        inner = _monotone_context(stack.pop())[1]
         if isinstance(inner, Min | Max):
             stack += [inner.lhs, inner.rhs]
             parts += 1

@@ -14,7 +14,7 @@ from texpr.ir.shapes import value_at
 from texpr.ir.traverse import statements
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ALWAYS, conjoined
-from texpr.poly.constraints.solver import Given, OutOfQuota, asked
+from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_quota
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
@@ -43,27 +43,27 @@ SOME_SIZE = 7
 
 
 def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:
-    condition, axes, facts = _parted(condition, axes, facts)
-    known = _known(axes, facts)
+    condition, axes, facts = _with_uncollapsed_loops(condition, axes, facts)
+    known = _facts_of(axes, facts)
     truth = known.converter.truth(condition)
     wanted = truth.negated if negated else truth
     try:
-        return not wanted.true or asked(lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases))
+        return not wanted.true or run_within_quota(lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases))
     except OutOfQuota:
         return False
 
 
-def _parted(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
+def _with_uncollapsed_loops(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
     """The question about joined loops as one about the two that each of them was."""
     if not may_count_pairs([a.hi for a in axes], condition, *facts) or any(integer(a.lo) != 0 for a in axes):
         return condition, axes, facts
-    asked: Stmt = If(Not(condition), (Poll(),))  # Under the opposite it is no bound of a loop.
+    nested: Stmt = If(Not(condition), (Poll(),))  # Under the opposite it is no bound of a loop.
     for fact in reversed(facts):
-        asked = If(fact, (asked,))
+        nested = If(fact, (nested,))
     for a in reversed(axes):
-        asked = For(a.var, a.hi, (asked,))
-    whole = parted_statement(asked)
-    if whole is asked:
+        nested = For(a.var, a.hi, (nested,))
+    whole = parted_statement(nested)
+    if whole is nested:
         return condition, axes, facts
     loops = [n for n in statements(whole) if isinstance(n, For)]
     *conditions, last = (n.cond for n in statements(whole) if isinstance(n, If))
@@ -71,8 +71,8 @@ def _parted(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Known:
-    """What holds of the values of some axes.
+class _Facts:
+    """The facts about the values of some axes.
 
     Attributes:
         cases: one of them holds.
@@ -80,15 +80,15 @@ class _Known:
     """
 
     converter: Converter
-    cases: tuple[Given, ...]
+    cases: tuple[Assumptions, ...]
     about: tuple[Expr, ...]
 
 
-_KNOWN: OrderedDict[tuple, _Known] = OrderedDict()
+_KNOWN: OrderedDict[tuple, _Facts] = OrderedDict()
 _MOST_KNOWN = 64
 
 
-def _known(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Known:
+def _facts_of(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Facts:
     """Remembered: a step asks several questions with the same axes and facts."""
     ends = [e for a in axes for e in (a.lo, a.hi)]
     key = *(a.var for a in axes), *(id(e) if (n := integer(e)) is None else (n,) for e in ends), None, *map(id, facts)
@@ -98,7 +98,7 @@ def _known(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Known:
         truth = ALWAYS
         for each in (*(converter.within(a.var, a.lo, a.hi) for a in axes), *map(converter.truth, facts)):
             truth = conjoined(truth, each)
-        found = _KNOWN[key] = _Known(converter, tuple(Given(converter, p) for p in truth.true), (*ends, *facts))
+        found = _KNOWN[key] = _Facts(converter, tuple(Assumptions(converter, p) for p in truth.true), (*ends, *facts))
         while len(_KNOWN) > _MOST_KNOWN:
             _KNOWN.popitem(last=False)
     return found
@@ -110,7 +110,7 @@ _MOST_EXPRESSIONS = 5_000
 
 
 def _converter(bound: frozenset[Var]) -> Converter:
-    """One for all questions about the same variables: a step asks several, with the same axes and facts."""
+    """The converter for all questions about the same variables: a step asks several, with the same axes and facts."""
     found = _CONVERTERS.get(bound)
     if found is None or found.expressions > _MOST_EXPRESSIONS:
         found = _CONVERTERS[bound] = Converter(bound, ())

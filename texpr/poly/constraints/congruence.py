@@ -1,4 +1,4 @@
-"""What else is equal where two elements are."""
+"""Congruence closure: the equalities that follow from an equality of two elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from texpr.poly.constraints.solver import Question
 
 
 def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:
-    """What else is equal where two elements are: rows of a `program.distinct_rows` tensor that nothing writes hold each value once.
+    """Further equalities where two elements are equal: rows of a `program.distinct_rows` tensor that nothing
+    writes have distinct values.
 
     If an index is `p[a, i]` here and `p[b, j]` there, the two are equal, and so are `a` and `b` because they are indices
     themselves, then `i` equals `j`.
@@ -28,7 +29,7 @@ def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Fo
     return found
 
 
-def hold_each_once(converter: Converter, question: Question, one: int, other: int) -> Iterator[list[list[Row]]]:
+def distinct_row_facts(converter: Converter, question: Question, one: int, other: int) -> Iterator[list[list[Row]]]:
     """What is known of the elements of `program.distinct_rows` tensors that two copies of variables in a question speak of: two of them
     are of different rows, have different values, or are one. A disjunction for each two.
     """

@@ -40,15 +40,15 @@ from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.poly.constraints.affine_indices import PLAIN, plain
 from texpr.poly.constraints.case_combination import absolute, condition, count_cases, extreme, pairwise, selected
-from texpr.poly.constraints.comparisons import taken_apart
+from texpr.poly.constraints.comparisons import split_comparison
 from texpr.poly.constraints.fingerprint import fingerprint
 from texpr.poly.constraints.linear_forms import (
     ANYTHING,
     CASES_LIMIT,
+    Conjunction,
     Constraint,
     Form,
     Key,
-    Piece,
     Truth,
     Unknown,
     Values,
@@ -60,11 +60,11 @@ from texpr.poly.constraints.linear_forms import (
     is_exact,
     variable,
 )
-from texpr.poly.constraints.overflow_ranges import held, is_small
+from texpr.poly.constraints.overflow_ranges import bounded_keys, is_small
 
 Range = tuple[Expr, Expr]
 """lo inclusive, hi exclusive."""
-Case = tuple[Piece, tuple[Form, ...]]
+Case = tuple[Conjunction, tuple[Form, ...]]
 """When integer expressions have these values."""
 
 
@@ -75,7 +75,7 @@ V = TypeVar("V")
 _MOST_REMEMBERED = 4096
 
 
-class _Bounded(OrderedDict[K, V]):
+class _BoundedDict(OrderedDict[K, V]):
     """A dictionary that forgets its oldest entries."""
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -84,9 +84,9 @@ class _Bounded(OrderedDict[K, V]):
             self.popitem(last=False)
 
 
-_SHARED: _Bounded[tuple, Values] = _Bounded()
+_SHARED: _BoundedDict[tuple, Values] = _BoundedDict()
 """Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so that versions of one compare."""
-_QUOTIENTS: _Bounded[tuple[Form, int], Unknown] = _Bounded()
+_QUOTIENTS: _BoundedDict[tuple[Form, int], Unknown] = _BoundedDict()
 """The same, of quotients."""
 
 
@@ -107,7 +107,7 @@ class Converter:
         self._definition = definition
         self._held: frozenset[Key] = frozenset()
         self._holding: dict[frozenset[Key], Converter] = {self._held: self}
-        self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_wild(e, self.ranges) for e in (a.lo, a.hi))}
+        self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_unbounded(e, self.ranges) for e in (a.lo, a.hi))}
         self._has_wild_variables = bool(self._wild)
         self._unknowns: dict[tuple, Values] = {}
         self._forget()
@@ -116,11 +116,11 @@ class Converter:
         self._done: dict[int, tuple[Expr, Values | Truth]] = {}
         self._ranges: dict[tuple, tuple[Expr, Expr, Truth]] = {}
 
-    def under(self, *pieces: Piece) -> Converter:
-        """One for what is reached where one of the pieces holds: data that each of them holds within bounds does not wrap there."""
+    def assuming(self, *pieces: Conjunction) -> Converter:
+        """The converter under the assumption that one of the pieces holds: data that each of them bounds does not wrap there."""
         common = frozenset[Key]()
         for k, piece in enumerate(pieces):
-            found = held(piece, self._is_wild, self._held)
+            found = bounded_keys(piece, self._is_unbounded, self._held)
             common = found if k == 0 else common & found
             if not common:
                 return self
@@ -131,16 +131,16 @@ class Converter:
             other._forget()
         return other
 
-    def _is_wild(self, key: Key) -> bool:
+    def _is_unbounded(self, key: Key) -> bool:
         """True if a key may be any value of 64 bits."""
         found = self._wild.get(key)
         if found is None:
-            found = self._wild[key] = isinstance(key, Unknown) and _is_wild(key.node, self.ranges)
+            found = self._wild[key] = isinstance(key, Unknown) and _is_unbounded(key.node, self.ranges)
         return found
 
     @property
     def expressions(self) -> int:
-        """How many are remembered."""
+        """The number of expressions that are remembered."""
         return len(self._done)
 
     def is_shared(self, key: Key) -> bool:
@@ -157,7 +157,7 @@ class Converter:
         found = self._convert(e)
         return found if isinstance(found, Truth) else ANYTHING
 
-    def tuples(self, indices: Sequence[Expr], happens: Callable[[Piece], bool] = lambda _: True) -> tuple[tuple[Case, ...], bool]:
+    def tuples(self, indices: Sequence[Expr], happens: Callable[[Conjunction], bool] = lambda _: True) -> tuple[tuple[Case, ...], bool]:
         """Several integer expressions at once: the cases of all, and whether they are exact.
 
         Args:
@@ -200,7 +200,7 @@ class Converter:
             if id(node) in self._done:
                 continue
             if below_it is None and type(node) in PLAIN and (form := plain(node)) is not None and not (
-                    self._has_wild_variables and any(self._is_wild(k) for k, _ in form.terms)):
+                    self._has_wild_variables and any(self._is_unbounded(k) for k, _ in form.terms)):
                 self._done[id(node)] = node, Values((((), form),))
             elif below_it is None and (found := self._read(node) if type(node) is Read else _operands(node)):
                 stack.append((node, found))
@@ -240,7 +240,7 @@ class Converter:
             case Mul() if factors := self._sizes_multiplied(e):
                 return self._product(e, factors)
             case FloorDiv() | Mod() if all(not f.terms for _, f in of[1].cases):
-                return self._divided(e, of)
+                return self._division(e, of)
             case Mod(_, Var() as size) if size not in self.bound:
                 return self._remainder(e, size)
             case Max():
@@ -251,19 +251,19 @@ class Converter:
                 return Values(tuple(absolute(of[0])))
             case Select():
                 return Values(tuple(selected(of)))
-            case Cast(operand) if self._keeps_values(operand, e.dtype):
+            case Cast(operand) if self._is_lossless(operand, e.dtype):
                 return of[0]
             case Cast() if all(self.is_shared(k) for _, form in of[0].cases for k, _ in form.terms):
-                return self._narrowed(e, of[0])
+                return self._narrow(e, of[0])
             case Read():
                 return of[0]
         return None
 
-    def _narrowed(self, e: Cast, value: Values) -> Values:
+    def _narrow(self, e: Cast, value: Values) -> Values:
         """A size in fewer bits: itself where it fits."""
         lo, hi = int_range(e.dtype)
         other = self._unknown(e).cases
-        cases: list[tuple[Piece, Form]] = []
+        cases: list[tuple[Conjunction, Form]] = []
         for piece, form in value.cases:
             above, under = Constraint(form.shifted(-lo)), Constraint(form.below(hi))
             cases.append(((*piece, above, under), form))
@@ -282,20 +282,21 @@ class Converter:
             return False
         if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
             return True
-        if not any(self._is_wild(k) for v in of for _, form in v.cases for k, _ in form.terms):
+        if not any(self._is_unbounded(k) for v in of for _, form in v.cases for k, _ in form.terms):
             return False
         if kind is Mul and all(any(f.terms for _, f in v.cases) for v in of):
             return True
         factor = max(abs(f.constant) for v in of for _, f in v.cases if not f.terms) if kind is Mul else 1
-        return not all(self._is_held(cases, factor) for cases in product(*(v.cases for v in of)))
+        return not all(self._is_small_sum(cases, factor) for cases in product(*(v.cases for v in of)))
 
-    def _is_held(self, cases: Sequence[tuple[Piece, Form]], factor: int) -> bool:
+    def _is_small_sum(self, cases: Sequence[tuple[Conjunction, Form]], factor: int) -> bool:
         """True if the data in these forms, each times a factor, is within bounds where all of the cases hold."""
-        wild = {k for _, form in cases for k, _ in form.terms if self._is_wild(k)}
-        bounded = held(tuple(c for p, _ in cases for c in p), self._is_wild, self._held) if not wild <= self._held else self._held
+        wild = {k for _, form in cases for k, _ in form.terms if self._is_unbounded(k)}
+        piece = tuple(c for p, _ in cases for c in p)
+        bounded = bounded_keys(piece, self._is_unbounded, self._held) if not wild <= self._held else self._held
         return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
 
-    def _divided(self, e: Expr, of: list[Values]) -> Values:
+    def _division(self, e: Expr, of: list[Values]) -> Values:
         """A quotient or a remainder by constants; x // 0 and x % 0 are 0."""
         cases = []
         for (p, x), (q, by) in product(of[0].cases, of[1].cases):
@@ -350,8 +351,8 @@ class Converter:
             found = known[name] = Values(self._cases(e, form))
         return found
 
-    def _cases(self, e: Expr, form: Form) -> tuple[tuple[Piece, Form], ...]:
-        """What is known of a value of data: it lies within its bounds, or is what a guard gives in its place."""
+    def _cases(self, e: Expr, form: Form) -> tuple[tuple[Conjunction, Form], ...]:
+        """The cases of a value of data: it lies within its bounds, or is the value of a guard."""
         within = self._bounds(e, form), form
         if not isinstance(e, Read) or e.guard is None or e.guard.value is None or self._declared_range(e) is None:
             return (within,)
@@ -368,8 +369,8 @@ class Converter:
                 _QUOTIENTS[x, c] = found
         return found
 
-    def _bounds(self, e: Expr, form: Form) -> Piece:
-        """What is known of a value of data: its declared range, the range of its type, the range of a binder."""
+    def _bounds(self, e: Expr, form: Form) -> Conjunction:
+        """Bounds of a value of data: its declared range, the range of its type, the range of a binder."""
         bounds: list[Constraint] = []
         if e.dtype != I64:
             lo, hi = int_range(e.dtype)
@@ -389,7 +390,7 @@ class Converter:
         return tuple(bounds)
 
     def _bounds_of_product(self, e: Mul, form: Form) -> Iterator[Constraint]:
-        """What the ranges of two values of data say of their product: between numbers, or of 0..N and 0..M below (N - 1) * (M - 1)."""
+        """Bounds of a product of two values of data: between numbers, or of 0..N and 0..M below (N - 1) * (M - 1)."""
         ranges = [self._range_of_data(factor) for factor in (e.lhs, e.rhs)]
         if None in ranges:
             return
@@ -431,7 +432,7 @@ class Converter:
                 return self._is_not_negative(a) or self._is_not_negative(b)
         return False
 
-    def _keeps_values(self, operand: Expr, to: DType) -> bool:
+    def _is_lossless(self, operand: Expr, to: DType) -> bool:
         """True if converting changes no value the operand can have."""
         if operand.dtype == U64 and to == I64:
             return self._declared_range(operand) is not None
@@ -452,7 +453,7 @@ class Converter:
 _WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
 
 
-def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
+def _is_unbounded(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
     """True if a 64-bit value of data without a range is part of it. A position is within the range that was searched."""
     if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
         return False
@@ -487,5 +488,5 @@ _CHOICES = frozenset({And, Or, Not, Select, Max, Min})
 def _compared_operands(e: Compare) -> tuple[Expr, ...]:
     if not (e.lhs.dtype.is_int or e.lhs.dtype == BOOL):
         return ()
-    parts = taken_apart(e)
+    parts = split_comparison(e)
     return (e.lhs, e.rhs) if parts is None else (parts,)

@@ -1,4 +1,4 @@
-"""How far apart two instances are that access one element, where the indices alone say it.
+"""Dependence distances: how far apart two instances are that access one element, where the indices alone determine it.
 
 `A[i, j]` and `A[i-1, j+1]` are one element where the second runs one iteration later in `i` and one earlier in `j`, whatever the domains
 are. Most dependences of dense programs are so (uniform ones; Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize
@@ -49,7 +49,7 @@ def distances(at: Sequence[Form], to: Sequence[Form], loops: Sequence[For], is_s
 
 
 def order(loops: Iterable[Var], known: Mapping[Var, int | Var]) -> Order:
-    """Which instance runs first in nested loops."""
+    """The comparison of two instances in nested loops: which one runs first."""
     found: Order = []
     for var in loops:
         step = known.get(var, var)
@@ -84,7 +84,7 @@ def runs_first(steps: Order, in_text: bool) -> bool | None:
     return steps[0] > 0 if isinstance(steps[0], int) else None
 
 
-def renewed(known: Distances, forms: Mapping[Var, Form], new: Sequence[For], is_shared: Callable[[Key], bool]) -> dict[Var, int | Var]:
+def in_new_loops(known: Distances, forms: Mapping[Var, Form], new: Sequence[For], is_shared: Callable[[Key], bool]) -> dict[Var, int | Var]:
     """The distances in new loops, in terms of which the old ones are forms, the same for both instances. An old loop that has any distance
     and is a new one stands for it.
 
@@ -122,7 +122,7 @@ def _are_digits(terms: Sequence[tuple[Key, int]], extents: Mapping[Key, int | No
 
 
 def _solve(distance: int, terms: Sequence[tuple[Key, int]], found: dict[Var, int | Var]) -> None:
-    """One loop is left whose distance follows from those of the others."""
+    """Solve for the one loop whose distance follows from those of the others."""
     unknown = [(k, c) for k, c in terms if not isinstance(found.get(k), int)]  # type: ignore[arg-type]
     if len(unknown) == 1:
         (key, c), = unknown

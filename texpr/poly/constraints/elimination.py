@@ -25,8 +25,8 @@ _FREE: _Bounds = None, None
 _TRIES = 4
 
 
-class Remainder:
-    """What is left of constraints over numbered columns once the columns that equalities express are gone.
+class ReducedSystem:
+    """Constraints over numbered columns after equalities were used to eliminate columns.
 
     Attributes:
         is_contradiction: there is no solution.
@@ -43,34 +43,34 @@ class Remainder:
         if rows:
             self._add(rows)
 
-    def also(self, rows: Sequence[Row]) -> Remainder:
-        """These rows on top."""
+    def also(self, rows: Sequence[Row]) -> ReducedSystem:
+        """The system with these rows added."""
         if self.is_contradiction:
             return self
-        left = [(*self._left(terms, constant), equality) for terms, constant, equality in rows]
-        new = [row for row in left if not self._is_said(*row)]
+        left = [(*self._reduced(terms, constant), equality) for terms, constant, equality in rows]
+        new = [row for row in left if not self._is_implied(*row)]
         if not new:
             return self
-        other = Remainder()
+        other = ReducedSystem()
         other.is_contradiction = any([self._is_excluded(terms, constant) for terms, constant, _ in new])
         if not other.is_contradiction:
             other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
             other._add([(list(terms.items()), constant, equality) for terms, constant, equality in new])
         return other
 
-    def says(self, row: Row) -> bool:
-        """True if a row is seen to follow, without looking further than the bounds of its columns."""
-        return self.is_contradiction or self._is_said(*self._left(row[0], row[1]), row[2])
+    def implies(self, row: Row) -> bool:
+        """True if the bounds of the columns show that a row follows."""
+        return self.is_contradiction or self._is_implied(*self._reduced(row[0], row[1]), row[2])
 
-    def _is_said(self, terms: _Terms, constant: int, equality: bool) -> bool:
-        """True if the bounds of the columns that are left say a row already."""
+    def _is_implied(self, terms: _Terms, constant: int, equality: bool) -> bool:
+        """True if the bounds of the remaining columns imply a row."""
         if equality:
             return not terms and constant == 0
         least = self._range(terms)[0]
         return least is not None and least + constant >= 0
 
     def _is_excluded(self, terms: _Terms, constant: int) -> bool:
-        """True if they say the opposite of a row that they do not say: most questions about order are decided so."""
+        """True if the bounds imply the opposite of a row that they do not imply: most questions about order are decided so."""
         least, most = self._range(terms)
         return most is not None and most + constant < 0 or least is not None and least + constant > 0
 
@@ -84,19 +84,19 @@ class Remainder:
                 yield [(column, -c) for column, c in terms], high, False
 
     def values(self, count: int) -> Iterator[Row]:
-        """What the first columns are that are gone."""
+        """The eliminated ones among the first columns, as rows."""
         for column, (terms, constant) in self._forms.items():
             if column < count:
                 yield [(column, -1), *terms.items()], constant, True
 
-    def is_met(self) -> bool:
-        """True if a solution is found at once: columns at a bound of theirs, then moved where a sum is too small or too large."""
+    def has_obvious_solution(self) -> bool:
+        """True if a solution is found at once: columns at one of their bounds, then moved where a sum is too small or too large."""
         at = {column: low if low is not None else high or 0 for column, (low, high) in self._bounds.items()}
         at.update((column, 0) for terms in self._sums for column, _ in terms if column not in at)
-        return any(all([self._mended(terms, bounds, at) for terms, bounds in self._sums.items()]) for _ in range(_TRIES))
+        return any(all([self._repaired(terms, bounds, at) for terms, bounds in self._sums.items()]) for _ in range(_TRIES))
 
-    def _mended(self, terms: _Sum, bounds: _Bounds, at: dict[int, int]) -> bool:
-        """True if a sum is within its bounds; else columns are moved until it is, as far as theirs let them."""
+    def _repaired(self, terms: _Sum, bounds: _Bounds, at: dict[int, int]) -> bool:
+        """True if a sum is within its bounds; else columns are moved until it is, as far as their bounds permit."""
         (least, most), value = bounds, sum([c * at[column] for column, c in terms])
         missing = least - value if least is not None and value < least else most - value if most is not None and value > most else 0
         if not missing:
@@ -120,7 +120,7 @@ class Remainder:
             if len(given) == 1 and not equality:
                 (column, c), = given
                 if column in self._forms or not c:
-                    self._at_least(*self._left(given, constant))
+                    self._at_least(*self._reduced(given, constant))
                 else:
                     self._bound(column, c, constant)
             else:
@@ -128,14 +128,14 @@ class Remainder:
         late[:0] = [*reversed(sums), *reversed(equalities)]
         while late and not self.is_contradiction:
             given, constant, equality = late.pop()
-            terms, constant = self._left(given, constant)
+            terms, constant = self._reduced(given, constant)
             if equality:
                 self._equal(terms, constant)
             else:
                 self._at_least(terms, constant)
 
-    def _left(self, given: Iterable[tuple[int, int]], constant: int) -> tuple[_Terms, int]:
-        """A sum in terms of the columns that are left."""
+    def _reduced(self, given: Iterable[tuple[int, int]], constant: int) -> tuple[_Terms, int]:
+        """Rewrite a sum over the remaining columns."""
         terms: _Terms = {}
         forms = self._forms
         for column, c in given:
@@ -221,7 +221,7 @@ class Remainder:
             return
         if factor > 1:
             terms, constant = {column: c // factor for column, c in terms.items()}, constant // factor
-        if self._falls_apart(terms, constant):
+        if self._split_digits(terms, constant):
             return
         units = [column for column, c in terms.items() if c in (1, -1)]
         if units:
@@ -237,8 +237,8 @@ class Remainder:
         low, high = self._bounds.get(column, _FREE)
         return (low is not None) + 2 * (high is not None)
 
-    def _falls_apart(self, terms: _Terms, constant: int) -> bool:
-        """Digits: the terms that a coefficient divides, and a rest that is too small to make up for them."""
+    def _split_digits(self, terms: _Terms, constant: int) -> bool:
+        """Split a sum of digits: into the terms that a coefficient divides, and a rest that is too small to make up for them."""
         for base in sorted({abs(c) for c in terms.values()}):
             rest = {column: c for column, c in terms.items() if c % base}
             if not rest:
@@ -264,7 +264,7 @@ class Remainder:
         self._forms[column] = form
         for other, (used, c) in list(self._forms.items()):
             if column in used:
-                self._forms[other] = self._left(used.items(), c)
+                self._forms[other] = self._reduced(used.items(), c)
         self._rewrite(((column, 1),), self._bounds.pop(column, _FREE))
         for direction in [d for d in self._sums if any(c == column for c, _ in d)]:
             self._rewrite(direction, self._sums.pop(direction))
@@ -287,7 +287,7 @@ def _direction(terms: _Terms) -> tuple[_Sum, int]:
     return tuple(items if factor == 1 else [(column, c // factor) for column, c in items]), factor
 
 
-def collected(given: list[tuple[int, int]]) -> _Terms:
+def collect_terms(given: list[tuple[int, int]]) -> _Terms:
     """Coefficients per column; a column may occur twice."""
     sums: _Terms = {}
     for column, c in given:

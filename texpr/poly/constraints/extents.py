@@ -1,4 +1,4 @@
-"""Between which bounds a value lies, in terms of sizes and of variables that are given."""
+"""Bounds of a value in terms of sizes and of given variables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from texpr.ir.affine import Linear
 from texpr.ir.build import add, floordiv, maximum, minimum, neg
 from texpr.ir.expr import Expr, FloorDiv, Mod, Var, index
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import ALWAYS, Form, Key, Piece, Unknown, conjoined, fresh, variable
-from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, System, asked
+from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Form, Key, Unknown, conjoined, fresh, variable
+from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, System, run_within_quota
 
 
 def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> tuple[Expr, Expr] | None:
@@ -21,7 +21,7 @@ def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) ->
     None if there are none, or not within the quota.
     """
     try:
-        return asked(lambda: _extent(value, conditions, free))
+        return run_within_quota(lambda: _extent(value, conditions, free))
     except OutOfQuota:
         return None
 
@@ -32,20 +32,20 @@ def _extent(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> t
     for condition in conditions:
         truth = conjoined(truth, converter.truth(condition))
     cases = [(p + q, form) for p in truth.true for q, form in converter.values(value).cases]
-    keys = _given(converter, cases)
+    keys = _free_conditions(converter, cases)
     rows = Region(len(keys) + 1, [_system(converter, keys, piece, form) for piece, form in cases]).hull(len(keys))
     lows = [bound for row in rows for bound in _bounds(row, keys, 1)]
     highs = [bound for row in rows for bound in _bounds(row, keys, -1)]
     return (reduce(maximum, lows), reduce(minimum, highs)) if lows and highs else None
 
 
-def _given(converter: Converter, cases: Sequence[tuple[Piece, Form]]) -> list[Key]:
-    """What is not free: the bounds may use it."""
+def _free_conditions(converter: Converter, cases: Sequence[tuple[Conjunction, Form]]) -> list[Key]:
+    """The conditions on variables that are not free: the bounds may use them."""
     used = (k for piece, form in cases for f in (*(c.form for c in piece), form) for k, _ in f.terms)
     return list(dict.fromkeys(k for k in used if converter.is_shared(k)))
 
 
-def _system(converter: Converter, keys: Sequence[Key], piece: Piece, form: Form) -> System:
+def _system(converter: Converter, keys: Sequence[Key], piece: Conjunction, form: Form) -> System:
     """What is given, the value, and the rest."""
     question = Question(converter.is_shared)
     for key in keys:
@@ -58,7 +58,7 @@ def _system(converter: Converter, keys: Sequence[Key], piece: Piece, form: Form)
 
 
 def _bounds(row: Row, keys: Sequence[Key], sign: int) -> list[Expr]:
-    """What `c * value + rest >= 0`, or `== 0`, says: a lower bound for sign 1, an upper one, exclusive, for -1."""
+    """The bounds that `c * value + rest >= 0`, or `== 0`, gives: a lower one for sign 1, an upper one, exclusive, for -1."""
     terms, constant, equality = row
     c = dict(terms).get(len(keys), 0)
     if equality and c * sign < 0:

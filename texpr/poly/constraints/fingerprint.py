@@ -1,4 +1,4 @@
-"""What tells expressions apart by their structure."""
+"""Structural fingerprints of expressions."""
 
 from __future__ import annotations
 

@@ -103,28 +103,28 @@ class Constraint(NamedTuple):
     equality: bool = False
 
     def opposites(self) -> Iterator[Constraint]:
-        """It does not hold if one of these does."""
+        """The constraints of which one holds if this one does not."""
         yield Constraint(self.form.below(-1))
         if self.equality:
             yield Constraint(self.form.shifted(-1))
 
 
-Piece = tuple[Constraint, ...]
+Conjunction = tuple[Constraint, ...]
 """A conjunction."""
 
 
 class Values(NamedTuple):
     """An integer expression: in each case the constraints under which, and that define how, it is the form."""
 
-    cases: tuple[tuple[Piece, Form], ...]
+    cases: tuple[tuple[Conjunction, Form], ...]
     exact: bool = True
 
 
 class Truth(NamedTuple):
     """A condition: when it can be true and when it can be false, as disjunctions."""
 
-    true: tuple[Piece, ...]
-    false: tuple[Piece, ...]
+    true: tuple[Conjunction, ...]
+    false: tuple[Conjunction, ...]
     exact: bool = True
 
     @property
@@ -157,13 +157,13 @@ def variable(key: Key) -> Form:
     return Form(((key, 1),))
 
 
-def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def both(left: tuple[Conjunction, ...], right: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """The conjunction of two disjunctions."""
     return tuple([p + q for p in left for q in right])
 
 
 def conjoined(a: Truth, b: Truth) -> Truth:
-    """Both conditions; one of them where both have too many cases."""
+    """The conjunction of two conditions; one of them alone if both have too many cases."""
     count = len(a.true) * len(b.true)
     if count <= CASES_LIMIT:
         return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
@@ -174,14 +174,14 @@ def conjoined(a: Truth, b: Truth) -> Truth:
     return Truth(smaller.true, ((),), exact=False)
 
 
-def _possible(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _possible(left: tuple[Conjunction, ...], right: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """The conjunction of two disjunctions, without cases that cannot be: sizes that are compared in both have to be compared alike."""
     distinct = dict.fromkeys(tuple(dict.fromkeys(p)) for p in both(left, right))
     return tuple([p for p in distinct if not is_contradiction(p)])
 
 
-def defining(quotient: Unknown) -> Piece:
-    """What makes a quotient one: x // c is the q with 0 <= x - c*q < |c| or, for c below 0, c < x - c*q <= 0."""
+def defining(quotient: Unknown) -> Conjunction:
+    """The constraints that define a quotient: x // c is the q with 0 <= x - c*q < |c| or, for c below 0, c < x - c*q <= 0."""
     assert quotient.of is not None
     x, c = quotient.of
     rest = x.plus(variable(quotient), -c)
@@ -189,7 +189,7 @@ def defining(quotient: Unknown) -> Piece:
     return Constraint(inside), below(inside, Form((), abs(c)))
 
 
-def is_contradiction(piece: Piece) -> bool:
+def is_contradiction(piece: Conjunction) -> bool:
     """True if two bounds of one sum exclude each other: what is seen at a glance."""
     least: dict[frozenset[tuple[Key, int]], int] = {}
     for form, equality in piece:
@@ -203,6 +203,6 @@ def is_contradiction(piece: Piece) -> bool:
     return False
 
 
-def is_exact(piece: Piece) -> bool:
+def is_exact(piece: Conjunction) -> bool:
     """No constraint is about a value of which only bounds are known."""
     return not any([c.form.opaque for c in piece])

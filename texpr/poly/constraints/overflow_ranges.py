@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from texpr.ir.expr import Mul, Var
-from texpr.poly.constraints.linear_forms import Form, Key, Piece
+from texpr.poly.constraints.linear_forms import Conjunction, Form, Key
 
 MOST_FACTORS = 16
 """Sizes and indices, counted as often as they are added, that a bound is made of."""
@@ -24,32 +24,32 @@ _ROUNDS = 4
 """Bounds by way of other data: each step may add as much again."""
 
 
-def held(piece: Piece, is_wild: Callable[[Key], bool], known: frozenset[Key] = frozenset()) -> frozenset[Key]:
+def bounded_keys(piece: Conjunction, is_unbounded: Callable[[Key], bool], known: frozenset[Key] = frozenset()) -> frozenset[Key]:
     """The keys, wild ones, that the constraints of a piece hold within bounds from both sides; `known` are."""
-    forms = [(f, wild) for c in piece for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
-             if (wild := [k for k, _ in f.terms if is_wild(k)]) and _is_bound(f, wild)]
+    forms = [(f, unbounded) for c in piece for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
+             if (unbounded := [k for k, _ in f.terms if is_unbounded(k)]) and _is_bound(f, unbounded)]
     from_below: set[Key] = set(known)
     from_above: set[Key] = set(known)
     for _ in range(_ROUNDS if forms else 0):
         before = len(from_below) + len(from_above)
-        for form, wild in forms:
+        for form, unbounded in forms:
             for key, factor in form.terms:
-                rest = ((k, c) for k, c in form.terms if k in wild and k is not key)
-                if key in wild and all(k in (from_above if c > 0 else from_below) for k, c in rest):
+                rest = ((k, c) for k, c in form.terms if k in unbounded and k is not key)
+                if key in unbounded and all(k in (from_above if c > 0 else from_below) for k, c in rest):
                     (from_below if factor > 0 else from_above).add(key)
         if len(from_below) + len(from_above) == before:
             break
     return frozenset(from_below & from_above)
 
 
-def _is_bound(form: Form, wild: Collection[Key]) -> bool:
+def _is_bound(form: Form, unbounded: Collection[Key]) -> bool:
     """True if a form that is at least 0 is one of data, a few sizes, indices and a number."""
-    rest = [(k, c) for k, c in form.terms if k not in wild]
+    rest = [(k, c) for k, c in form.terms if k not in unbounded]
     plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
     return plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
 
 
-def is_small(forms: Iterable[Form], wild: Iterable[Key]) -> bool:
+def is_small(forms: Iterable[Form], unbounded: Iterable[Key]) -> bool:
     """True if sums of data that is held stay far from 64 bits: each is added a few times."""
-    keys = set(wild)
+    keys = set(unbounded)
     return all(sum(abs(c) for k, c in form.terms if k in keys) <= SMALL for form in forms)

@@ -14,8 +14,8 @@ import islpy as isl
 
 from texpr.ir.expr import Var
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.elimination import Remainder, Row, collected
-from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, variable
+from texpr.poly.constraints.elimination import ReducedSystem, Row, collect_terms
+from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, variable
 from texpr.support.forks import held_over_forks
 from texpr.support.unread import is_unread
 
@@ -43,7 +43,7 @@ def context() -> isl.Context:
 
 
 def effort() -> int:
-    """How many constraints were looked at so far: a measure of time that is the same on every machine."""
+    """The number of constraints that were looked at so far: a measure of time that is the same on every machine."""
     return _EFFORT[0]
 
 
@@ -55,7 +55,7 @@ class OutOfQuota(Exception):
     """A question took more isl operations than it may."""
 
 
-def asked(question: Callable[[], T], quota: int | None = None) -> T:
+def run_within_quota(question: Callable[[], T], quota: int | None = None) -> T:
     """Run a function that asks isl, within the quota (`QUOTA` unless given), one thread at a time."""
     with _LOCK:
         outer = _CONTEXT.get_max_operations()
@@ -73,7 +73,7 @@ def asked(question: Callable[[], T], quota: int | None = None) -> T:
                 _LOOKED_AT[0] = 0
 
 
-def _counted(rows: Sequence[Row]) -> Sequence[Row]:
+def _count_effort(rows: Sequence[Row]) -> Sequence[Row]:
     _LOOKED_AT[0] += len(rows)
     _EFFORT[0] += len(rows)
     if _LOOKED_AT[0] > ROWS:
@@ -132,15 +132,15 @@ class Question:
         self.width += 1
         return self.width - 1
 
-    def require(self, piece: Piece, copy: int = 0) -> None:
+    def require(self, piece: Conjunction, copy: int = 0) -> None:
         self._rows += [self.row(c, copy) for c in piece]
 
     def unknowns(self, copy: int) -> list[Unknown]:
         """The unknowns that have a column in a copy or in all of them."""
         return list(dict.fromkeys(key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1)))
 
-    def either(self, choice: Sequence[Sequence[Row]]) -> None:
-        """One of these conjunctions holds: to be looked at by `cases`, since most systems are empty without."""
+    def add_disjunction(self, choice: Sequence[Sequence[Row]]) -> None:
+        """Require that one of these conjunctions holds. `cases` looks at them, since most systems are empty without."""
         self._choices.append(choice)
 
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
@@ -165,8 +165,8 @@ class Question:
         self._rows += rows
 
     def system(self) -> System:
-        """All of it, to be solved."""
-        return System(self.width, list(self._rows), Remainder(_counted(self._rows)))
+        """The system of all constraints, to be solved."""
+        return System(self.width, list(self._rows), ReducedSystem(_count_effort(self._rows)))
 
     def cases(self, system: System) -> Iterator[System]:
         """A system of this question in each case of what either holds, without those that are empty."""
@@ -175,36 +175,36 @@ class Question:
             systems = [both for each in systems for rows in choice if not (both := each.also(rows)).is_empty]
         yield from systems
 
-    def system_beyond(self, other: Question, solved: System) -> System:
-        """The same, where this question is a copy of another one with rows on top, whose system is there already."""
+    def extended_system(self, other: Question, solved: System) -> System:
+        """The system of a question that was copied from `other` and got further rows: `solved` is the system of the other one."""
         return solved.also(self._rows[len(other._rows):])
 
 
 class System:
     """A conjunction of constraints over numbered columns. What elimination does not decide is asked of isl."""
 
-    def __init__(self, width: int, rows: Sequence[Row], remainder: Remainder) -> None:
+    def __init__(self, width: int, rows: Sequence[Row], remainder: ReducedSystem) -> None:
         self._width, self._rows, self._remainder = width, rows, remainder
         self._known: isl.BasicSet | None = None
 
     def also(self, rows: Sequence[Row]) -> System:
-        """These rows on top."""
-        return System(self._width, [*self._rows, *rows], self._remainder.also(_counted(rows)))
+        """The system with these rows added."""
+        return System(self._width, [*self._rows, *rows], self._remainder.also(_count_effort(rows)))
 
     @property
     def is_contradiction(self) -> bool:
         """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough to leave out much."""
         return self._remainder.is_contradiction
 
-    def says(self, row: Row) -> bool:
+    def implies(self, row: Row) -> bool:
         """True if elimination finds at once that a row follows."""
-        return self._remainder.says(row)
+        return self._remainder.implies(row)
 
     @property
     def is_empty(self) -> bool:
         if self._remainder.is_contradiction:
             return True
-        return not self._remainder.is_met() and _basic_set(*_numbered(list(self._remainder.rows()))).is_empty()
+        return not self._remainder.has_obvious_solution() and _basic_set(*_numbered(list(self._remainder.rows()))).is_empty()
 
     @property
     def _basic(self) -> isl.BasicSet:
@@ -217,7 +217,7 @@ class System:
         """The smallest value of a sum of columns; None if there is none. There must be a solution."""
         terms, constant, _ = row
         form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._basic.get_space()))
-        for column, c in collected(terms).items():
+        for column, c in collect_terms(terms).items():
             form = form.set_coefficient_val(isl.dim_type.in_, column, _value(c))
         found = self._basic.to_set().min_val(form.set_constant_val(_value(constant)))
         return found.to_python() if found.is_int() else None
@@ -226,9 +226,9 @@ class System:
         """The values of the first columns in solutions. Columns that are expressed by others, and beyond those, say nothing."""
         if self._remainder.is_contradiction:
             return isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
-        return _projected(*self._shown(count), count)
+        return _projected(*self._rows_over(count), count)
 
-    def _shown(self, count: int) -> tuple[int, list[Row]]:
+    def _rows_over(self, count: int) -> tuple[int, list[Row]]:
         """The constraints over the first columns and what is left of the others, and how many columns that are."""
         return _numbered([*self._remainder.rows(), *self._remainder.values(count)], count)
 
@@ -236,7 +236,7 @@ class System:
         """Values of the first `count` columns, the lexicographically smallest ones if they are shown to people and few other columns say
         what they are; there must be a solution.
         """
-        width, rows = self._shown(count)
+        width, rows = self._rows_over(count)
         found = _projected(width, rows, count)
         if not is_unread() and width - count <= MOST_HIDDEN:
             found = found.lexmin()
@@ -250,7 +250,7 @@ def _projected(width: int, rows: Sequence[Row], count: int) -> isl.Set:
 
 
 def _numbered(rows: Sequence[Row], first: int = 0) -> tuple[int, list[Row]]:
-    """The same constraints over columns without gaps, and how many there are; the first ones stay where they are."""
+    """Renumber columns without gaps: the number of columns and the constraints. The first columns stay where they are."""
     numbers = {column: column for column in range(first)}
     numbered = [([(numbers.setdefault(column, len(numbers)), c) for column, c in terms], constant, equality)
                 for terms, constant, equality in rows]
@@ -259,7 +259,7 @@ def _numbered(rows: Sequence[Row], first: int = 0) -> tuple[int, list[Row]]:
 
 def _basic_set(width: int, rows: Iterable[Row]) -> isl.BasicSet:
     """The set of the points that satisfy the rows: as matrices, since isl simplifies a set anew at each constraint it is given."""
-    distinct = dict.fromkeys((tuple(sorted(collected(terms).items())), constant, equality) for terms, constant, equality in rows)
+    distinct = dict.fromkeys((tuple(sorted(collect_terms(terms).items())), constant, equality) for terms, constant, equality in rows)
     equal, least = (_matrix(width, [(terms, constant) for terms, constant, equality in distinct if equality is wanted])
                     for wanted in (True, False))
     return isl.BasicSet.from_constraint_matrices(isl.Space.set_alloc(_CONTEXT, 0, width), equal, least,
@@ -279,28 +279,28 @@ def _matrix(width: int, rows: Sequence[tuple[Iterable[tuple[int, int]], int]]) -
 def _constraint(space: isl.LocalSpace, row: Row) -> isl.Constraint:
     terms, constant, equality = row
     c = isl.Constraint.equality_alloc(space) if equality else isl.Constraint.inequality_alloc(space)
-    for column, coefficient in collected(terms).items():
+    for column, coefficient in collect_terms(terms).items():
         c = c.set_coefficient_val(_SET, column, _value(coefficient))
     return c.set_constant_val(_value(constant))
 
 
-class Given:
-    """What can be true of an instance of which a piece is."""
+class Assumptions:
+    """The assumption that a piece holds of an instance."""
 
-    def __init__(self, converter: Converter, piece: Piece) -> None:
+    def __init__(self, converter: Converter, piece: Conjunction) -> None:
         self.piece = piece
         self._is_shared = converter.is_shared
 
-    def allows(self, more: Piece) -> bool:
+    def allows(self, more: Conjunction) -> bool:
         """True if more constraints have a solution together with the piece."""
         question = self._question.copy()
         question.require(more)
-        return not question.system_beyond(self._question, self._solved).is_empty
+        return not question.extended_system(self._question, self._solved).is_empty
 
     def implies(self, wanted: Constraint) -> bool:
         """True if a constraint follows from the piece."""
         question = self._question.copy()
-        if self._solved.says(question.row(wanted)):
+        if self._solved.implies(question.row(wanted)):
             return True
         return not any(self.allows((c,)) for c in wanted.opposites())
 
@@ -371,7 +371,7 @@ class Region:
         for basic in self._set.coalesce().gist(context).coalesce().get_basic_sets():
             if basic.dim(isl.dim_type.div):
                 return None
-            found.append([_row(self.count, c) for c in _needed(basic.get_constraints(), context)])
+            found.append([_row(self.count, c) for c in _irredundant(basic.get_constraints(), context)])
         return found
 
     def hull(self, given: int) -> list[Row]:
@@ -381,7 +381,7 @@ class Region:
         whole = self._set.coalesce().remove_divs().coalesce()
         context = whole.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
         hull = whole.polyhedral_hull() if whole.n_basic_set() > 1 else whole.get_basic_sets()[0]
-        return [_row(self.count, c) for c in _needed(hull.remove_redundancies().get_constraints(), context)]
+        return [_row(self.count, c) for c in _irredundant(hull.remove_redundancies().get_constraints(), context)]
 
     @staticmethod
     def _with(count: int, found: isl.Set) -> Region:
@@ -395,8 +395,8 @@ def _row(count: int, c: isl.Constraint) -> Row:
     return [(k, n) for k, n in coefficients if n], c.get_constant_val().to_python(), c.is_equality()
 
 
-def in_fewer_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]] | None:
-    """The same disjunction of conjunctions over `width` columns, in fewer cases where some are one; None where that takes quotients."""
+def merge_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]] | None:
+    """Merge cases of a disjunction of conjunctions over `width` columns; None if that takes quotients."""
     found = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, width))
     for rows in cases:
         found = found.union(_basic_set(width, rows).to_set())
@@ -404,7 +404,7 @@ def in_fewer_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]
     return None if any(b.dim(isl.dim_type.div) for b in basics) else [[_row(width, c) for c in b.get_constraints()] for b in basics]
 
 
-def _needed(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:
+def _irredundant(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:
     """Without those that follow from the others in the context, inequalities first."""
     kept = sorted(constraints, key=lambda c: not c.is_equality())
     for c in reversed(list(kept)):
@@ -429,11 +429,11 @@ def proposed_times(sizes: int, axes: Mapping[int, int], domains: Mapping[int, Se
         domains: systems whose columns begin with sizes and axes.
         needs: source and sink; systems whose columns begin with the sizes, the axes of the source and those of the sink.
     """
-    constraints = isl.ScheduleConstraints.on_domain(_united(
-        [_named(s.projected(sizes + axes[k]), sizes).set_tuple_name(f"S{k}") for k, systems in domains.items() for s in systems]))
+    constraints = isl.ScheduleConstraints.on_domain(_union(
+        [_with_parameters(s.projected(sizes + axes[k]), sizes).set_tuple_name(f"S{k}") for k, systems in domains.items() for s in systems]))
     validity = isl.UnionMap.empty(constraints.get_domain().get_space())
     for source, sink, system in needs:
-        pairs = isl.Map.from_range(_named(system.projected(sizes + axes[source] + axes[sink]), sizes))
+        pairs = isl.Map.from_range(_with_parameters(system.projected(sizes + axes[source] + axes[sink]), sizes))
         pairs = pairs.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, axes[source])
         pairs = pairs.set_tuple_name(isl.dim_type.in_, f"S{source}").set_tuple_name(isl.dim_type.out, f"S{sink}")
         validity = validity.union(pairs.to_union_map())
@@ -449,7 +449,7 @@ def proposed_times(sizes: int, axes: Mapping[int, int], domains: Mapping[int, Se
     return _outermost(node.band_get_partial_schedule().get_at(0), sizes, axes)
 
 
-def _named(found: isl.Set, sizes: int) -> isl.Set:
+def _with_parameters(found: isl.Set, sizes: int) -> isl.Set:
     """With the first columns as named parameters."""
     found = found.move_dims(isl.dim_type.param, 0, _SET, 0, sizes)
     for k in range(sizes):
@@ -457,7 +457,7 @@ def _named(found: isl.Set, sizes: int) -> isl.Set:
     return found
 
 
-def _united(sets: Sequence[isl.Set]) -> isl.UnionSet:
+def _union(sets: Sequence[isl.Set]) -> isl.UnionSet:
     found = sets[0].to_union_set()
     for other in sets[1:]:
         found = found.union(other.to_union_set())

@@ -1,4 +1,4 @@
-"""Iterations of tiles of joined loops that depend on each other: in which two different tiles, or different places of one tile, they are.
+"""Dependences between tiles of collapsed loops: two different tiles, or different places of one tile.
 
 How far two iterations `a*n + b` are apart is no linear question. It is one where `a` is 0, and where `n` is a small number.
 """
@@ -14,7 +14,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Expr, FloorDiv, Mod, Node, Var, index
 from texpr.ir.traverse import rewrite
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import Form, Piece
+from texpr.poly.constraints.linear_forms import Conjunction, Form
 from texpr.poly.constraints.solver import Question, System
 from texpr.poly.dependence.kernel_model import Nest, Statement
 
@@ -22,24 +22,24 @@ LENGTHS = (1, 2, 3, 4)
 """The lengths of inner loops that are looked at."""
 
 
-def is_digit(nest: Nest, var: Var) -> bool:
-    """True if the iterations of joined loops are more than one loop counts."""
+def is_tile_digit(nest: Nest, var: Var) -> bool:
+    """True if more than one loop counts the iterations of collapsed loops."""
     return isinstance(nest.parted.values.get(var), FloorDiv | Mod)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cut:
-    """Some instances for which the loops of the kernel are linear in those that the proofs see.
+class TileDigit:
+    """A set of instances for which the loops of the kernel are linear in the loops that the proofs see.
 
     Attributes:
-        given: what holds of them.
-        values: what stands for expressions then.
+        given: the condition that defines the set.
+        values: the constants that expressions have there.
     """
 
     given: Expr
     values: tuple[tuple[Expr, int], ...]
 
-    def of(self, e: Expr) -> Expr:
+    def apply(self, e: Expr) -> Expr:
         def rule(node: Node) -> Node | None:
             if isinstance(node, Expr) and node.dtype == I64:
                 found = next((n for known, n in self.values if same_value(known, node)), None)
@@ -49,16 +49,16 @@ class _Cut:
         return rewrite(e, rule)  # type: ignore[return-value]
 
 
-def in_other_digits(nest: Nest, statement: Statement, var: Var, question: Question, source: int, sink: int) -> Iterator[System]:
-    """Solutions of a question about two iterations of a statement's loops, with the source in an earlier iteration of the tiles that `var`
-    counts, those around being equal.
+def in_earlier_tile(nest: Nest, statement: Statement, var: Var, question: Question, source: int, sink: int) -> Iterator[System]:
+    """Solutions of a question about two iterations, with the source in an earlier iteration of the tiles that
+    `var` counts and the loops around equal.
     """
     around = [n.var for n in nest.around(statement)]
     digits = around[: around.index(var) + 1]
-    for cut in _cuts(nest, statement, var):
-        for pieces in nest.converter.truth(cut.given).true:
+    for digit in _tile_digits(nest, statement, var):
+        for pieces in nest.converter.truth(digit.given).true:
             both = question.copy()
-            ends = [(_linear(nest.converter, cut.of(nest.parted.values.get(v, v)))) for v in digits]
+            ends = [(_linear(nest.converter, digit.apply(nest.parted.values.get(v, v)))) for v in digits]
             for copy in (source, sink):
                 both.require(pieces, copy)
                 for piece, _ in ends:
@@ -68,16 +68,17 @@ def in_other_digits(nest: Nest, statement: Statement, var: Var, question: Questi
             yield both.system().also([*rows, both.compare(last, sink, last, source, gap=1)])
 
 
-def _linear(converter: Converter, e: Expr) -> tuple[Piece, Form]:
+def _linear(converter: Converter, e: Expr) -> tuple[Conjunction, Form]:
     """A quotient by a constant of a linear form, as its constraints and what it is."""
     return converter.values(e).cases[0]
 
 
-def _cuts(nest: Nest, statement: Statement, var: Var) -> Iterator[_Cut]:
+def _tile_digits(nest: Nest, statement: Statement, var: Var) -> Iterator[TileDigit]:
+    """The sets of instances that are looked at: the first tiles, and short inner loops."""
     numbers = nest.parted.loops[var]
     extents = {n.var: n.extent for n in statement.loops}
     first = conjunction(*(compare("==", v, index(0)) for v in numbers[:-1]))
-    yield _Cut(first, tuple((v, 0) for v in numbers[:-1]))
+    yield TileDigit(first, tuple((v, 0) for v in numbers[:-1]))
     for length in LENGTHS:
         of: Mapping[Var, Expr] = {v: extents[v] for v in numbers[1:]}
-        yield _Cut(conjunction(*(compare("==", n, index(length)) for n in of.values())), tuple((n, length) for n in of.values()))
+        yield TileDigit(conjunction(*(compare("==", n, index(length)) for n in of.values())), tuple((n, length) for n in of.values()))

@@ -1,4 +1,4 @@
-"""Which of two instances runs first: a system becomes one for each loop in which they may differ, and one for the text."""
+"""Lexicographic order of two instances: a system for each loop in which they may differ, and one for the text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def at_level(system: System, question: Question, statement: Statement, depth: in
 def in_order(system: System, question: Question, first: Statement, second: Statement, copy: int, other: int) -> Iterator[System]:
     """The ways in which an instance of `first` runs before one of `second`, but those that are seen to be impossible."""
     times = [(variable(n.var), variable(n.var)) for n in first.loops[: first.common(second)]]
-    return in_order_of(system, question, times, first.order < second.order, copy, other)
+    return in_order_at_times(system, question, times, first.order < second.order, copy, other)
 
 
-def in_order_of(system: System, question: Question, times: Sequence[tuple[Form, Form]], in_text: bool, copy: int,
+def in_order_at_times(system: System, question: Question, times: Sequence[tuple[Form, Form]], in_text: bool, copy: int,
                 other: int) -> Iterator[System]:
-    """The same of instances whose iterations of the loops they share are `times`; with all of them equal, the text may decide."""
+    """As `in_order`, of instances whose iterations of the shared loops are `times`; if all are equal, the text may decide."""
     equal = system
     for one, two in times:
         sooner = equal.also([question.compare(two, other, one, copy, gap=1)])

@@ -1,4 +1,4 @@
-"""Which part of a tensor one iteration of a loop touches: a box, from the indices of the tile that no edge clips."""
+"""Footprint of one iteration of a loop: a box of the tensor, from the indices of a tile that no edge clips."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from texpr.poly.constraints.access_sites import inside, sites
 from texpr.poly.constraints.conditions import always
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import Truth, conjoined
-from texpr.poly.constraints.solver import Given, OutOfQuota, asked
-from texpr.poly.dependence.kernel_model import Nest, holds, model, part, placed_stores, within_extent
+from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_quota
+from texpr.poly.dependence.kernel_model import Nest, contains_loop, model, placed_stores, subkernel, within_extent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,9 +52,9 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
         loops: nested loops of the kernel, outermost first; one iteration of each. None for the whole kernel.
         kinds: `read`, `write` (updates included) or both.
     """
-    near = part(kernel, [s for s in kernel.body if not loops or holds(s, loops[0].var)])
+    near = subkernel(kernel, [s for s in kernel.body if not loops or contains_loop(s, loops[0].var)])
     try:
-        nest = asked(lambda: model(near))
+        nest = run_within_quota(lambda: model(near))
     except OutOfQuota:
         return Footprint(tuple(index(0) for _ in tensor.shape), tensor.shape)
     uses = list(_uses(nest, tensor, loops, kinds))
@@ -79,7 +79,7 @@ def _conditions(kernel: Kernel, loops: Sequence[For]) -> list[Expr]:
     found: list[Expr] = []
     body = kernel.body
     while loops:
-        node = next(s for s in body if isinstance(s, For | If) and holds(s, loops[-1].var))
+        node = next(s for s in body if isinstance(s, For | If) and contains_loop(s, loops[-1].var))
         if isinstance(node, For) and node.var is loops[-1].var:
             break
         found += [node.cond] if isinstance(node, If) else []
@@ -124,7 +124,7 @@ def _several(extent: Expr) -> bool:
 
 
 def _plain(use: _Use, d: int) -> bool:
-    """Nothing was left out of the index or of the extents of the loops, so the box needs no proof."""
+    """True if nothing was left out of the index or of the extents of the loops, so that the box needs no proof."""
     return unclamped(use.indices[d]) is use.indices[d] and not any(isinstance(n.extent, Min) for n in use.inner)
 
 
@@ -132,7 +132,7 @@ def _holds(converter: Converter, condition: Truth, i: Expr, base: Expr, extent: 
     """True if `base <= i < base + extent` is proven under the condition."""
     outside = converter.truth(disjunction(compare("<", i, base), compare("<=", add(base, extent), i)))
     try:
-        return not asked(lambda: any(any(map(Given(converter, c).allows, outside.true)) for c in condition.true))
+        return not run_within_quota(lambda: any(any(map(Assumptions(converter, c).allows, outside.true)) for c in condition.true))
     except OutOfQuota:
         return False
 

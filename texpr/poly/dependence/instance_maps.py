@@ -1,4 +1,4 @@
-"""How the instances of a rewritten kernel correspond to those of the kernel it was made from."""
+"""Maps from the instances of a rewritten kernel to those of the kernel it was made from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from texpr.ir.build import fold
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
 from texpr.ir.traverse import rewrite
-from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, is_parameter, variable
+from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, is_parameter, variable
 from texpr.poly.constraints.solver import Question, Region, System
 from texpr.poly.dependence.kernel_model import Nest, Statement, shared_by
 
-Case = tuple[Piece, Piece, tuple[Form, ...]]
+Case = tuple[Conjunction, Conjunction, tuple[Form, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class Image:
 
     origin: Statement
     statement: Statement
-    at: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    at: tuple[tuple[Conjunction, tuple[Form, ...]], ...]
     exact: bool
 
     @property
@@ -39,7 +39,7 @@ class Image:
         names = {key: n.var for f, n in zip(self.at[0][1], self.origin.loops) for key, _ in f.terms if f == variable(key)}
         return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
 
-    def keeps(self, count: int) -> bool:
+    def keeps_loops(self, count: int) -> bool:
         """The outermost `count` loops are those of the origin, in its order, whatever their names."""
         loops = tuple(variable(n.var) for n in self.statement.loops[:count])
         return all(forms[:count] == loops for _, forms in self.at)
@@ -49,8 +49,8 @@ class Image:
             yield domain, piece, forms
 
 
-class Renewed:
-    """What is said of the loops of an old statement, in terms of those of a new one that runs its instances."""
+class LoopSubstitution:
+    """The loops of an old statement in terms of the loops of a new one that runs its instances."""
 
     def __init__(self, image: Image, case: Case) -> None:
         domain, piece, forms = case
@@ -58,17 +58,19 @@ class Renewed:
         self._known = frozenset(c for p in image.origin.domain for c in p)
         self._values: dict[Key, Form] = {n.var: f for n, f in zip(image.origin.loops, forms)}
 
-    def knows(self, form: Form) -> bool:
-        """True if a form can be said: no value of data, no quotient is part of it, of which the new statement has others."""
+    def covers(self, form: Form) -> bool:
+        """True if a form can be substituted: it has no value of data and no quotient, of which the new statement has others."""
         return not any(isinstance(k, Unknown) and not k.shared for k, _ in form.terms)
 
     def form(self, form: Form) -> Form:
-        """A form that is known."""
+        """Substitute in a form that is covered."""
         return form.over(self._values)
 
-    def conditions(self, piece: Piece) -> Piece:
-        """When the new statement runs, and what a case of an access adds to the old one's domain, as far as it is known."""
-        added = (c for c in piece if c not in self._known and self.knows(c.form))
+    def conditions(self, piece: Conjunction) -> Conjunction:
+        """The domain of the new statement, and the constraints of an access beyond the domain of the old one, as
+        far as they are covered.
+        """
+        added = (c for c in piece if c not in self._known and self.covers(c.form))
         return (*self._run, *(Constraint(self.form(c.form), c.equality) for c in added))
 
 
@@ -89,22 +91,22 @@ def _values(old: Nest, new: Nest, source: Statement, values: Mapping[Var, Expr])
     """The loops of an old statement in terms of those of a new one; joined loops stand as two in both."""
     if not old.parted.loops and not new.parted.loops:
         return [values.get(n.var, n.var) for n in source.loops]
-    return [new.parted.renewed(_put(old.parted.counts.get(n.var, n.var), values)) for n in source.loops]
+    return [new.parted.renewed(_substitute(old.parted.counts.get(n.var, n.var), values)) for n in source.loops]
 
 
-def _put(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+def _substitute(e: Expr, values: Mapping[Var, Expr]) -> Expr:
     return rewrite(e, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
 def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:
     """The new kernel runs every instance of the old one exactly once."""
-    asked = _Instances(old, new)
-    return all(len(found) == 1 and _renamed(found[0]) or asked.are_covered(s, found) and not asked.overlap(found)
+    instances = _Instances(old, new)
+    return all(len(found) == 1 and _is_renamed_domain(found[0]) or instances.are_covered(s, found) and not instances.overlap(found)
                for s in old.statements for found in (of[s.store],))
 
 
-def _renamed(image: Image) -> bool:
-    """The domain is the old one in other names: the common case, without asking isl."""
+def _is_renamed_domain(image: Image) -> bool:
+    """True if the domain is the old one in other names: the common case, without asking isl."""
     names = image.renaming
     if names is None:
         return False
@@ -118,7 +120,7 @@ def _renamed(image: Image) -> bool:
 
 
 def require_instance(question: Question, statement: Statement, case: Case, old: int, new: int) -> None:
-    """In copy `new` runs what in copy `old` is an instance of `statement`."""
+    """Require that copy `new` runs the instance of `statement` that copy `old` stands for."""
     domain, piece, forms = case
     question.require(domain, new)
     question.require(piece, new)
@@ -127,7 +129,7 @@ def require_instance(question: Question, statement: Statement, case: Case, old: 
 
 
 class _Instances:
-    """What the statements of two kernels over the same sizes run."""
+    """The instances of the statements of two kernels over the same sizes."""
 
     def __init__(self, old: Nest, new: Nest) -> None:
         self.facts, self.is_shared = old.facts, shared_by(old, new)
@@ -159,10 +161,10 @@ class _Instances:
 
     def overlap(self, found: Sequence[Image]) -> bool:
         """Two different instances of the new kernel are one of the old."""
-        return any(self._meet(a, b, first, second) for a, b in combinations_with_replacement(found, 2)
+        return any(self._coincide(a, b, first, second) for a, b in combinations_with_replacement(found, 2)
                    for first, second in product(a.cases(), b.cases()))
 
-    def _meet(self, a: Image, b: Image, first: Case, second: Case) -> bool:
+    def _coincide(self, a: Image, b: Image, first: Case, second: Case) -> bool:
         question = Question(self.is_shared)
         question.require(self.facts)
         require_instance(question, a.origin, first, 0, 1)

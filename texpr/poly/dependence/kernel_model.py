@@ -16,14 +16,14 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.constraints.access_sites import sites
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import CASES_LIMIT, Constraint, Form, Key, Piece, Truth, below, conjoined
-from texpr.poly.constraints.solver import Given
+from texpr.poly.constraints.linear_forms import CASES_LIMIT, Conjunction, Constraint, Form, Key, Truth, below, conjoined
+from texpr.poly.constraints.solver import Assumptions
 from texpr.support.errors import ScheduleError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """What a statement does to a tensor: in each case, the instances that do it and the element.
+    """An access of a statement to a tensor: in each case, the instances and the element.
 
     Attributes:
         kind: `read`, `write`, or `update`, which is both.
@@ -32,7 +32,7 @@ class Access:
 
     tensor: Tensor
     kind: str
-    cases: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    cases: tuple[tuple[Conjunction, tuple[Form, ...]], ...]
     exact: bool
 
 
@@ -48,12 +48,12 @@ class Statement:
     store: Store
     loops: tuple[For, ...]
     order: int
-    domain: tuple[Piece, ...]
+    domain: tuple[Conjunction, ...]
     exact: bool
     accesses: tuple[Access, ...]
 
     def common(self, other: Statement) -> int:
-        """How many loops the two share, from the outside in."""
+        """The number of loops that the two share, from the outside in."""
         count = 0
         for a, b in zip(self.loops, other.loops):
             if a is not b:
@@ -77,8 +77,8 @@ class Nest:
     kernel: Kernel
     statements: tuple[Statement, ...]
     converter: Converter
-    facts: Piece
-    choices: tuple[tuple[Piece, ...], ...]
+    facts: Conjunction
+    choices: tuple[tuple[Conjunction, ...], ...]
     private: dict[Tensor, tuple[Var, ...]]
     parted: Parted
 
@@ -113,7 +113,7 @@ def model(kernel: Kernel) -> Nest:
     """The statements of a kernel; remembered for the last kernels asked about."""
     found = _MEMO.get(id(kernel))
     if found is None:
-        found = _MEMO[id(kernel)] = _modelled(kernel)
+        found = _MEMO[id(kernel)] = _build_model(kernel)
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return found
@@ -122,7 +122,7 @@ def model(kernel: Kernel) -> Nest:
 _PARTS: OrderedDict[tuple[int, ...], Kernel] = OrderedDict()
 
 
-def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
+def subkernel(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
     """The kernel with only some of its top-level statements; the same object for the same statements, so that its model is remembered.
 
     Most steps change one nest of many, and most questions are about one.
@@ -137,25 +137,25 @@ def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
     return _PARTS[key]
 
 
-def holds(s: Stmt, var: Var) -> bool:
-    """True if the loop of a variable is in a statement."""
+def contains_loop(s: Stmt, var: Var) -> bool:
+    """True if a statement contains the loop of a variable."""
     return any(isinstance(n, For) and n.var is var for n in statements(s))
 
 
-def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
-    """Both kernels without the top-level statements that they begin and end with alike: nothing moves past those."""
+def without_equal_ends(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
+    """Both kernels without the equal top-level statements at their beginning and end: nothing moves past those."""
     old, new = before.body, after.body
-    first = _alike(old, new)
-    last = _alike(old[first:][::-1], new[first:][::-1])
-    return part(before, old[first : len(old) - last]), part(after, new[first : len(new) - last])
+    first = _equal_prefix_length(old, new)
+    last = _equal_prefix_length(old[first:][::-1], new[first:][::-1])
+    return subkernel(before, old[first : len(old) - last]), subkernel(after, new[first : len(new) - last])
 
 
-def _alike(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
-    """How many statements two sequences begin with alike."""
+def _equal_prefix_length(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
+    """The number of equal statements at the beginning of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(old, new)))
 
 
-def _modelled(kernel: Kernel) -> Nest:
+def _build_model(kernel: Kernel) -> Nest:
     whole = parted(kernel)
     nodes = list(statements(kernel, whole.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
@@ -167,12 +167,12 @@ def _modelled(kernel: Kernel) -> Nest:
         found = tuple(replace(s, store=whole.origin.get(s.store, s.store)) for s in found)
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
-    known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None))
+    known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _assume_nonempty_range(tensor)) is not None))
     choices = tuple(pieces for c in known if len(pieces := converter.truth(c).true) > 1)
     return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(whole.kernel), whole)
 
 
-def _some_value(tensor: Tensor) -> Expr | None:
+def _assume_nonempty_range(tensor: Tensor) -> Expr | None:
     """That there are values for an input which may only have some: a call with elements outside their range is refused."""
     if tensor.value_range is None or integer(sub(*reversed(tensor.value_range))) is not None:
         return None
@@ -181,7 +181,7 @@ def _some_value(tensor: Tensor) -> Expr | None:
 
 
 class _Shared:
-    """What is known of all kernels over the same sizes and inputs: a step leaves most statements as they are."""
+    """Facts about all kernels over the same sizes and inputs: a step leaves most statements as they are."""
 
     def __init__(self, stable: Sequence[Tensor]) -> None:
         self.converter = Converter((), stable)
@@ -208,7 +208,7 @@ _MOST_EXPRESSIONS = 50_000
 
 
 def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
-    """One for all kernels over the same sizes and inputs, which nothing writes: no variable is of two kernels."""
+    """The record of all kernels over the same sizes and inputs, which nothing writes: no variable is of two kernels."""
     key = kernel.sizes, kernel.inputs
     found = _SHARED.get(key)
     if found is None or found.converter.expressions > _MOST_EXPRESSIONS:
@@ -219,7 +219,7 @@ def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
     return found
 
 
-def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
+def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Conjunction:
     """The conditions that are conjunctions of affine ones; leaving a fact out is safe. Of sizes that are refused, all holds."""
     found = [converter.truth(c).true for c in conditions]
     if not all(found):
@@ -235,10 +235,10 @@ def placed_stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Ex
         node, loops, conditions = stack.pop()
         match node:
             case For():
-                _stays(node, node.extent, "a range")
+                _require_unmodified(node, node.extent, "a range")
                 stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
             case If():
-                _stays(node, node.cond, "a condition")
+                _require_unmodified(node, node.cond, "a condition")
                 stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
             case ExternCall():
                 stack += [(s, loops, conditions) for s in reversed(node.effect)]
@@ -263,7 +263,7 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
     return found
 
 
-def _stays(node: For | If, asked: Expr, what: str) -> None:
+def _require_unmodified(node: For | If, asked: Expr, what: str) -> None:
     """What is asked once is modelled as read by each statement below; so it must not change below."""
     read = tensors(asked)
     if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
@@ -277,7 +277,7 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     plain = [t for t in truths if len(t.true) == 1]
     domain = Truth((tuple([c for t in plain for c in t.true[0]]),), (), all([t.exact for t in plain]))
     for truth in truths:
-        domain = domain if len(truth.true) == 1 else _restricted(converter, domain, truth)
+        domain = domain if len(truth.true) == 1 else _conjoin(converter, domain, truth)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
     for site in sites((*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain):
         if isinstance(site.node, Read) and site.node.tensor in written:
@@ -285,9 +285,9 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     return Statement(store, loops, order, domain.true, domain.exact, _distinct(accesses))
 
 
-def _restricted(converter: Converter, domain: Truth, truth: Truth) -> Truth:
-    """Both conditions, without the cases that never happen."""
-    cases = [(p, Given(converter, p)) for p in domain.true]
+def _conjoin(converter: Converter, domain: Truth, truth: Truth) -> Truth:
+    """The conjunction of both conditions, without impossible cases."""
+    cases = [(p, Assumptions(converter, p)) for p in domain.true]
     found = tuple(dict.fromkeys(p + q for p, given in cases for q in truth.true if given.allows(q)))
     return Truth(found, (), domain.exact and truth.exact) if len(found) <= CASES_LIMIT else conjoined(domain, truth)
 
@@ -301,7 +301,7 @@ def within_extent(converter: Converter, loop: For) -> Truth:
 
 
 def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
-    given = [Given(converter, p) for p in condition.true]
+    given = [Assumptions(converter, p) for p in condition.true]
     cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
     sizes, _ = converter.tuples(tensor.shape)
     bounded = []

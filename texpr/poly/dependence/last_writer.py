@@ -1,4 +1,4 @@
-"""The writer of what a read sees, found by solving for it: an instance of a write, in terms of the one that reads.
+"""Last writers: the instance of a write whose value a read finds, solved for in terms of the instance that reads.
 
 A guess is made from the indices alone, loops that both share being equal, and then checked: it touches the same element, it runs
 whenever the read does, and it runs before. A guess that holds is a proof, without a question about all instances; no guess is none.
@@ -8,32 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, defining, variable
-from texpr.poly.constraints.solver import Given
+from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, defining, variable
+from texpr.poly.constraints.solver import Assumptions
 from texpr.poly.dependence.kernel_model import Access, Nest, Statement
 
 
-def is_fed(nest: Nest, reader: Statement, read: Access, writer: Statement, write: Access) -> bool:
-    """True if each instance of a read is seen to come after a write to its element, in the same iteration of all loops both share."""
+def is_written_before(nest: Nest, reader: Statement, read: Access, writer: Statement, write: Access) -> bool:
+    """True if each instance of a read is seen to come after a write to its element, in the same iteration of all
+    loops that both share.
+    """
     sure = write.exact and writer.order < reader.order
-    return sure and all(any(_feeds(nest, reader, case, writer, other) for other in write.cases) for case in read.cases)
+    return sure and all(any(_case_is_written_before(nest, reader, case, writer, other) for other in write.cases) for case in read.cases)
 
 
-def _feeds(nest: Nest, reader: Statement, case: tuple[Piece, tuple[Form, ...]], writer: Statement,
-           other: tuple[Piece, tuple[Form, ...]]) -> bool:
+def _case_is_written_before(nest: Nest, reader: Statement, case: tuple[Conjunction, tuple[Form, ...]], writer: Statement,
+           other: tuple[Conjunction, tuple[Form, ...]]) -> bool:
     (reads, at), (writes, to) = case, other
     if any(isinstance(k, Unknown) and not k.shared for f in (*to, *(c.form for c in writes)) for k, _ in f.terms):
         return False
-    values = instance(at, writer, to, {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]})
+    values = writer_instance(at, writer, to, {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]})
     if values is None:
         return False
     quotients = {k: None for c in writes for k, _ in c.form.terms if isinstance(k, Unknown) and k.of is not None}
-    given = Given(nest.converter, nest.facts + reads + tuple(c for k in quotients for c in defining(k)))
+    given = Assumptions(nest.converter, nest.facts + reads + tuple(c for k in quotients for c in defining(k)))
     known = set(given.piece)
     return all(given.implies(wanted) for c in writes if (wanted := Constraint(c.form.over(values), c.equality)) not in known)
 
 
-def instance(at: Sequence[Form], writer: Statement, to: Sequence[Form], known: Mapping[Key, Form],
+def writer_instance(at: Sequence[Form], writer: Statement, to: Sequence[Form], known: Mapping[Key, Form],
              otherwise: Mapping[Key, Form] | None = None) -> dict[Key, Form] | None:
     """The loops of the instance that writes the element `at`, where `to` is what the writer writes; None where they are not seen.
 

@@ -1,4 +1,4 @@
-"""Which orders of execution compute the same: dependences between the statements of a kernel, as satisfiability questions.
+"""Legality of orders of execution: dependences between the statements of a kernel, as satisfiability questions.
 
 Two accesses to one element, at least one of them a write, must keep their order. The question for a pair of statements is a
 conjunction over the sizes, the iterations of both and the element; "source first" is a disjunction over the loops that both share,
@@ -15,21 +15,21 @@ from texpr.ir.affine import linear
 from texpr.ir.build import mul, sub
 from texpr.ir.expr import Cast, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
-from texpr.poly.constraints.congruence import distinct_arguments, hold_each_once
+from texpr.poly.constraints.congruence import distinct_arguments, distinct_row_facts
 from texpr.poly.constraints.distances import distances, order, runs_first
 from texpr.poly.constraints.linear_forms import Form, Unknown, fresh, variable
-from texpr.poly.constraints.solver import OutOfQuota, Question, asked
-from texpr.poly.dependence.collapsed_tiles import in_other_digits, is_digit
+from texpr.poly.constraints.solver import OutOfQuota, Question, run_within_quota
+from texpr.poly.dependence.collapsed_tiles import in_earlier_tile, is_tile_digit
 from texpr.poly.dependence.execution_order import at_level, in_order
 from texpr.poly.dependence.instance_maps import Image, images, require_instance, same_instances
-from texpr.poly.dependence.kernel_model import Access, Nest, Statement, changed, holds, model, part, shared_by
-from texpr.poly.dependence.reversed_pairs import Turns
+from texpr.poly.dependence.kernel_model import Access, Nest, Statement, contains_loop, model, shared_by, subkernel, without_equal_ends
+from texpr.poly.dependence.reversed_pairs import ReversedPairs
 from texpr.poly.dependence.value_flow import mentions
 from texpr.support.errors import ScheduleError
 from texpr.support.unread import is_unread
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
-"""The copies of variables in a question: instances before the step and, for `reordered`, after it."""
+"""The copies of variables in a question: instances before the step and, for `reversed_dependence`, after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class AccessPair:
     """Two accesses to one tensor; a dependence where they meet and the source runs first."""
 
     source: Statement
@@ -67,7 +67,8 @@ class Pair:
         return "output" if self.second.kind == "write" else "flow"
 
 
-def carried(kernel: Kernel, loop: For, *, free: Callable[[Store], bool] | None = None, private: Collection[Tensor] = ()) -> Conflict | None:
+def carried_dependence(kernel: Kernel, loop: For, *, free: Callable[[Store], bool] | None = None,
+                       private: Collection[Tensor] = ()) -> Conflict | None:
     """A dependence between two iterations of `loop` that are equal in the loops around it; None if there is none.
 
     Args:
@@ -77,15 +78,15 @@ def carried(kernel: Kernel, loop: For, *, free: Callable[[Store], bool] | None =
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        top = next(s for s in kernel.body if holds(s, loop.var))
-        nest = model(part(kernel, (top,)))
+        top = next(s for s in kernel.body if contains_loop(s, loop.var))
+        nest = model(subkernel(kernel, (top,)))
         counted = nest.parted.loops_of(loop.var)
         inside = [s for s in nest.statements if any(n.var is counted[0] for n in s.loops)]
         pairs = list(access_pairs(inside, free or (lambda _: False), private))
-        found = _smallest(nest, (w for pair in pairs for var in counted for w in _between_iterations(nest, pair, var)))
-        if found is None or not is_digit(nest, loop.var):
+        found = _smallest_conflict(nest, (w for pair in pairs for var in counted for w in _between_iterations(nest, pair, var)))
+        if found is None or not is_tile_digit(nest, loop.var):
             return found
-        real = _smallest(nest, (w for pair in pairs for w in _between_digits(nest, pair, loop.var)))
+        real = _smallest_conflict(nest, (w for pair in pairs for w in _between_digits(nest, pair, loop.var)))
         if real is None:
             raise ScheduleError(f"running the iterations of `{loop.var.name}`, tiles of joined loops, in another order is not proven legal",
                                 code="order", help="take this step before fuse, or give the sizes: tx.schedule(op, N=...)")
@@ -94,7 +95,7 @@ def carried(kernel: Kernel, loop: For, *, free: Callable[[Store], bool] | None =
     return _within_quota(search, f"running the iterations of `{loop.var.name}` in another order")
 
 
-def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
+def reversed_dependence(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
               instance: Mapping[Store, Mapping[Var, Expr]], private: Mapping[Tensor, tuple[Var, ...]] | None = None) -> Conflict | None:
     """A dependence of `before` that `after` turns around; None if it keeps them all.
 
@@ -107,7 +108,7 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
         AssertionError: `after` does not run exactly the instances of `before`.
     """
     def search() -> Conflict | None:
-        old, new = map(model, changed(before, after))
+        old, new = map(model, without_equal_ends(before, after))
         old = replace(old, private={**old.private, **{t: old.parted.loops_of(*of) for t, of in (private or {}).items()}})
         found = images(old, new, origin, instance)
         if not same_instances(old, new, found):
@@ -118,8 +119,8 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
                                 help=f"their ranges are not linear in the loops around; take this step before {before_what}")
         free = {s for s, of in found.items() for i in of if reassociable(i.statement.store)}
         pairs = access_pairs(old.statements, free.__contains__, ())
-        turns = Turns(old, new)
-        return _smallest(old, (w for pair in pairs for w in _turned_around(turns, pair, found)))
+        reversed_pairs = ReversedPairs(old, new)
+        return _smallest_conflict(old, (w for pair in pairs for w in _reversed(reversed_pairs, pair, found)))
 
     return _within_quota(search, "the new order")
 
@@ -132,29 +133,29 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
     not be folded in another order in the order of the reference.
 
     Args:
-        origin: as for `reordered`.
-        instance: as for `reordered`.
+        origin: as for `reversed_dependence`.
+        instance: as for `reversed_dependence`.
     """
     def search() -> bool:
         old, new = model(reference), model(kernel)
         found = images(old, new, origin, instance)
-        if any(True for _ in _too_early(new, tensors)) or not same_instances(old, new, found):
+        if any(True for _ in _premature_accesses(new, tensors)) or not same_instances(old, new, found):
             return False
         pairs = (p for p in access_pairs(old.statements, reassociable, ()) if p.first.kind == p.second.kind == "update"
                  and p.first.tensor in tensors and not reassociable(p.source.store))
-        turns = Turns(old, new)
-        return not any(True for pair in pairs for _ in _turned_around(turns, pair, found))
+        reversed_pairs = ReversedPairs(old, new)
+        return not any(True for pair in pairs for _ in _reversed(reversed_pairs, pair, found))
 
     try:
-        return asked(search)
+        return run_within_quota(search)
     except OutOfQuota:
         return False
 
 
-def reads_in_time(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
+def reads_after_writes(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
     """True if a kernel reads no element of the tensors before the last write and update of it, and updates none before a write."""
     try:
-        return asked(lambda: not any(True for _ in _too_early(model(kernel), tensors)))
+        return run_within_quota(lambda: not any(True for _ in _premature_accesses(model(kernel), tensors)))
     except OutOfQuota:
         return False
 
@@ -164,32 +165,32 @@ def written_once(kernel: Kernel, tensor: Tensor) -> bool:
     def search() -> bool:
         nest = model(kernel)
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor and a.kind != "read"]
-        pairs = (Pair(s, t, first, second) for s, first in uses for t, second in uses)
+        pairs = (AccessPair(s, t, first, second) for s, first in uses for t, second in uses)
         return all(a.kind == "write" for _, a in uses) and not any(True for pair in pairs for _ in _before(nest, pair))
 
     try:
-        return asked(search)
+        return run_within_quota(search)
     except OutOfQuota:
         return False
 
 
-def read_later(kernel: Kernel, store: Store) -> Conflict | None:
+def later_read(kernel: Kernel, store: Store) -> Conflict | None:
     """A read or an update, after a store, of an element that it writes, whether another write comes between or not; None if there is none.
 
     Raises:
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        nest = model(part(kernel, [s for s in kernel.body if mentions(s, store.tensor)]))
+        nest = model(subkernel(kernel, [s for s in kernel.body if mentions(s, store.tensor)]))
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is store.tensor]
-        pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses
+        pairs = [AccessPair(s, t, first, second) for s, first in uses for t, second in uses
                  if s.store is store and first.kind != "read" and second.kind != "write"]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
+        return _smallest_conflict(nest, (w for pair in pairs for w in _before(nest, pair)))
 
     return _within_quota(search, f"leaving out {store.tensor.name}")
 
 
-def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,
+def dependence_on(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,
           private: Collection[Tensor] = ()) -> Conflict | None:
     """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops, on one of at most
     `distance` iterations before of the loop inside; None if there is none.
@@ -201,22 +202,22 @@ def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], 
     """
     def search() -> Conflict | None:
         nest = model(kernel)
-        pairs = [Pair(s, t, first, second) for s in nest.statements if s.store in sources for t in nest.statements if t.store in sinks
+        pairs = [AccessPair(s, t, first, second) for s in nest.statements if s.store in sources for t in nest.statements if t.store in sinks
                  for first in s.accesses for second in t.accesses
                  if first.tensor is second.tensor and first.tensor not in private and not first.kind == second.kind == "read"]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth, distance)))
+        return _smallest_conflict(nest, (w for pair in pairs for w in _before(nest, pair, depth, distance)))
 
     return _within_quota(search, "another order of these statements")
 
 
-def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
-    """True if `after` is proven to run every instance of `before` exactly once. Arguments as for `reordered`."""
+def runs_same_instances(before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
+    """True if `after` is proven to run every instance of `before` exactly once. Arguments as for `reversed_dependence`."""
     def proven() -> bool:
-        old, new = map(model, changed(before, after))
+        old, new = map(model, without_equal_ends(before, after))
         return same_instances(old, new, images(old, new, origin, instance))
 
     try:
-        return asked(proven)
+        return run_within_quota(proven)
     except OutOfQuota:
         return False
 
@@ -224,14 +225,14 @@ def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], inst
 _WRONG_ORDER = {("read", "write"), ("read", "update"), ("update", "write")}
 
 
-def _too_early(nest: Nest, tensors: Collection[Tensor]) -> Iterator[_Witness]:
+def _premature_accesses(nest: Nest, tensors: Collection[Tensor]) -> Iterator[_Witness]:
     """Reads of elements of the tensors before a write or an update of them, and updates before a write."""
     for pair in access_pairs(nest.statements, lambda _: False, ()):
         if pair.first.tensor in tensors and (pair.first.kind, pair.second.kind) in _WRONG_ORDER:
             yield from _before(nest, pair)
 
 
-def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:
+def anti_dependence(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:
     """A write over an element that one of `readers` read before, in the same iteration of the `depth` outermost loops around both; None if
     there is none. Writes by the readers themselves do not count.
 
@@ -242,9 +243,9 @@ def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Confl
         nest = model(kernel)
         reads = [(s, a) for s in nest.statements if s.store in readers for a in s.accesses if a.kind == "read"]
         writes = [(s, a) for s in nest.statements if s.store not in readers for a in s.accesses if a.kind != "read"]
-        pairs = [Pair(s, t, first, second) for s, first in reads for t, second in writes
+        pairs = [AccessPair(s, t, first, second) for s, first in reads for t, second in writes
                  if first.tensor is second.tensor and s.common(t) >= nest.within(s, depth)]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
+        return _smallest_conflict(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
 
     return _within_quota(search, "that what is read keeps its values")
 
@@ -256,17 +257,17 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        nest = model(part(kernel, [s for s in kernel.body if holds(s, loops[0].var)]))
+        nest = model(subkernel(kernel, [s for s in kernel.body if contains_loop(s, loops[0].var)]))
         last = nest.parted.loops_of(loops[-1].var)[-1]
         inside = [s for s in nest.statements if any(n.var is last for n in s.loops)]
         uses = [(s, a) for s in inside for a in s.accesses if a.tensor is tensor]
-        pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, len(loops))))
+        pairs = [AccessPair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
+        return _smallest_conflict(nest, (w for pair in pairs for w in _before(nest, pair, len(loops))))
 
     return _within_quota(search, f"reading {tensor.name} at once")
 
 
-def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None) -> Iterator[_Witness]:
+def _before(nest: Nest, pair: AccessPair, depth: int = 0, distance: int | None = None) -> Iterator[_Witness]:
     """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops; in the next one inside, at most
     `distance` iterations before. Of joined loops, any number of iterations before.
     """
@@ -279,7 +280,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None)
         known = distances(at, to, common, nest.converter.is_shared, equal)
         return known is not None and runs_first(order((n.var for n in common), known), pair.source.order < pair.sink.order) is not False
 
-    for question, shown in meetings(nest, nest, pair, wanted=first):
+    for question, shown in conflict_questions(nest, nest, pair, wanted=first):
         if distance is not None and nest.within(pair.source, depth + 1) == same + 1:
             inner = variable(pair.source.loops[same].var)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
@@ -295,14 +296,14 @@ def reassociable(store: Store) -> bool:
 
 def _within_quota(search: Callable[[], Conflict | None], what: str) -> Conflict | None:
     try:
-        return asked(search)
+        return run_within_quota(search)
     except OutOfQuota:
         raise ScheduleError(f"{what} cannot be proven legal within the quota", code="order",
                             help="give the sizes as constants, or take this step before the loops are split") from None
 
 
-def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], private: Collection[Tensor]) -> Iterator[Pair]:
-    """All pairs of accesses that can conflict, sources and sinks both ways round."""
+def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], private: Collection[Tensor]) -> Iterator[AccessPair]:
+    """The pairs of accesses that may conflict, in both orders."""
     by_tensor: dict[Tensor, list[tuple[Statement, Access]]] = {}
     for s in statements:
         for access in s.accesses:
@@ -312,12 +313,12 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
         for (s, first), (t, second) in product(accesses, accesses):
             # Statements that differ in their place alone share their accesses.
             alone = s is t and first is second
-            if first.kind == second.kind == "read" or alone and (ignored(s.store) or _same_again(s)):
+            if first.kind == second.kind == "read" or alone and (ignored(s.store) or _rewrites_same_value(s)):
                 continue
-            yield Pair(s, t, first, second)
+            yield AccessPair(s, t, first, second)
 
 
-def _same_again(s: Statement) -> bool:
+def _rewrites_same_value(s: Statement) -> bool:
     """True if instances that write one element are one instance of the equation, run twice: they write one value, in any order. Of updates
     this is not known: partial results are joined in instances that the equation does not count.
     """
@@ -345,10 +346,10 @@ def _determines(i: Expr, at: Expr, moving: Collection[Var]) -> bool:
     return c != 0 and all(isinstance(t, Var) and t not in moving for t, _ in rest.terms)
 
 
-_Witness = tuple[Pair, tuple[int, ...]]
+_Witness = tuple[AccessPair, tuple[int, ...]]
 
 
-def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
+def _between_iterations(nest: Nest, pair: AccessPair, var: Var) -> Iterator[_Witness]:
     """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
     loops = pair.source.loops[: depth + 1]
@@ -359,25 +360,26 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
         known = distances(at, to, loops, nest.converter.is_shared, equal)
         return known is not None and known.get(var, 1) > 0
 
-    for question, shown in meetings(nest, nest, pair, wanted=later):
+    for question, shown in conflict_questions(nest, nest, pair, wanted=later):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
         yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
 
-def _between_digits(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
+def _between_digits(nest: Nest, pair: AccessPair, var: Var) -> Iterator[_Witness]:
     """The same of a loop that counts tiles of joined loops, or what is in them; some, as far as they are seen."""
-    for question, shown in meetings(nest, nest, pair):
-        for apart in in_other_digits(nest, pair.source, var, question, SOURCE, SINK):
+    for question, shown in conflict_questions(nest, nest, pair):
+        for apart in in_earlier_tile(nest, pair.source, var, question, SOURCE, SINK):
             yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
 
-def _turned_around(turns: Turns, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
+def _reversed(reversed_pairs: ReversedPairs, pair: AccessPair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
     """Solutions with the source first before the step and the sink first after it."""
-    old = turns.old
+    old = reversed_pairs.old
     for source, sink in product(of[pair.source.store], of[pair.sink.store]):
-        if _same_order(pair, source, sink) or turns.none(pair.first.tensor, source, pair.first.cases, sink, pair.second.cases):
+        if _same_order(pair, source, sink) or reversed_pairs.is_empty_for(
+                pair.first.tensor, source, pair.first.cases, sink, pair.second.cases):
             continue
-        for question, shown in meetings(old, turns.new, pair):
+        for question, shown in conflict_questions(old, reversed_pairs.new, pair):
             for given in product(source.cases(), sink.cases()):
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
@@ -388,17 +390,17 @@ def _turned_around(turns: Turns, pair: Pair, of: Mapping[Store, Sequence[Image]]
                 yield from ((pair, system.smallest(shown)) for system in found)
 
 
-def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
+def _same_order(pair: AccessPair, source: Image, sink: Image) -> bool:
     """The loops that the two share, and their order, are what they were."""
     common = pair.source.common(pair.sink)
     if common != source.statement.common(sink.statement):
         return False
     if (pair.source.order < pair.sink.order) != (source.statement.order < sink.statement.order):
         return False
-    return all(image.keeps(common) for image in (source, sink))
+    return all(image.keeps_loops(common) for image in (source, sink))
 
 
-def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True,
+def conflict_questions(old: Nest, new: Nest, pair: AccessPair, *, shown: bool = True,
              wanted: Callable[[Sequence[Form], Sequence[Form]], bool] = lambda at, to: True) -> Iterator[tuple[Question, int]]:
     """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows,
     which are there where one is to be `shown`.
@@ -410,23 +412,23 @@ def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True,
         if not wanted(at, to):
             continue
         question = Question(shared_by(old, new))
-        elements = _shown(question, old, pair) if shown else []
+        elements = _example_columns(question, old, pair) if shown else []
         width = question.width
         question.require(old.facts)
         for pieces in old.choices:
-            question.either([[question.row(c) for c in piece] for piece in pieces])
+            question.add_disjunction([[question.row(c) for c in piece] for piece in pieces])
         question.require(p, SOURCE)
         question.require(q, SINK)
         question.equate(old.private.get(pair.first.tensor, ()), SOURCE, SINK)
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in zip(at, to)])
         question.add_all([question.compare(variable(e), 0, i, SOURCE) for e, i in zip(elements, at)])
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(old.converter, at, to)])
-        for choice in hold_each_once(old.converter, question, SOURCE, SINK):
-            question.either(choice)
+        for choice in distinct_row_facts(old.converter, question, SOURCE, SINK):
+            question.add_disjunction(choice)
         yield question, width
 
 
-def _shown(question: Question, nest: Nest, pair: Pair) -> list[Unknown]:
+def _example_columns(question: Question, nest: Nest, pair: AccessPair) -> list[Unknown]:
     """The columns of an example: sizes, the iterations of both statements and the element, which is given back."""
     for size in nest.kernel.sizes:
         question.column(size)
@@ -439,7 +441,7 @@ def _shown(question: Question, nest: Nest, pair: Pair) -> list[Unknown]:
     return elements
 
 
-def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:
+def _smallest_conflict(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:
     sizes = len(nest.kernel.sizes)
     if is_unread():
         best = next(found, None)

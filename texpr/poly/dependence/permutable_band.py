@@ -14,10 +14,10 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel, Stmt
 from texpr.poly.constraints.distances import distances, order
 from texpr.poly.constraints.linear_forms import Form, variable
-from texpr.poly.constraints.solver import OutOfQuota, asked
+from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.poly.dependence.execution_order import in_order
-from texpr.poly.dependence.kernel_model import Nest, holds, model, part
-from texpr.poly.dependence.legality import SINK, SOURCE, Pair, access_pairs, meetings, reassociable
+from texpr.poly.dependence.kernel_model import Nest, contains_loop, model, subkernel
+from texpr.poly.dependence.legality import SINK, SOURCE, AccessPair, access_pairs, conflict_questions, reassociable
 
 Band = tuple[frozenset[Var], ...]
 """Loops from the outside in; each may stand in several places."""
@@ -33,15 +33,15 @@ def permutable(kernel: Kernel, band: Sequence[Collection[Var]]) -> bool:
         band: for each loop its variables in the places where it stands.
     """
     loops = tuple(map(frozenset, band))
-    return all(_permutable_in(kernel, top, loops) for top in kernel.body if any(holds(top, v) for v in loops[0]))
+    return all(_permutable_in(kernel, top, loops) for top in kernel.body if any(contains_loop(top, v) for v in loops[0]))
 
 
 def _permutable_in(kernel: Kernel, top: Stmt, band: Band) -> bool:
-    alone = part(kernel, (top,))
+    alone = subkernel(kernel, (top,))
     key = id(alone), band
     if key not in _MEMO:
         try:
-            _MEMO[key] = alone, asked(lambda: _permutable(model(alone), band))
+            _MEMO[key] = alone, run_within_quota(lambda: _permutable(model(alone), band))
         except OutOfQuota:
             _MEMO[key] = alone, False
         while len(_MEMO) > _MEMO_SIZE:
@@ -53,10 +53,10 @@ def _permutable(nest: Nest, band: Band) -> bool:
     if any(v in nest.parted.loops for each in band for v in each):
         return False  # The tiles of joined loops are not seen as tiles of theirs.
     inside = [s for s in nest.statements if any(n.var in band[0] for n in s.loops)]
-    return all(_forward(nest, pair, band) for pair in access_pairs(inside, reassociable, ()))
+    return all(_is_forward(nest, pair, band) for pair in access_pairs(inside, reassociable, ()))
 
 
-def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
+def _is_forward(nest: Nest, pair: AccessPair, band: Band) -> bool:
     """No dependence of the pair goes backward in a loop of the band that both statements are in.
 
     Statements that share only some of the band are set apart by the step, in textual order: a dependence may not need the other one.
@@ -70,8 +70,8 @@ def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
     if apart and not against and len(shared) == 1:
         return True  # What runs first is in an earlier iteration of it, or in the same one.
     around = [n.var for n in common].index(shared[0])
-    free = partial(_may_go_back, nest, pair, around, shared, apart and against)
-    for question, _ in meetings(nest, nest, pair, shown=False, wanted=free):
+    free = partial(_may_be_backward, nest, pair, around, shared, apart and against)
+    for question, _ in conflict_questions(nest, nest, pair, shown=False, wanted=free):
         question.equate((n.var for n in common[:around]), SOURCE, SINK)  # Others keep their order.
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared[1:])
@@ -80,7 +80,8 @@ def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
     return True
 
 
-def _may_go_back(nest: Nest, pair: Pair, around: int, shared: Sequence[Var], apart: bool, at: Sequence[Form], to: Sequence[Form]) -> bool:
+def _may_be_backward(nest: Nest, pair: AccessPair, around: int, shared: Sequence[Var], apart: bool, at: Sequence[Form],
+                     to: Sequence[Form]) -> bool:
     """True if distances leave it open that a dependence goes backward in a loop of the band.
 
     Args:

@@ -12,7 +12,7 @@ from texpr.ir.traverse import statements
 from texpr.poly.constraints.conditions import always
 
 
-def unread(kernel: Kernel) -> Iterator[tuple[Prefetch, Read]]:
+def unproven_prefetches(kernel: Kernel) -> Iterator[tuple[Prefetch, Read]]:
     """Prefetches, each with an element that its address depends on and that is not proven to exist."""
     if not any(isinstance(s, Prefetch) for s in statements(kernel)):
         return

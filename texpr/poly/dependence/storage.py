@@ -1,4 +1,4 @@
-"""How few places a tensor can do with along a dimension, one after the other holding several elements: which are needed at once?"""
+"""Storage folding: how few elements along a dimension hold a tensor, each for several values one after the other?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TypeVar
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel, Store
 from texpr.poly.constraints.elimination import Row
-from texpr.poly.constraints.linear_forms import Constraint, Form, Key, Piece, Unknown, fresh, variable
-from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, asked
-from texpr.poly.dependence.execution_order import in_order, in_order_of
-from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, part
-from texpr.poly.dependence.last_writer import instance
-from texpr.poly.dependence.merged_copies import joined
+from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, fresh, variable
+from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, run_within_quota
+from texpr.poly.dependence.execution_order import in_order, in_order_at_times
+from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, subkernel
+from texpr.poly.dependence.last_writer import writer_instance
+from texpr.poly.dependence.merged_copies import merge_copies
 from texpr.poly.dependence.value_flow import mentions, parameters
 from texpr.support.errors import ScheduleError
 
@@ -45,8 +45,8 @@ class Overwrite:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Needed:
-    """Instances of a read and of a write between what is read and its last write.
+class _LivePair:
+    """Instances of a read and of a write between the last write of the element that is read and the read.
 
     Columns of the region: parameters, loops of both, the element, the other's index, by how much it is further, and a free one.
     """
@@ -58,7 +58,7 @@ class _Needed:
 
 
 class Storage:
-    """Which elements of `tensor` along dimension `d` are needed at the same time.
+    """The elements of `tensor` along dimension `d` that are live at the same time.
 
     Raises:
         ScheduleError: the question takes too long.
@@ -66,22 +66,22 @@ class Storage:
 
     def __init__(self, kernel: Kernel, tensor: Tensor, d: int) -> None:
         self.kernel, self.tensor, self.d = kernel, tensor, d
-        self._nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
-        self._joined = self._within_quota(lambda: joined(self._nest))
-        self._needed = self._within_quota(lambda: list(_needed(self._joined, tensor, d)))
+        self._nest = model(subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)]))
+        self._merged = self._within_quota(lambda: merge_copies(self._nest))
+        self._live_pairs = self._within_quota(lambda: list(_live_pairs(self._merged, tensor, d)))
 
     def overwrite(self, depth: int) -> Overwrite | None:
-        """What goes wrong if elements `depth` apart share a place; None if nothing does."""
-        return self._within_quota(lambda: self._example(depth) if any(_meeting(self._needed, depth)) else None)
+        """An element that is lost if elements `depth` apart share a place; None if none is."""
+        return self._within_quota(lambda: self._example(depth) if any(_colliding(self._live_pairs, depth)) else None)
 
     def depth(self, most: int) -> int | None:
-        """The smallest depth, at most `most`, with which nothing goes wrong."""
-        return self._within_quota(lambda: next((n for n in range(1, most + 1) if not any(_meeting(self._needed, n))), None))
+        """The smallest depth, at most `most`, with which no element is lost."""
+        return self._within_quota(lambda: next((n for n in range(1, most + 1) if not any(_colliding(self._live_pairs, n))), None))
 
     def _example(self, depth: int) -> Overwrite:
         """In terms of the loops as they stand."""
-        found = self._needed if self._joined is self._nest else _needed(self._nest, self.tensor, self.d)
-        needed = next(_meeting(found, depth))
+        found = self._live_pairs if self._merged is self._nest else _live_pairs(self._nest, self.tensor, self.d)
+        needed = next(_colliding(found, depth))
         numbers = iter(needed.region.smallest())
         given = {k: next(numbers) for k in needed.keys}
         sizes = {v.name: given[v] for v in self.kernel.sizes}
@@ -93,7 +93,7 @@ class Storage:
 
     def _within_quota(self, question: Callable[[], T]) -> T:
         try:
-            return asked(question)
+            return run_within_quota(question)
         except OutOfQuota:
             raise ScheduleError(
                 f"how many elements of `{self.tensor.name}` are needed at once cannot be proven within the quota",
@@ -102,8 +102,8 @@ class Storage:
             ) from None
 
 
-def _meeting(needed: Iterable[_Needed], depth: int) -> Iterator[_Needed]:
-    """Those in which elements `depth` apart, or a multiple of it, share a place."""
+def _colliding(needed: Iterable[_LivePair], depth: int) -> Iterator[_LivePair]:
+    """The pairs in which elements `depth` apart, or a multiple of it, share a place."""
     for n in needed:
         last = n.region.count - 1
         region = n.region.also(([(last - 1, 1), (last, -depth)], 0, True))
@@ -111,7 +111,7 @@ def _meeting(needed: Iterable[_Needed], depth: int) -> Iterator[_Needed]:
             yield replace(n, region=region)
 
 
-def _needed(nest: Nest, tensor: Tensor, d: int) -> Iterator[_Needed]:
+def _live_pairs(nest: Nest, tensor: Tensor, d: int) -> Iterator[_LivePair]:
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
     writes = [(s, a) for s, a in uses if a.kind == "write" and a.exact]
     for (reader, read), (writer, over) in product(*([u for u in uses if u[1].kind != kind] for kind in ("write", "read"))):
@@ -122,12 +122,12 @@ def _needed(nest: Nest, tensor: Tensor, d: int) -> Iterator[_Needed]:
             before = list(_ordered(clash.question, base, ((writer, reader, CLOBBER, READ),)))
             left = [(further, Region(count, found)) for further in clash.further
                     if (found := [both for s in before if not (both := s.also([further])).is_empty
-                                  and not any(_is_fed_since(clash, both, reader, writer, w, a) for w, a in writes)])]
+                                  and not any(_is_written_since(clash, both, reader, writer, w, a) for w, a in writes)])]
             for w, a in writes:
-                if left and (again := list(_written_again(clash, base, reader, writer, w, a))):
+                if left and (again := list(_rewritten(clash, base, reader, writer, w, a))):
                     cut = [(further, region.minus(Region(count, (s.also([further]) for s in again)))) for further, region in left]
                     left = [(further, region) for further, region in cut if not region.is_empty]
-            yield from (_Needed(reader, writer, keys, region) for _, region in left)
+            yield from (_LivePair(reader, writer, keys, region) for _, region in left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,12 +167,12 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
         yield _Clash(question, at, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
 
 
-def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
+def _at(question: Question, piece: Conjunction, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
     question.require(piece, copy)
     question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
 
 
-def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Statement, writer: Statement, write: Access) -> bool:
+def _is_written_since(clash: _Clash, system: System, reader: Statement, clobber: Statement, writer: Statement, write: Access) -> bool:
     """True if it is seen which instance writes the element, and that it always does so between the other write and the read.
 
     Most clashes end here; what is left is cut, which takes longer.
@@ -182,7 +182,7 @@ def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Sta
     for piece, to in write.cases:
         if any(isinstance(k, Unknown) and not k.shared for f in (*to, *(c.form for c in piece)) for k, _ in f.terms):
             continue
-        values = instance(clash.at, writer, to, {}, same)
+        values = writer_instance(clash.at, writer, to, {}, same)
         if values is None:
             continue
         runs = (Constraint(c.form.over(values), c.equality) for c in piece)
@@ -193,25 +193,25 @@ def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Sta
 
 
 def _implied(question: Question, system: System, c: Constraint) -> bool:
-    return system.says(question.row(c, READ)) or all(system.also([question.row(no, READ)]).is_empty for no in c.opposites())
+    return system.implies(question.row(c, READ)) or all(system.also([question.row(no, READ)]).is_empty for no in c.opposites())
 
 
 def _outside(question: Question, system: System, reader: Statement, clobber: Statement, writer: Statement,
              values: Mapping[Key, Form]) -> Iterator[System]:
     """The cases in which an instance of the writer, given in terms of the reader, is not between the other write and the read."""
     since = [(values[n.var], variable(n.var)) for n in writer.loops[: writer.common(clobber)]]
-    yield from in_order_of(system, question, since, writer.order <= clobber.order, READ, CLOBBER)
+    yield from in_order_at_times(system, question, since, writer.order <= clobber.order, READ, CLOBBER)
     until = [(variable(n.var), values[n.var]) for n in writer.loops[: writer.common(reader)]]
-    yield from in_order_of(system, question, until, reader.order <= writer.order, READ, READ)
+    yield from in_order_at_times(system, question, until, reader.order <= writer.order, READ, READ)
 
 
-def _written_again(clash: _Clash, base: System, reader: Statement, clobber: Statement, writer: Statement,
+def _rewritten(clash: _Clash, base: System, reader: Statement, clobber: Statement, writer: Statement,
                    write: Access) -> Iterator[System]:
     """The cases of the clash where the element is written between the other write and the read."""
     for piece, at in write.cases:
         both = clash.question.copy()
         _at(both, piece, at, clash.element, WRITE)
-        yield from _ordered(both, both.system_beyond(clash.question, base),
+        yield from _ordered(both, both.extended_system(clash.question, base),
                             ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
 
 

@@ -1,4 +1,4 @@
-"""Where the values of a temporary live: which write does each read see?"""
+"""Value-based dataflow of temporaries: which write does each read find?"""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.traverse import tensors
 from texpr.poly.constraints.linear_forms import Key, Unknown, fresh, is_parameter, variable
-from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, asked
+from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, run_within_quota
 from texpr.poly.dependence.execution_order import in_order
-from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, part
-from texpr.poly.dependence.last_writer import is_fed
+from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, subkernel
+from texpr.poly.dependence.last_writer import is_written_before
 
 READ, WRITE = 1, 2
 
@@ -24,11 +24,11 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
     read. False where this is not so or cannot be proven.
     """
-    near = part(kernel, [s for s in kernel.body if mentions(s, tensor)])
+    near = subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)])
     key = id(near), tensor, tuple(n.var for n in loops)
     if key not in _MEMO:
         try:
-            _MEMO[key] = near, asked(lambda: _stays_within(near, tensor, [n.var for n in loops]))
+            _MEMO[key] = near, run_within_quota(lambda: _stays_within(near, tensor, [n.var for n in loops]))
         except OutOfQuota:
             _MEMO[key] = near, False
         while len(_MEMO) > _MEMO_SIZE:
@@ -48,7 +48,7 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
     if any([n.var for n in s.loops[: len(loops)]] != loops for s, _ in uses):
         return False
     writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
-    return all(_fed(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
+    return all(_is_written_before(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
 
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:
@@ -61,14 +61,14 @@ def _mentioned(s: Stmt) -> frozenset[Tensor]:
     return frozenset(tensors(s))
 
 
-def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
+def _is_written_before(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
-    return any(is_fed(nest, reader, access, writer, write) for writer, write in writes) or (
+    return any(is_written_before(nest, reader, access, writer, write) for writer, write in writes) or (
         is_covered(nest, reader, access, writes, depth))
 
 
 def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
-    """The same, by what writes cover of all instances of the read."""
+    """As `_is_written_before`, by the union of all writes."""
     keys = parameters(nest, [access, *(a for _, a in writes)])
     elements = fresh(access.tensor.rank)
     count = len(keys) + len(reader.loops) + len(elements)
@@ -113,4 +113,4 @@ def _written(question: Question, base: System, elements: Sequence[Unknown], read
         both.require(piece, WRITE)
         both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
         both.equate((n.var for n in reader.loops[:depth]), READ, WRITE)
-        yield from in_order(both.system_beyond(question, base), both, writer, reader, WRITE, READ)
+        yield from in_order(both.extended_system(question, base), both, writer, reader, WRITE, READ)

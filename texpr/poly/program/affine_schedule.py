@@ -1,4 +1,4 @@
-"""An order for equations that need each other: times, which are affine functions of their instances, found one after the other.
+"""Affine schedules (Feautrier) for equations that depend on each other: times, affine functions of instances, found one after the other.
 
 An instance needs the instances that define what it reads. Equations that need each other in a circle get a shared loop: each a time
 such that no instance needs a later one. What needs a strictly earlier time is settled; the rest must be settled inside one iteration,
@@ -18,8 +18,8 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Program
 from texpr.poly.constraints.congruence import distinct_arguments
 from texpr.poly.constraints.linear_forms import Form, Key, variable
-from texpr.poly.constraints.solver import OutOfQuota, Question, System, asked, proposed_times
-from texpr.poly.program.claims import Place, Proof
+from texpr.poly.constraints.solver import OutOfQuota, Question, System, proposed_times, run_within_quota
+from texpr.poly.program.claims import EquationDomain, ProgramProof
 from texpr.poly.program.coverage import Element, elements, writes
 
 SOURCE, SINK = 1, 2
@@ -45,7 +45,7 @@ Order = Loop | int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Need:
+class Dependence:
     """Instances of the equation at `sink` that need such of the one at `source`; one case of them."""
 
     source: int
@@ -57,32 +57,32 @@ class Need:
 def order_of(program: Program, positions: Iterable[int]) -> tuple[Order, ...] | None:
     """An order in which every instance of the equations runs after all it needs; None if none is found, or not within the quota."""
     members = {k: e for k in positions if isinstance(e := program.equations[k], Equation)}
-    proof = Proof(replace(program, equations=tuple(members.values())))
+    proof = ProgramProof(replace(program, equations=tuple(members.values())))
     try:
-        return asked(lambda: order_of_places(proof, dict(zip(members, proof.places))))
+        return run_within_quota(lambda: order_of_places(proof, dict(zip(members, proof.places))))
     except OutOfQuota:
         return None
 
 
-def order_of_places(proof: Proof, places: Mapping[int, Place]) -> tuple[Order, ...] | None:
+def order_of_places(proof: ProgramProof, places: Mapping[int, EquationDomain]) -> tuple[Order, ...] | None:
     """The same within a proof; to be asked within a quota."""
     search = _Search(proof, places)
-    return search.parts(list(places), search.needs(), frozenset())
+    return search.parts(list(places), search.dependences(), frozenset())
 
 
 class _Search:
     """The search among some equations of a program."""
 
-    def __init__(self, proof: Proof, places: Mapping[int, Place]) -> None:
+    def __init__(self, proof: ProgramProof, places: Mapping[int, EquationDomain]) -> None:
         self.proof, self.places = proof, places
-        self._least: dict[tuple[Need, Form, Form], int | None] = {}
+        self._least: dict[tuple[Dependence, Form, Form], int | None] = {}
 
-    def needs(self) -> list[Need]:
-        """Who needs whom: readers what defines and updates, updates what defines and what is folded before them."""
+    def dependences(self) -> list[Dependence]:
+        """The dependences: readers on definitions and updates, updates on definitions and on what is folded before them."""
         writers: dict[Tensor, list[int]] = {}
         for k, place in self.places.items():
             writers.setdefault(place.equation.target, []).append(k)
-        found: list[Need] = []
+        found: list[Dependence] = []
         for sink, place in self.places.items():
             for site in place.sites:
                 if isinstance(site.node, Read) and site.node.tensor in writers:
@@ -90,14 +90,14 @@ class _Search:
                     for source in writers[site.node.tensor]:
                         found += self._meetings(source, sink, needed)
             if place.equation.update is not None:
-                folded, _ = writes(self.proof, place)
+                guarded_indices, _ = writes(self.proof, place)
                 for source in writers[place.equation.target]:
                     if self.places[source].equation.update is None or source < sink:
-                        found += self._meetings(source, sink, folded)
-                found += self._successions(sink, folded)
+                        found += self._meetings(source, sink, guarded_indices)
+                found += self._successions(sink, guarded_indices)
         return found
 
-    def _meetings(self, source: int, sink: int, needed: Iterable[Element]) -> Iterator[Need]:
+    def _meetings(self, source: int, sink: int, needed: Iterable[Element]) -> Iterator[Dependence]:
         """Pairs of instances, the first of which writes an element that the second needs."""
         for (p, at), (q, to) in product(writes(self.proof, self.places[source])[0], needed):
             question = self._question(source, sink)
@@ -108,30 +108,30 @@ class _Search:
             question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(self.proof.converter, at, to)])
             system = question.system()
             if not system.is_empty:
-                yield Need(source, sink, question, system)
+                yield Dependence(source, sink, question, system)
 
-    def _successions(self, position: int, folded: Sequence[Element]) -> Iterator[Need]:
+    def _successions(self, position: int, guarded_indices: Sequence[Element]) -> Iterator[Dependence]:
         """Floats are folded in the order of the axes."""
         equation = self.places[position].equation
         if not equation.target.dtype.is_float or equation.update in ("max", "min"):
             return
         axes = [variable(a.var) for a in equation.axes]
-        for need in self._meetings(position, position, folded):
+        for dependence in self._meetings(position, position, guarded_indices):
             for depth in range(len(axes)):
-                rows = [need.question.compare(v, SINK, v, SOURCE) for v in axes[:depth]]
-                rows.append(need.question.compare(axes[depth], SINK, axes[depth], SOURCE, gap=1))
-                system = need.system.also(rows)
+                rows = [dependence.question.compare(v, SINK, v, SOURCE) for v in axes[:depth]]
+                rows.append(dependence.question.compare(axes[depth], SINK, axes[depth], SOURCE, gap=1))
+                system = dependence.system.also(rows)
                 if not system.is_empty:
-                    yield replace(need, system=system)
+                    yield replace(dependence, system=system)
 
     def _question(self, source: int, sink: int) -> Question:
         return self.proof.question([(a.var, copy) for k, copy in ((source, SOURCE), (sink, SINK)) for a in self.places[k].equation.axes])
 
-    def parts(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> tuple[Order, ...] | None:
+    def parts(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> tuple[Order, ...] | None:
         """Circles of equations one after the other, in textual order where there is a choice; `used` axes are times of loops around."""
         order: list[Order] = []
-        for circle in _circles(members, needs):
-            inside = [n for n in needs if n.source in circle and n.sink in circle]
+        for circle in _cycles(members, dependences):
+            inside = [n for n in dependences if n.source in circle and n.sink in circle]
             if not inside:
                 order += circle
                 continue
@@ -141,18 +141,18 @@ class _Search:
             order.append(loop)
         return tuple(order)
 
-    def _loop(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Loop | None:
-        times = next((t for t in self._times(members, needs, used) if self._is_right(t, needs)), None)
+    def _loop(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Loop | None:
+        times = next((t for t in self._times(members, dependences, used) if self._is_legal(t, dependences)), None)
         if times is None:
             return None
         axes = {form.terms[0][0] for form in times.values() if len(form.terms) == 1}
-        body = self.parts(members, self._left(times, needs), used | axes)
+        body = self.parts(members, self._unsatisfied(times, dependences), used | axes)
         return None if body is None else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)  # type: ignore[arg-type]
 
-    def _left(self, times: Mapping[int, Form], needs: Sequence[Need]) -> list[Need]:
-        """What needs something of the same time."""
+    def _unsatisfied(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> list[Dependence]:
+        """The dependences whose instances have the same time."""
         left = []
-        for n in needs:
+        for n in dependences:
             least = self._distance(n, times[n.sink], times[n.source])
             if least is None or least < 1:
                 system = n.system.also([n.question.compare(times[n.sink], SINK, times[n.source], SOURCE)])
@@ -160,43 +160,43 @@ class _Search:
                     left.append(replace(n, system=system))
         return left
 
-    def _distance(self, need: Need, sink: Form, source: Form) -> int | None:
+    def _distance(self, dependence: Dependence, sink: Form, source: Form) -> int | None:
         """By how much the time of the sink is at least after that of the source; None where there is no bound."""
         lhs, rhs = Form(sink.terms), Form(source.terms)
-        key = need, lhs, rhs
+        key = dependence, lhs, rhs
         if key not in self._least:
-            self._least[key] = need.system.least(need.question.compare(lhs, SINK, rhs, SOURCE))
+            self._least[key] = dependence.system.least(dependence.question.compare(lhs, SINK, rhs, SOURCE))
         least = self._least[key]
         return None if least is None else least + sink.constant - source.constant
 
-    def _is_right(self, times: Mapping[int, Form], needs: Sequence[Need]) -> bool:
-        """No instance needs a later one, and something is settled; or else an axis of a single equation is."""
-        if not all((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0 for n in needs):
+    def _is_legal(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> bool:
+        """True if no instance needs a later one, and some dependence is satisfied; or else the time is an axis of a single equation."""
+        if not all((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0 for n in dependences):
             return False
-        return (len(times) == 1 and all(len(form.terms) == 1 for form in times.values())) or self._settles(times, needs)
+        return (len(times) == 1 and all(len(form.terms) == 1 for form in times.values())) or self._satisfies_some(times, dependences)
 
-    def _settles(self, times: Mapping[int, Form], needs: Sequence[Need]) -> bool:
-        return any((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 1 for n in needs) or (
-            len(self._left(times, needs)) < len(needs))
+    def _satisfies_some(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> bool:
+        return any((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 1 for n in dependences) or (
+            len(self._unsatisfied(times, dependences)) < len(dependences))
 
-    def _times(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
+    def _times(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
         """Times to try: axes, sums of axes, what isl proposes."""
-        yield from self._along_axes(members, needs, used)
+        yield from self._along_axes(members, dependences, used)
         if len(members) == 1:
-            yield from ({members[0]: t} for t in self._sums(members[0], needs))
-        yield from self._proposed(members, needs)
+            yield from ({members[0]: t} for t in self._sums(members[0], dependences))
+        yield from self._proposed(members, dependences)
 
-    def _along_axes(self, members: Sequence[int], needs: Sequence[Need], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
+    def _along_axes(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
         """An axis and a direction of each equation, shifted by constants; the same place and direction for all first."""
-        ways = {k: self._ways(k, used) for k in members}
+        ways = {k: self._axis_choices(k, used) for k in members}
         if len(members) == 1:
             ways = {k: [w for w in own if self.places[k].equation.axes[w[0]].var not in used] for k, own in ways.items()}
-        others = _nearest_first(members, needs)[1:]
+        others = _nearest_first(members, dependences)[1:]
         for first in ways[members[0]]:
             ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in others}
-            yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, needs), MOST_CHOICES)
+            yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, dependences), MOST_CHOICES)
 
-    def _ways(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
+    def _axis_choices(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
         """Axes and directions, those last that are the time of a loop around: there the equation runs in one iteration."""
         axes = self.places[k].equation.axes
         return [(p, sign) for p in sorted(range(len(axes)), key=lambda p: axes[p].var in used) for sign in (1, -1)]
@@ -205,12 +205,13 @@ class _Search:
         position, sign = way
         return variable(self.places[k].equation.axes[position].var).times(sign)
 
-    def _consistent(self, start: dict[int, Form], ways: Mapping[int, Sequence[Form]], needs: Sequence[Need]) -> Iterator[dict[int, Form]]:
+    def _consistent(self, start: dict[int, Form], ways: Mapping[int, Sequence[Form]],
+                    dependences: Sequence[Dependence]) -> Iterator[dict[int, Form]]:
         """Choices for all equations with bounded distances between those that need each other, shifted so that none is negative."""
         stack, tried = [start], 0
         while stack and tried < MOST_TRIED:
             chosen, tried = stack.pop(), tried + 1
-            shifted = self._shifted(chosen, needs)
+            shifted = self._shifted(chosen, dependences)
             if shifted is None:
                 continue
             k = next((k for k in ways if k not in chosen), None)
@@ -219,10 +220,10 @@ class _Search:
                 continue
             stack += [{**chosen, k: form} for form in reversed(ways[k])]
 
-    def _shifted(self, times: Mapping[int, Form], needs: Sequence[Need]) -> dict[int, Form] | None:
+    def _shifted(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> dict[int, Form] | None:
         """Constants added so that no distance is negative; None if a distance has no bound or a circle of needs forbids it."""
         distances: dict[tuple[int, int], int] = {}
-        for n in needs:
+        for n in dependences:
             if n.source in times and n.sink in times:
                 distance = self._distance(n, times[n.sink], times[n.source])
                 if distance is None:
@@ -239,22 +240,22 @@ class _Search:
                 return {k: form.shifted(shifts[k]) for k, form in times.items()}
         return None
 
-    def _sums(self, k: int, needs: Sequence[Need]) -> Iterator[Form]:
+    def _sums(self, k: int, dependences: Sequence[Dependence]) -> Iterator[Form]:
         """Sums and differences of axes, few axes first."""
         axes = [a.var for a in self.places[k].equation.axes if not a.var.pack]
         signs = sorted(product((0, 1, -1), repeat=min(len(axes), 4)), key=lambda s: sum(map(abs, s)))
         vectors = [s for s in signs if sum(map(abs, s)) > 1][:MOST_SUMS]
         for s in vectors:
             form = Form(tuple((v, c) for v, c in zip(axes, s) if c))
-            if any((d := self._distance(n, form, form)) is not None and d >= 1 for n in needs):
+            if any((d := self._distance(n, form, form)) is not None and d >= 1 for n in dependences):
                 yield form
 
-    def _proposed(self, members: Sequence[int], needs: Sequence[Need]) -> Iterator[dict[int, Form]]:
+    def _proposed(self, members: Sequence[int], dependences: Sequence[Dependence]) -> Iterator[dict[int, Form]]:
         """What isl's scheduler makes of the needs: integer combinations of sizes and axes, and a constant."""
         sizes = list(self.proof.program.sizes)
         axes = {k: [a.var for a in self.places[k].equation.axes] for k in members}
         domains = {k: self._domain(k) for k in members}
-        rows = proposed_times(len(sizes), {k: len(axes[k]) for k in members}, domains, [(n.source, n.sink, n.system) for n in needs])
+        rows = proposed_times(len(sizes), {k: len(axes[k]) for k in members}, domains, [(n.source, n.sink, n.system) for n in dependences])
         if rows is not None:
             columns: dict[int, list[Key]] = {k: [*sizes, *axes[k]] for k in members}
             yield {k: Form(tuple((key, c) for key, c in zip(columns[k], row) if c), constant) for k, (row, constant) in rows.items()}
@@ -270,21 +271,21 @@ class _Search:
         return found
 
 
-def _nearest_first(members: Sequence[int], needs: Sequence[Need]) -> list[int]:
+def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) -> list[int]:
     """Equations in an order in which each needs, or is needed by, one before it: what does not fit together is seen when it is chosen."""
     order, left = [members[0]], list(members[1:])
     while left:
         known = {*order}
-        near = {k for n in needs if known & {n.source, n.sink} for k in (n.source, n.sink)}
+        near = {k for n in dependences if known & {n.source, n.sink} for k in (n.source, n.sink)}
         order.append(next((k for k in left if k in near), left[0]))
         left.remove(order[-1])
     return order
 
 
-def _circles(members: Sequence[int], needs: Sequence[Need]) -> list[list[int]]:
+def _cycles(members: Sequence[int], dependences: Sequence[Dependence]) -> list[list[int]]:
     """Equations in circles together, what is needed first, in textual order where there is a choice."""
     direct: dict[int, set[int]] = {k: set() for k in members}
-    for n in needs:
+    for n in dependences:
         direct[n.sink].add(n.source)
     reach = {k: _reachable(k, direct) for k in members}
     left, order = list(members), list[list[int]]()

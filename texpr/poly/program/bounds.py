@@ -17,8 +17,8 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import tensors, variables
 from texpr.poly.constraints.access_sites import Site
 from texpr.poly.constraints.linear_forms import Truth, Unknown, conjoined
-from texpr.poly.constraints.solver import OutOfQuota, Region, asked
-from texpr.poly.program.claims import Example, Place, Proof, telling
+from texpr.poly.constraints.solver import OutOfQuota, Region, run_within_quota
+from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Declare, Fix, Rename, Write, require
 from texpr.support.source import Span
@@ -37,7 +37,7 @@ class Access:
     done: str
 
 
-def check_extents(proof: Proof) -> None:
+def check_extents(proof: ProgramProof) -> None:
     """No output or intermediate has a negative extent."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         for n in tensor.shape:
@@ -65,12 +65,12 @@ Unproven = Read | Reduce | Equation
 
 def unproven(program: Program) -> dict[Equation, list[Unproven]]:
     """Of each equation what is not proven for all sizes that the program allows, sizes of zero among them."""
-    proof = Proof(program)
+    proof = ProgramProof(program)
     return {place.equation: [node for node, regions in _refutations(proof, place) if not all(map(_is_empty, regions))]
             for place in proof.places}
 
 
-def _refutations(proof: Proof, place: Place) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
+def _refutations(proof: ProgramProof, place: EquationDomain) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
     """Of each access and reduction the regions that are empty if it is safe."""
     for site in place.sites:
         if isinstance(site.node, Read):
@@ -82,14 +82,14 @@ def _refutations(proof: Proof, place: Place) -> Iterator[tuple[Unproven, Iterato
     yield e, _regions(proof, place.domain, _violations(e.target, e.indices, e.guard, e.axes), e.axes)
 
 
-def _regions(proof: Proof, condition: Truth, ways: Sequence[tuple[Expr, list[Expr]]],
+def _regions(proof: ProgramProof, condition: Truth, ways: Sequence[tuple[Expr, list[Expr]]],
              axes: Sequence[Axis]) -> Iterator[Callable[[], Region]]:
     return (partial(proof.refuting, condition, violation, axes) for _, violations in ways for violation in violations)
 
 
 def _is_empty(region: Callable[[], Region]) -> bool:
     try:
-        return asked(lambda: region().is_empty)
+        return run_within_quota(lambda: region().is_empty)
     except OutOfQuota:
         return False
 
@@ -98,7 +98,7 @@ READS_AT_ONCE = 16
 """Reads that share a quota: derivatives have equations with dozens of them."""
 
 
-def access_checks(proof: Proof, place: Place) -> Iterator[Callable[[], None]]:
+def access_checks(proof: ProgramProof, place: EquationDomain) -> Iterator[Callable[[], None]]:
     """What an equation reads and writes is inside, or guarded: questions that have a quota each."""
     reads = [(site, site.node) for site in place.sites if isinstance(site.node, Read)]
     for k in range(0, len(reads), READS_AT_ONCE):
@@ -106,12 +106,12 @@ def access_checks(proof: Proof, place: Place) -> Iterator[Callable[[], None]]:
     yield partial(_check_write, proof, place)
 
 
-def _check_reads(proof: Proof, place: Place, reads: Sequence[tuple[Site, Read]]) -> None:
+def _check_reads(proof: ProgramProof, place: EquationDomain, reads: Sequence[tuple[Site, Read]]) -> None:
     for site, read in reads:
         _check_read(proof, place, site, read)
 
 
-def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:
+def _check_read(proof: ProgramProof, place: EquationDomain, site: Site, read: Read) -> None:
     for k, (i, violations) in enumerate(_violations(read.tensor, read.indices, read.guard, site.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
             span = read.span or place.equation.span
@@ -122,7 +122,7 @@ def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:
             proof.claim(proof.refuting(site.condition, violation, site.axes), complain)
 
 
-def _check_write(proof: Proof, place: Place) -> None:
+def _check_write(proof: ProgramProof, place: EquationDomain) -> None:
     e = place.equation
     for k, (i, violations) in enumerate(_violations(e.target, e.indices, e.guard, e.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
@@ -157,7 +157,7 @@ def _outside_of(i: Expr, n: Expr, mode: str) -> list[Expr]:
     return [compare("<", i, index(0)), compare("<=", n, i)]
 
 
-def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) -> CheckError:
+def _outside(proof: ProgramProof, access: Access, k: int, i: Expr, example: Example) -> CheckError:
     """The error for index `i` of dimension `k`."""
     tensor, guard = access.tensor, access.guard
     n = tensor.shape[k]
@@ -214,7 +214,7 @@ def _positive(i: Expr) -> bool:
     return (integer(i) or 0) >= 0
 
 
-def _is_known(proof: Proof, i: Expr, n: Expr) -> bool:
+def _is_known(proof: ProgramProof, i: Expr, n: Expr) -> bool:
     """Both are affine: the example's values are real."""
     found = [proof.converter.values(x) for x in (i, n)]
     forms = (form for v in found for piece, f in v.cases for form in (f, *(c.form for c in piece)))
@@ -272,7 +272,7 @@ def _ways_to_write(e: Equation) -> tuple[Fix, ...]:
     return Fix(f"{restrict}, or drop what lies outside: {dropped}", (Write(left, dropped),)), Fix(restrict)
 
 
-def check_range(proof: Proof, place: Place) -> None:
+def check_range(proof: ProgramProof, place: EquationDomain) -> None:
     """What an equation stores lies in the range its target declares."""
     e = place.equation
     if e.target.value_range is None:
@@ -304,14 +304,14 @@ def _cast(bound: Expr, like: Expr) -> Expr:
 NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
 
 
-def check_reductions(proof: Proof, place: Place) -> None:
+def check_reductions(proof: ProgramProof, place: EquationDomain) -> None:
     """`max`, `min`, `argmax` and `argmin` have something to choose from."""
     for site in place.sites:
         if isinstance(site.node, Reduce) and site.node.op in NEED_ELEMENTS:
             _check_not_empty(proof, place, site, site.node)
 
 
-def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> None:
+def _check_not_empty(proof: ProgramProof, place: EquationDomain, site: Site, node: Reduce) -> None:
     def complain(example: Example) -> CheckError:
         note = example.note(site.axes, telling(example, site.condition, variables(*node.axes)))
         return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
@@ -321,7 +321,7 @@ def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> No
         proof.claim(region(), complain)
 
 
-def _empty_ways(proof: Proof, site: Site, node: Reduce) -> list[Callable[[], Region]]:
+def _empty_ways(proof: ProgramProof, site: Site, node: Reduce) -> list[Callable[[], Region]]:
     """Where there may be nothing to choose from."""
     if is_box(node):
         return [partial(proof.refuting, site.condition, compare("<=", axis.hi, axis.lo), site.axes)
@@ -357,7 +357,7 @@ def _never_empty(axis: Axis) -> bool:
     return lo is not None and hi is not None and lo < hi
 
 
-def _empty_for(proof: Proof, site: Site, node: Reduce) -> Region:
+def _empty_for(proof: ProgramProof, site: Site, node: Reduce) -> Region:
     """Outer instances for which no instance of the binders satisfies the condition for certain."""
     inner = site.condition
     for axis in node.axes:

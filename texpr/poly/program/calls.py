@@ -1,4 +1,4 @@
-"""What a called operator requires is proven in the caller."""
+"""Preconditions of called operators, proven in the caller."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from texpr.ir.printing.expr import show
 from texpr.ir.printing.types import type_text
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, variables
-from texpr.poly.program.claims import Example, Proof
+from texpr.poly.program.claims import Example, ProgramProof
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Declare, Fix, require
 
 
-def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tuple[Expr, ...]]) -> None:
+def check_call(proof: ProgramProof, call: Invoke, requirements: Callable[[Program], tuple[Expr, ...]]) -> None:
     """The callee's requirements and the value ranges of its inputs hold for the arguments.
 
     Args:
@@ -42,7 +42,7 @@ def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tup
         _check_result(proof, call, inner, outer, sizes)
 
 
-def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
+def _check_range(proof: ProgramProof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
     assert inner.value_range is not None
     lo, hi = (_in(x, sizes) for x in inner.value_range)
     wanted = f"{inner.name} in {show(lo)}..{show(hi)}"
@@ -66,7 +66,7 @@ def _declared(tensor: Tensor, values: tuple[Expr, Expr], begin: str = "") -> lis
     return [Fix(words, (Declare(tensor.name, said),)), Fix(f"clamp what {tensor.name} holds, and declare its range")]
 
 
-def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
+def _check_result(proof: ProgramProof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
     """What the caller declares of a result is what the callee declares of it."""
     if outer.distinct and not inner.distinct:
         raise CheckError(f"{outer.name} distinct is not proven", call.span, code="distinct",

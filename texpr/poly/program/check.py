@@ -9,10 +9,10 @@ from functools import partial
 from texpr.ir.expr import Expr
 from texpr.ir.extern import is_extern
 from texpr.ir.tensor import Invoke, Program
-from texpr.poly.constraints.solver import OutOfQuota, asked
+from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.poly.program.bounds import access_checks, check_extents, check_range, check_reductions
 from texpr.poly.program.calls import check_call
-from texpr.poly.program.claims import Proof
+from texpr.poly.program.claims import ProgramProof
 from texpr.poly.program.coverage import definition_checks
 from texpr.poly.program.distinct_rows import check_distinct
 from texpr.poly.program.recurrence import check_order
@@ -45,16 +45,16 @@ def check_program(program: Program) -> tuple[Expr, ...]:
 def _checked(program: Program) -> tuple[Expr, ...]:
     """The quota is one for some reads of each equation, and one for each question about all: operators may have any number of equations."""
     try:
-        proof = asked(lambda: Proof(program))
+        proof = run_within_quota(lambda: ProgramProof(program))
         for question in _questions(proof):
-            asked(question)
+            run_within_quota(question)
         return tuple(proof.required)
     except OutOfQuota:
         raise CheckError(f"{program.name} cannot be proven within the quota", program.span, code="quota",
                          help="give some sizes as constants, or split the operator") from None
 
 
-def _questions(proof: Proof) -> Iterator[Callable[[], None]]:
+def _questions(proof: ProgramProof) -> Iterator[Callable[[], None]]:
     yield partial(check_extents, proof)
     for place in proof.places:
         yield from access_checks(proof, place)

@@ -19,7 +19,7 @@ from texpr.ir.traverse import equal, variables, walk
 from texpr.poly.constraints.access_sites import Site, sites
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.integer_intermediates import Definitions
-from texpr.poly.constraints.linear_forms import ALWAYS, Constraint, Form, Key, Piece, Truth, conjoined
+from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Constraint, Form, Key, Truth, conjoined
 from texpr.poly.constraints.solver import Question, Region, Row, System
 from texpr.support.errors import CheckError
 
@@ -27,8 +27,8 @@ _MOST_CASES = 4  # of facts, before they are simplified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """An equation with the instances it has and what they read and reduce."""
+class EquationDomain:
+    """An equation with its domain, and its reads and reductions."""
 
     equation: Equation
     domain: Truth
@@ -57,8 +57,8 @@ class Example:
         return ("        " if condition and parts else "").join(p for p in ("at " + ", ".join(parts) if parts else "", condition) if p)
 
 
-class Proof:
-    """What is known of a program, and the requirements found so far."""
+class ProgramProof:
+    """The facts about a program, and the requirements found so far."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -89,17 +89,17 @@ class Proof:
         return facts._replace(true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
                                                for terms, constant, equality in way) for way in ways))
 
-    def _place(self, equation: Equation) -> Place:
+    def _place(self, equation: Equation) -> EquationDomain:
         domain = self.facts
         found: list[Site] = []
         for k, axis in enumerate(equation.axes):
             found += sites((axis.lo, axis.hi), self.converter, domain, equation.axes[:k])
-            domain = conjoined(domain, self.converter.under(*domain.true).within(axis.var, axis.lo, axis.hi))
+            domain = conjoined(domain, self.converter.assuming(*domain.true).within(axis.var, axis.lo, axis.hi))
         if equation.where is not None:
             found += sites((equation.where,), self.converter, domain, equation.axes)
-            domain = conjoined(domain, self.converter.under(*domain.true).truth(equation.where))
+            domain = conjoined(domain, self.converter.assuming(*domain.true).truth(equation.where))
         found += sites((*equation.indices, equation.value), self.converter, domain, equation.axes)
-        return Place(equation, domain, tuple(found))
+        return EquationDomain(equation, domain, tuple(found))
 
     def question(self, columns: Sequence[tuple[Key, int]]) -> Question:
         """A question whose first columns are the sizes and the given keys in their copies."""
@@ -112,14 +112,14 @@ class Proof:
 
     def refuting(self, condition: Truth, violation: Expr, axes: Sequence[Axis]) -> Region:
         """Sizes and values of the axes for which the condition and the violation can hold together."""
-        pieces = [p + q for p in condition.true for q in self.converter.under(p).truth(violation).true]
+        pieces = [p + q for p in condition.true for q in self.converter.assuming(p).truth(violation).true]
         return self.region(Truth(tuple(pieces), ()), axes)
 
     def region(self, condition: Truth, axes: Sequence[Axis]) -> Region:
         """Sizes and values of the axes for which the condition can hold."""
         return Region(len(self.program.sizes) + len(axes), [self._system(p, axes) for p in condition.true])
 
-    def _system(self, piece: Piece, axes: Sequence[Axis]) -> System:
+    def _system(self, piece: Conjunction, axes: Sequence[Axis]) -> System:
         question = self.question([(a.var, 0) for a in axes])
         question.require(piece)
         return question.system()

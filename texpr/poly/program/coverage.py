@@ -13,12 +13,12 @@ from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var
 from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
-from texpr.poly.constraints.access_sites import folded, inside
+from texpr.poly.constraints.access_sites import guarded_indices, inside
 from texpr.poly.constraints.congruence import distinct_arguments
 from texpr.poly.constraints.linear_forms import (
+    Conjunction,
     Form,
     Key,
-    Piece,
     Truth,
     Unknown,
     at_least,
@@ -29,16 +29,16 @@ from texpr.poly.constraints.linear_forms import (
     is_parameter,
     variable,
 )
-from texpr.poly.constraints.solver import Given, Question, Region, System
-from texpr.poly.program.claims import Example, Place, Proof, telling
+from texpr.poly.constraints.solver import Assumptions, Question, Region, System
+from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Define, Fix
 
-Element = tuple[Piece, tuple[Form, ...]]
+Element = tuple[Conjunction, tuple[Form, ...]]
 """A condition and the indices of the element it touches."""
 
 
-def definition_checks(proof: Proof) -> Iterator[Callable[[], None]]:
+def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
     """Outputs are defined everywhere, intermediates where they are read, nothing twice: questions that have a quota each."""
     invoked = {t for e in proof.program.equations if isinstance(e, Invoke) for t in e.targets}
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
@@ -56,7 +56,7 @@ def definition_checks(proof: Proof) -> Iterator[Callable[[], None]]:
             yield partial(_check_covered, proof, tensor, definitions)
 
 
-def _only_by_call(tensor: Tensor, places: Sequence[Place]) -> None:
+def _only_by_call(tensor: Tensor, places: Sequence[EquationDomain]) -> None:
     for place in places:
         raise CheckError(f"{tensor.name} is defined twice", place.equation.span, code="twice", label="a call defines all of it",
                          help="give the result of the call a name of its own")
@@ -83,28 +83,29 @@ def _permuted(i: Expr, n: Expr, e: Equation) -> Expr:
     return read.indices[-1] if all(any(x is j for j in e.indices) for x in read.indices[:-1]) else i
 
 
-def elements(proof: Proof, condition: Truth, tensor: Tensor, indices: Sequence[Expr], guard: Guard | None) -> tuple[list[Element], bool]:
+def elements(proof: ProgramProof, condition: Truth, tensor: Tensor, indices: Sequence[Expr],
+             guard: Guard | None) -> tuple[list[Element], bool]:
     """The elements an access touches, and whether it surely does."""
     if guard is not None and guard.mode in ("value", "drop"):
         condition = conjoined(condition, proof.converter.truth(inside(indices, tensor.shape)))
-    given: list[Given] = []
+    given: list[Assumptions] = []
 
-    def happens(case: Piece) -> bool:
-        given.extend(Given(proof.converter, p) for p in condition.true[len(given):])
+    def happens(case: Conjunction) -> bool:
+        given.extend(Assumptions(proof.converter, p) for p in condition.true[len(given):])
         return any(g.allows(case) for g in given)
 
-    cases, exact = proof.converter.tuples(folded(indices, tensor.shape, guard), happens)
+    cases, exact = proof.converter.tuples(guarded_indices(indices, tensor.shape, guard), happens)
     sure = condition.exact and exact and not any(c.form.opaque for p in condition.true for c in p)
     return [(p + q, forms) for p in condition.true for q, forms in cases], sure
 
 
-def writes(proof: Proof, place: Place) -> tuple[list[Element], bool]:
+def writes(proof: ProgramProof, place: EquationDomain) -> tuple[list[Element], bool]:
     """The elements an equation writes, and whether it surely does."""
     e = place.equation
     return elements(proof, place.domain, e.target, e.indices, e.guard)
 
 
-def _check_covered(proof: Proof, tensor: Tensor, definitions: Sequence[Place]) -> None:
+def _check_covered(proof: ProgramProof, tensor: Tensor, definitions: Sequence[EquationDomain]) -> None:
     """Outputs everywhere; intermediates at each read, and everywhere if a call takes them."""
     written = [element for place in definitions for found, sure in [writes(proof, place)] if sure for element in found]
     whole = Truth(proof.facts.true, ())
@@ -121,7 +122,7 @@ def _check_covered(proof: Proof, tensor: Tensor, definitions: Sequence[Place]) -
                 _claim_covered(proof, tensor, axes, read, written, place.equation, site.node)
 
 
-def _shape(proof: Proof, whole: Truth, tensor: Tensor, axes: Sequence[Unknown]) -> list[Element]:
+def _shape(proof: ProgramProof, whole: Truth, tensor: Tensor, axes: Sequence[Unknown]) -> list[Element]:
     """Every element of a tensor, the indices being the axes themselves."""
     cases, _ = proof.converter.tuples(tensor.shape)
     at = tuple(variable(a) for a in axes)
@@ -133,11 +134,11 @@ def _shape(proof: Proof, whole: Truth, tensor: Tensor, axes: Sequence[Unknown]) 
     return found
 
 
-def _between(i: Form, n: Form) -> Piece:
+def _between(i: Form, n: Form) -> Conjunction:
     return (at_least(i, Form()), below(i, n))
 
 
-def _claim_covered(proof: Proof, tensor: Tensor, axes: Sequence[Unknown], wanted: list[Element], written: list[Element],
+def _claim_covered(proof: ProgramProof, tensor: Tensor, axes: Sequence[Unknown], wanted: list[Element], written: list[Element],
                    equation: Equation, read: Read | None) -> None:
     keys = _parameters(proof, [*wanted, *written])
     count = len(proof.program.sizes) + len(axes) + len(keys)
@@ -171,13 +172,13 @@ def _definitions(tensor: Tensor, element: Sequence[int]) -> list[Fix]:
     return [Fix(f"define the rest, {text}, or widen the range of an index with `for`", (Define(text),)) for text in texts]
 
 
-def _parameters(proof: Proof, given: list[Element]) -> list[Key]:
+def _parameters(proof: ProgramProof, given: list[Element]) -> list[Key]:
     """Values of size expressions that are not affine: the same on both sides of a comparison."""
     used = {k: None for piece, forms in given for form in (*(c.form for c in piece), *forms) for k, _ in form.terms}
     return [k for k in used if isinstance(k, Unknown) and proof.converter.is_shared(k) and is_parameter(k)]
 
 
-def _system(proof: Proof, axes: Sequence[Unknown], keys: Sequence[Key], element: Element) -> System:
+def _system(proof: ProgramProof, axes: Sequence[Unknown], keys: Sequence[Key], element: Element) -> System:
     """Sizes, the element, parameters, then whatever reaches it."""
     question = proof.question([(k, 0) for k in (*axes, *keys)])
     piece, forms = element
@@ -187,7 +188,7 @@ def _system(proof: Proof, axes: Sequence[Unknown], keys: Sequence[Key], element:
     return question.system()
 
 
-def _check_once(proof: Proof, definitions: Sequence[Place]) -> None:
+def _check_once(proof: ProgramProof, definitions: Sequence[EquationDomain]) -> None:
     for a, b in combinations_with_replacement(definitions, 2):
         columns = [(x.var, 1) for x in a.equation.axes] + [(x.var, 2) for x in b.equation.axes]
         count = len(proof.program.sizes) + len(columns)
@@ -198,7 +199,7 @@ def _check_once(proof: Proof, definitions: Sequence[Place]) -> None:
         proof.claim(Region(count, _meetings(proof, a, b, columns)), complain)
 
 
-def _meetings(proof: Proof, a: Place, b: Place, columns: Sequence[tuple[Key, int]]) -> Iterator[System]:
+def _meetings(proof: ProgramProof, a: EquationDomain, b: EquationDomain, columns: Sequence[tuple[Key, int]]) -> Iterator[System]:
     """Two instances that define one element: of two equations, or the first before the second of one."""
     for (p, at), (q, to) in ((x, y) for x in writes(proof, a)[0] for y in writes(proof, b)[0]):
         question = proof.question(columns)
@@ -207,10 +208,10 @@ def _meetings(proof: Proof, a: Place, b: Place, columns: Sequence[tuple[Key, int
         for i, j in zip(at, to):
             question.add(question.compare(i, 1, j, 2))
         question.add_all([question.compare(i, 1, j, 2) for i, j in distinct_arguments(proof.converter, at, to)])
-        yield from _apart(question, a, b)
+        yield from _are_distinct(question, a, b)
 
 
-def _apart(question: Question, a: Place, b: Place) -> Iterator[System]:
+def _are_distinct(question: Question, a: EquationDomain, b: EquationDomain) -> Iterator[System]:
     if a is not b:
         yield question.system()
         return
@@ -221,11 +222,11 @@ def _apart(question: Question, a: Place, b: Place) -> Iterator[System]:
         same = same.also([question.compare(v, 1, v, 2)])
 
 
-def _left(e: Equation) -> str:
+def _left_side(e: Equation) -> str:
     return f"{e.target.name}[{', '.join(show(i) for i in e.indices)}]" if e.indices else e.target.name
 
 
-def _twice(one: Place, other: Place, example: Example, sure: bool) -> CheckError:
+def _twice(one: EquationDomain, other: EquationDomain, example: Example, sure: bool) -> CheckError:
     a, b = one.equation, other.equation
     used = telling(example, Truth(one.domain.true + other.domain.true, ()), variables(*a.indices, *b.indices))
     first, second = example.shown[: len(a.axes)], example.shown[len(a.axes) :]
@@ -242,7 +243,7 @@ def _twice(one: Place, other: Place, example: Example, sure: bool) -> CheckError
     if a is b:
         help = "use `+=` after a definition to fold several values"
     elif of_data:
-        help = f"choices that depend on data stand in one equation: {_left(a)} = if c then a else b"
+        help = f"choices that depend on data stand in one equation: {_left_side(a)} = if c then a else b"
     return CheckError(f"{a.target.name} {'may be' if maybe else 'is'} defined twice", b.span, code="twice",
                       label="an element this defines has a definition already",
                       notes=[note], help=help)

@@ -8,14 +8,14 @@ from texpr.ir.affine import linear
 from texpr.ir.expr import Cast, Expr, Read, Tensor, Var
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import variables
-from texpr.poly.program.claims import Proof
+from texpr.poly.program.claims import ProgramProof
 from texpr.support.errors import CheckError
 
 _LARGEST_FACTOR = 1 << 20
 """Below it, no product with a difference of two indices leaves 64 bits."""
 
 
-def check_distinct(proof: Proof) -> None:
+def check_distinct(proof: ProgramProof) -> None:
     """What equations define and declare `distinct_rows` is so."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         equations = [e for e in proof.program.equations if isinstance(e, Equation) and e.target is tensor]
@@ -32,7 +32,7 @@ def _is_injective(e: Equation) -> bool:
         return False
     last = e.indices[-1]
     assert isinstance(last, Var)
-    using = [(t, c) for t, c in linear(_widened(e.value, e.target)).terms if last in variables(t)]
+    using = [(t, c) for t, c in linear(_before_store(e.value, e.target)).terms if last in variables(t)]
     if len(using) != 1 or abs(using[0][1]) >= _LARGEST_FACTOR:
         return False
     match _inner(using[0][0]):
@@ -42,7 +42,7 @@ def _is_injective(e: Equation) -> bool:
             return term is last
 
 
-def _widened(value: Expr, target: Tensor) -> Expr:
+def _before_store(value: Expr, target: Tensor) -> Expr:
     """The value before it is stored, where storing cannot make two values one: in more bits, or within a range that is proven."""
     if isinstance(value, Cast) and value.operand.dtype.is_int and (
             target.value_range is not None or value.operand.dtype.bits <= target.dtype.bits):

@@ -1,4 +1,4 @@
-"""Definitions that need themselves: the proof that they mean something is an order of loops (`affine_schedule`), found for all sizes.
+"""Recurrences: a definition that depends on itself is well-founded if an order of loops (`affine_schedule`) is found for all sizes.
 
 A refutation is a circle of reads that comes back to the same element.
 """
@@ -15,7 +15,7 @@ from texpr.ir.traverse import variables
 from texpr.poly.constraints.linear_forms import Truth, fresh, variable
 from texpr.poly.constraints.solver import Question, Region
 from texpr.poly.program.affine_schedule import order_of_places
-from texpr.poly.program.claims import Example, Place, Proof, telling
+from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.poly.program.coverage import Element, elements, writes
 from texpr.support.errors import CheckError
 
@@ -25,22 +25,22 @@ LONGEST_CIRCLE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Need:
+class Dependence:
     """An element that an equation defines needs one that it reads; one case of each."""
 
-    place: Place
+    place: EquationDomain
     read: Read
     written: Element
     needed: Element
 
 
-def check_order(proof: Proof) -> None:
+def check_order(proof: ProgramProof) -> None:
     """No element needs itself, and an order in which elements can be computed is found."""
-    for group in _circular(proof):
+    for group in _cyclic(proof):
         _check_calls(proof, group)
         needs = [n for place in proof.places if place.equation.target in group for n in _needs(proof, place, group)]
         if not _has_order(proof, group):
-            _check_circles(proof, needs)
+            _check_cycles(proof, needs)
             if _has_order(_knowing(proof), group):
                 continue  # only a size of zero closed a circle
             at = needs[0]
@@ -48,20 +48,20 @@ def check_order(proof: Proof) -> None:
                              code="cycle", help="let each element need elements that are earlier along some dimension or sum of dimensions")
 
 
-def _has_order(proof: Proof, group: Sequence[Tensor]) -> bool:
+def _has_order(proof: ProgramProof, group: Sequence[Tensor]) -> bool:
     return order_of_places(proof, {k: p for k, p in enumerate(proof.places) if p.equation.target in group}) is not None
 
 
-def _knowing(proof: Proof) -> Proof:
+def _knowing(proof: ProgramProof) -> ProgramProof:
     """With what was found to be required as requirements of the program."""
-    return Proof(replace(proof.program, requires=(*proof.program.requires, *proof.required)))
+    return ProgramProof(replace(proof.program, requires=(*proof.program.requires, *proof.required)))
 
 
 def _names(group: Sequence[Tensor]) -> str:
     return ", ".join(t.name for t in group)
 
 
-def _circular(proof: Proof) -> list[list[Tensor]]:
+def _cyclic(proof: ProgramProof) -> list[list[Tensor]]:
     """Groups of tensors each of which needs all others of its group, and itself."""
     needs: dict[Tensor, set[Tensor]] = {}
     for place in proof.places:
@@ -88,39 +88,39 @@ def _reachable(start: Tensor, needs: dict[Tensor, set[Tensor]]) -> set[Tensor]:
     return found
 
 
-def _check_calls(proof: Proof, group: Sequence[Tensor]) -> None:
+def _check_calls(proof: ProgramProof, group: Sequence[Tensor]) -> None:
     for call in proof.program.equations:
         if isinstance(call, Invoke) and any(t in group for t in call.targets):
             raise CheckError(f"{_names(call.targets)} needs itself through a call", call.span, code="cycle",
                              help="a call computes whole tensors: it cannot take part in a recurrence")
 
 
-def _needs(proof: Proof, place: Place, group: Sequence[Tensor]) -> Iterator[Need]:
+def _needs(proof: ProgramProof, place: EquationDomain, group: Sequence[Tensor]) -> Iterator[Dependence]:
     for site in place.sites:
         if isinstance(site.node, Read) and site.node.tensor in group:
             needed, _ = elements(proof, site.condition, site.node.tensor, site.node.indices, site.node.guard)
             for written, other in product(writes(proof, place)[0], needed):
-                yield Need(place, site.node, written, other)
+                yield Dependence(place, site.node, written, other)
 
 
-def _check_circles(proof: Proof, needs: Sequence[Need]) -> None:
+def _check_cycles(proof: ProgramProof, needs: Sequence[Dependence]) -> None:
     """An element that needs itself in a few steps; the example tells which they are."""
     for length in range(1, LONGEST_CIRCLE + 1):
-        for path in islice(_circles(needs, length), ATTEMPTS):
+        for path in islice(_cycles(needs, length), ATTEMPTS):
             elements = [fresh(len(n.written[1])) for n in path]
             keys = [*(a.var for a in path[0].place.equation.axes), *(i for e in elements for i in e)]
             question = proof.question([(v, 0) for v in keys])
-            _require_circle(question, path)
+            _require_cycle(question, path)
             for k, (need, element) in enumerate(zip(path, elements)):
                 question.add_all([question.compare(variable(i), 0, j, k) for i, j in zip(element, need.written[1])])
 
             def complain(example: Example, path=path) -> CheckError:
-                return _circle(path[0].place.equation, path, example)
+                return _cycle(path[0].place.equation, path, example)
 
             proof.claim(Region(len(proof.program.sizes) + len(keys), [question.system()]), complain)
 
 
-def _circles(needs: Sequence[Need], length: int) -> Iterator[list[Need]]:
+def _cycles(needs: Sequence[Dependence], length: int) -> Iterator[list[Dependence]]:
     """Paths of needs that end at the tensor they begin with."""
     paths = [[n] for n in needs]
     for _ in range(length - 1):
@@ -128,7 +128,7 @@ def _circles(needs: Sequence[Need], length: int) -> Iterator[list[Need]]:
     return (p for p in paths if p[-1].read.tensor is p[0].place.equation.target)
 
 
-def _require_circle(question: Question, path: Sequence[Need]) -> None:
+def _require_cycle(question: Question, path: Sequence[Dependence]) -> None:
     """Step k runs in copy k, and what it needs is what step k + 1 defines."""
     for k, need in enumerate(path):
         question.require(need.written[0] + need.needed[0], k)
@@ -137,7 +137,7 @@ def _require_circle(question: Question, path: Sequence[Need]) -> None:
             question.add(question.compare(i, k, j, follower))
 
 
-def _circle(equation: Equation, path: Sequence[Need], example: Example) -> CheckError:
+def _cycle(equation: Equation, path: Sequence[Dependence], example: Example) -> CheckError:
     used = telling(example, Truth(path[0].place.domain.true, ()), variables(*equation.indices))
     note = example.note(equation.axes, used)
     read = path[0].read

@@ -47,7 +47,7 @@ def _left(loop: For) -> str:
 def _meets(kernel: Kernel, loop: For) -> str:
     """The tensors in whose atomic updates iterations of a loop meet."""
     updated = dict.fromkeys(s.tensor.name for s in stores(loop) if s.atomic)
-    if not updated or poly.carried(kernel, loop, private=own_buffers(kernel, loop)) is None:
+    if not updated or poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop)) is None:
         return ""
     return f" but for atomic updates of {' and '.join(updated)}"
 
@@ -59,7 +59,7 @@ def _order(kernel: Kernel, loop: For) -> str:
         return f"proven independent{_meets(kernel, loop)}"
     try:
         # What never leaves an iteration could be had once per iteration; it is no reason to keep the order.
-        conflict = poly.carried(kernel, loop, private=private_temporaries(kernel, loop))
+        conflict = poly.carried_dependence(kernel, loop, private=private_temporaries(kernel, loop))
     except ScheduleError:
         return "not decided within the quota"
     if conflict is None:

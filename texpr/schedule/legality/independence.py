@@ -29,7 +29,7 @@ def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tenso
             return poly.reassociable(s)
         return lanes and poly.reassociable(s) and loop.var not in variables(*s.indices)
 
-    conflict = poly.carried(kernel, loop, private=private, free=joined)
+    conflict = poly.carried_dependence(kernel, loop, private=private, free=joined)
     if conflict is None:
         return
     source, sink = conflict.source[0], conflict.sink[0]

@@ -73,10 +73,10 @@ def checked(kernel: Kernel, moved: Moved, step: str, text: str, help: str) -> Ke
     Raises:
         ScheduleError: an instance would run before one it needs.
     """
-    conflict = poly.reordered(kernel, moved.kernel, moved.origin, moved.instance)
+    conflict = poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance)
     if conflict is not None and conflict.tensor in kernel.temporaries:
         private = {t: of for t in kernel.temporaries if (of := _private(kernel, moved.kernel, t))}
-        conflict = poly.reordered(kernel, moved.kernel, moved.origin, moved.instance, private) if private else conflict
+        conflict = poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance, private) if private else conflict
     if conflict is not None:
         raise refused(kernel, f"{text} reverses a dependence", conflict, "the new order runs the second first", help=help,
                       after=moved.kernel)

@@ -231,7 +231,7 @@ def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: 
     Args:
         single: axes along which thread 0 runs all of `body`.
         copies: the buffers in shared memory, with the axes of whose threads each has one of its own.
-        arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven (`poly.unarrived`).
+        arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven (`poly.unproven_copy`).
     """
     own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
     found = Uses()

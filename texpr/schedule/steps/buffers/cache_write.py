@@ -63,7 +63,7 @@ def _check_unread(box: Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) 
         raise ScheduleError(f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
                             span_of(box.kernel, at), code="cache", help=help)
     for store in (s for n in back for s in stores(n)):
-        conflict = poly.read_later(after, store)
+        conflict = poly.later_read(after, store)
         if conflict is not None:
             raise refused(after, f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later", conflict,
                           "the second one would not find it", help=help, after=alone)

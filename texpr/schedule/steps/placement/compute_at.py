@@ -158,7 +158,7 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
                             help="without recompute, outer loops have equal extents; split and reorder both nests alike")
     moved = guarded(conjunction(*matched.conditions), matched.statements)
     after = with_head(replaced(kernel, path[:depth], (producer,), {}), at, moved)
-    conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed))
+    conflict = poly.reversed_dependence(kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed))
     if conflict is not None:
         raise refused(kernel, f'compute_at("{tensor}", "{at.var.name}") reverses a dependence', conflict,
                       "the new order runs the second first", help="compute it at an outer loop, or leave it where it is", after=after)

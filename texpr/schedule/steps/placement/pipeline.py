@@ -90,7 +90,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
     else:
         after = _moved(buffered, loop, ahead, lead)
     early = {s for k in ahead for s in stores(loop.body[k])}
-    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), lead, buffers)
+    conflict = poly.dependence_on(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), lead, buffers)
     if conflict is not None:
         names = ", ".join(p.tensor.name for p in stage)
         raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
@@ -166,7 +166,7 @@ def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
 
 def _early_enough(kernel: Kernel, loop: For, production: Production, lead: int) -> bool:
     own = set(production.stores)
-    return poly.needs(kernel, own, set(stores(loop)) - own, len(loops_around(kernel, loop)), lead, {production.tensor}) is None
+    return poly.dependence_on(kernel, own, set(stores(loop)) - own, len(loops_around(kernel, loop)), lead, {production.tensor}) is None
 
 
 def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _Buffer:

@@ -141,7 +141,7 @@ def check_pure(kernel: Kernel, production: Production, step: str, after: Kernel 
     count = len(production.loops) if depth is None else depth
     if not _may_change(kernel, production, count):
         return
-    conflict = poly.overwritten(kernel, production.stores, count)
+    conflict = poly.anti_dependence(kernel, production.stores, count)
     if conflict is not None:
         raise refused(kernel, f"{step} of `{production.tensor.name}`: what it is computed from changes before it is used", conflict,
                       "computed later, it would use the new value", help="leave it where it is", after=after)

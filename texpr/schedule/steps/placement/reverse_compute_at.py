@@ -52,11 +52,11 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
     origin = {s: s for s in stores(after)} | dict(zip((n for s in moved for n in stores(s)), production.stores))
     own = _own_loops(kernel)
     instance = {new: {n.var: values.get(n.var, n.var) for n in own[old]} for new, old in origin.items()}
-    if not poly.same_work(kernel, after, origin, instance):
+    if not poly.runs_same_instances(kernel, after, origin, instance):
         raise ScheduleError(f'{STEP}("{tensor}", "{qualified(at)}"): it is not proven that every element is computed exactly once',
                             text_of(kernel, production.statements[0]), code=STEP,
                             help="each element needs one iteration of the loop after which all it reads is there; try an outer loop")
-    conflict = poly.reordered(kernel, after, origin, instance)
+    conflict = poly.reversed_dependence(kernel, after, origin, instance)
     if conflict is not None:
         raise refused(kernel, f'{STEP}("{tensor}", "{qualified(at)}") reverses a dependence', conflict,
                       "the new order runs the second first", help="move it to an outer loop, or leave it where it is", after=after)

@@ -59,7 +59,7 @@ def _check_kinds(kernel: Kernel, updates: Sequence[Store], reassoc: bool) -> Non
 def _check_needed(kernel: Kernel, updates: Sequence[Store]) -> None:
     """Raise ScheduleError unless iterations of some loop meet in these updates, and in nothing else."""
     around = [n for n in all_loops(kernel) if any(s in updates for s in stores(n))]
-    dependent = [n for n in around if poly.carried(kernel, n, private=own_buffers(kernel, n)) is not None]
+    dependent = [n for n in around if poly.carried_dependence(kernel, n, private=own_buffers(kernel, n)) is not None]
     if not dependent:
         raise ScheduleError(f"no two iterations of a loop update one element of `{updates[0].tensor.name}`: there is nothing to be atomic",
                             updates[0].span, code="atomic", help="bind takes these loops as they are")
@@ -71,4 +71,4 @@ def _check_needed(kernel: Kernel, updates: Sequence[Store]) -> None:
 
 def _alone(kernel: Kernel, loop: For, updates: Sequence[Store]) -> bool:
     """Whether iterations of a loop are independent but for these updates."""
-    return poly.carried(kernel, loop, private=own_buffers(kernel, loop), free=lambda s: s in updates) is None
+    return poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop), free=lambda s: s in updates) is None

@@ -39,7 +39,7 @@ def privatized(kernel: Kernel, loop: For, updates: Sequence[Store]) -> Kernel:
     Raises:
         ScheduleError: iterations never meet, so there is nothing to keep apart; or the length of the loop has no known maximum.
     """
-    if poly.carried(kernel, loop) is None:
+    if poly.carried_dependence(kernel, loop) is None:
         raise ScheduleError(f"the iterations of `{loop.var.name}` add to elements of their own already", span_of(kernel, loop),
                             code="rfactor", help=f'parallel("{loop.var.name}") takes it as it is')
     for update in updates:
