@@ -159,7 +159,7 @@ class _UsePair:
         self.renamed[b] = self._instance(b, "b")
         conditions = ((u, n.cond) for u in self.uses for n in u.place.enclosing if isinstance(n, If) and not tensors(n.cond))
         self.constraints = [self.of(u, cond) for u, cond in conditions]
-        self.same = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
+        self.same_indices = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
                      if not tensors(i) and not tensors(j)]
 
     def _instance(self, use: Use, suffix: str) -> dict[Var, Expr]:
@@ -188,8 +188,8 @@ class _UsePair:
 
     def impossible(self, cases: Sequence[Expr]) -> bool:
         """True if none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
-        return all(never(conjunction(c, *self.same[:1], *self.constraints), self.axes, self.kernel.requires)
-                   or never(conjunction(c, *self.same, *self.constraints), self.axes, self.kernel.requires) for c in cases)
+        return all(never(conjunction(c, *self.same_indices[:1], *self.constraints), self.axes, self.kernel.requires)
+                   or never(conjunction(c, *self.same_indices, *self.constraints), self.axes, self.kernel.requires) for c in cases)
 
 
 def _order(a: TimelinePoint, b: TimelinePoint, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:

@@ -307,7 +307,7 @@ def _check_obligations(proof: Proof, program: Program, kernel: Kernel) -> Certif
         _check_output(proof, sums, nest.buffers[output], program.outputs[k])
     for buffer in nest.buffers.values():
         if buffer.updates:
-            sums.check_buffer(buffer, whole=False)
+            sums.check_buffer(buffer, complete=False)
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
     flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))

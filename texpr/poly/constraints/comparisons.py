@@ -59,9 +59,9 @@ def split_comparison(e: Expr) -> Expr | None:
     if not isinstance(e, Compare) or e.lhs.dtype != I64 or e.op not in _ENDS:
         return None
     for i, end, op in ((e.lhs, e.rhs, e.op), (e.rhs, e.lhs, _FLIPPED[e.op])):
-        around, inner = _monotone_context(end)
+        context, inner = _monotone_context(end)
         if isinstance(inner, Min | Max) and _part_count(inner) <= CASES_LIMIT:
-            both = (compare(op, i, x) for x in _in_context(around, inner))
+            both = (compare(op, i, x) for x in _in_context(context, inner))
             return And(*both) if isinstance(inner, _ENDS[op]) else Or(*both)
         if isinstance(end, FloorDiv) and 0 < (c := integer(end.rhs) or 0) <= LARGEST_FACTOR and not is_wild(i) and not is_wild(end.lhs):
             first = mul(i, index(c))
@@ -76,17 +76,17 @@ _ENDS: dict[str, type[Min] | type[Max]] = {"<": Min, "<=": Min, ">": Max, ">=": 
 
 def _monotone_context(e: Expr) -> tuple[list[Expr], Expr]:
     """An expression without arithmetic around it that keeps the order of values, and that arithmetic, outermost first."""
-    around: list[Expr] = []
+    context: list[Expr] = []
     while isinstance(e, Add | Sub | FloorDiv) and isinstance(e.rhs, Const) and not (isinstance(e, FloorDiv) and e.rhs.value <= 0):
-        around.append(e)
+        context.append(e)
         e = e.lhs
-    return around, e
+    return context, e
 
 
-def _in_context(around: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
+def _in_context(context: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
     """The operands of an extreme with the same arithmetic around each."""
     for x in (extreme.lhs, extreme.rhs):
-        for e in reversed(around):
+        for e in reversed(context):
             x = REBUILD[type(e)](x, e.rhs)  # type: ignore[attr-defined]
         yield x
 

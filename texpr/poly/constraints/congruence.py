@@ -23,9 +23,9 @@ def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Fo
     found = []
     for i, j in zip(at, to):
         if len(i.terms) == len(j.terms) == 1 and i.constant == j.constant and i.terms[0][1] == j.terms[0][1]:
-            here, there = (_elements_of_distinct(converter, f.terms[0][0]) for f in (i, j))
-            if here and there and here[0] is there[0] and known.issuperset(zip(here[1][:-1], there[1][:-1])):
-                found.append((here[1][-1], there[1][-1]))
+            mine, theirs = (_elements_of_distinct(converter, f.terms[0][0]) for f in (i, j))
+            if mine and theirs and mine[0] is theirs[0] and known.issuperset(zip(mine[1][:-1], theirs[1][:-1])):
+                found.append((mine[1][-1], theirs[1][-1]))
     return found
 
 
@@ -33,16 +33,16 @@ def distinct_row_facts(converter: Converter, question: Question, one: int, other
     """What is known of the elements of `program.distinct_rows` tensors that two copies of variables in a question speak of: two of them
     are of different rows, have different values, or are one. A disjunction for each two.
     """
-    asked: set[tuple[Key, Key]] = set()
-    while pairs := [pair for pair in product(question.unknowns(one), question.unknowns(other)) if pair not in asked]:
-        asked.update(pairs)
-        for key, again in pairs:  # What stands in their indices is spoken of from now on.
-            here, there = _elements_of_distinct(converter, key), _elements_of_distinct(converter, again)
-            if here and there and here[0] is there[0]:
-                *rows, last = zip(here[1], there[1])
-                apart = [[row] for a, b in (*rows, (variable(key), variable(again)))
+    seen: set[tuple[Key, Key]] = set()
+    while pairs := [pair for pair in product(question.unknowns(one), question.unknowns(other)) if pair not in seen]:
+        seen.update(pairs)
+        for key, other_key in pairs:  # What stands in their indices is spoken of from now on.
+            mine, theirs = _elements_of_distinct(converter, key), _elements_of_distinct(converter, other_key)
+            if mine and theirs and mine[0] is theirs[0]:
+                *rows, last = zip(mine[1], theirs[1])
+                unequal = [[row] for a, b in (*rows, (variable(key), variable(other_key)))
                          for row in (question.compare(a, one, b, other, gap=1), question.compare(b, other, a, one, gap=1))]
-                yield [[question.compare(last[0], one, last[1], other)], *apart]
+                yield [[question.compare(last[0], one, last[1], other)], *unequal]
 
 
 def _elements_of_distinct(converter: Converter, key: Key) -> tuple[Tensor, list[Form]] | None:

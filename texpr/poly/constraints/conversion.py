@@ -105,8 +105,8 @@ class Converter:
                  axes: Iterable[Axis] = (), definition: Callable[[Read], Expr | None] = lambda _: None) -> None:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
         self._definition = definition
-        self._held: frozenset[Key] = frozenset()
-        self._holding: dict[frozenset[Key], Converter] = {self._held: self}
+        self._bounded: frozenset[Key] = frozenset()
+        self._assuming: dict[frozenset[Key], Converter] = {self._bounded: self}
         self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_unbounded(e, self.ranges) for e in (a.lo, a.hi))}
         self._has_wild_variables = bool(self._wild)
         self._unknowns: dict[tuple, Values] = {}
@@ -120,14 +120,14 @@ class Converter:
         """The converter under the assumption that one of the pieces holds: data that each of them bounds does not wrap there."""
         common = frozenset[Key]()
         for k, piece in enumerate(pieces):
-            found = bounded_keys(piece, self._is_unbounded, self._held)
+            found = bounded_keys(piece, self._is_unbounded, self._bounded)
             common = found if k == 0 else common & found
             if not common:
                 return self
-        other = self._holding.get(common)
+        other = self._assuming.get(common)
         if other is None:
-            other = self._holding[common] = copy(self)
-            other._held = common
+            other = self._assuming[common] = copy(self)
+            other._bounded = common
             other._forget()
         return other
 
@@ -293,7 +293,7 @@ class Converter:
         """True if the data in these forms, each times a factor, is within bounds where all of the cases hold."""
         wild = {k for _, form in cases for k, _ in form.terms if self._is_unbounded(k)}
         piece = tuple(c for p, _ in cases for c in p)
-        bounded = bounded_keys(piece, self._is_unbounded, self._held) if not wild <= self._held else self._held
+        bounded = bounded_keys(piece, self._is_unbounded, self._bounded) if not wild <= self._bounded else self._bounded
         return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
 
     def _division(self, e: Expr, of: list[Values]) -> Values:

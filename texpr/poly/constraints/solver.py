@@ -185,7 +185,7 @@ class System:
 
     def __init__(self, width: int, rows: Sequence[Row], remainder: ReducedSystem) -> None:
         self._width, self._rows, self._remainder = width, rows, remainder
-        self._known: isl.BasicSet | None = None
+        self._cached_set: isl.BasicSet | None = None
 
     def also(self, rows: Sequence[Row]) -> System:
         """The system with these rows added."""
@@ -208,10 +208,10 @@ class System:
 
     @property
     def _basic(self) -> isl.BasicSet:
-        if self._known is None:
+        if self._cached_set is None:
             last = max((column for terms, _, _ in self._rows for column, _ in terms), default=0)
-            self._known = _basic_set(max(self._width, last + 1), self._rows)
-        return self._known
+            self._cached_set = _basic_set(max(self._width, last + 1), self._rows)
+        return self._cached_set
 
     def least(self, row: Row) -> int | None:
         """The smallest value of a sum of columns; None if there is none. There must be a solution."""
@@ -350,10 +350,10 @@ class Region:
 
     def from_one(self, count: int) -> Region:
         """The points whose first `count` columns are at least 1."""
-        cut = self._set
+        bounded = self._set
         for k in range(count):
-            cut = cut.lower_bound_val(_SET, k, _value(1))
-        return self._with(self.count, cut)
+            bounded = bounded.lower_bound_val(_SET, k, _value(1))
+        return self._with(self.count, bounded)
 
     @property
     def is_empty(self) -> bool:
@@ -378,9 +378,9 @@ class Region:
         """Constraints that all points satisfy, without those that follow from what the first `given` columns satisfy."""
         if self._set.is_empty():
             return []
-        whole = self._set.coalesce().remove_divs().coalesce()
-        context = whole.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
-        hull = whole.polyhedral_hull() if whole.n_basic_set() > 1 else whole.get_basic_sets()[0]
+        simplified = self._set.coalesce().remove_divs().coalesce()
+        context = simplified.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
+        hull = simplified.polyhedral_hull() if simplified.n_basic_set() > 1 else simplified.get_basic_sets()[0]
         return [_row(self.count, c) for c in _irredundant(hull.remove_redundancies().get_constraints(), context)]
 
     @staticmethod
@@ -406,14 +406,14 @@ def merge_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]] |
 
 def _irredundant(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:
     """Without those that follow from the others in the context, inequalities first."""
-    kept = sorted(constraints, key=lambda c: not c.is_equality())
-    for c in reversed(list(kept)):
+    needed = sorted(constraints, key=lambda c: not c.is_equality())
+    for c in reversed(list(needed)):
         rest = context
-        for other in kept:
+        for other in needed:
             rest = rest if other is c else rest.add_constraint(other)
         if rest.is_subset(context.add_constraint(c)):
-            kept = [other for other in kept if other is not c]
-    return kept
+            needed = [other for other in needed if other is not c]
+    return needed
 
 
 Times = dict[int, tuple[list[int], int]]

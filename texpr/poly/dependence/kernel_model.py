@@ -156,20 +156,20 @@ def _equal_prefix_length(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
 
 
 def _build_model(kernel: Kernel) -> Nest:
-    whole = parted(kernel)
-    nodes = list(statements(kernel, whole.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    uncollapsed = parted(kernel)
+    nodes = list(statements(kernel, uncollapsed.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
     shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)})
     converter = shared.converter
     found = tuple(shared.statement(store, loops, conditions, order, written)
-                  for order, (store, loops, conditions) in enumerate(placed_stores(whole.kernel)))
-    if whole.origin:
-        found = tuple(replace(s, store=whole.origin.get(s.store, s.store)) for s in found)
+                  for order, (store, loops, conditions) in enumerate(placed_stores(uncollapsed.kernel)))
+    if uncollapsed.origin:
+        found = tuple(replace(s, store=uncollapsed.origin.get(s.store, s.store)) for s in found)
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
     known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _assume_nonempty_range(tensor)) is not None))
     choices = tuple(pieces for c in known if len(pieces := converter.truth(c).true) > 1)
-    return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(whole.kernel), whole)
+    return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(uncollapsed.kernel), uncollapsed)
 
 
 def _assume_nonempty_range(tensor: Tensor) -> Expr | None:
@@ -311,8 +311,8 @@ def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))
     alone = len(given) == len(bounded) == 1
-    whole = [(c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)]
-    return Access(tensor, kind, tuple(whole), exact and condition.exact)
+    combined = [(c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)]
+    return Access(tensor, kind, tuple(combined), exact and condition.exact)
 
 
 def _distinct(accesses: list[Access]) -> tuple[Access, ...]:

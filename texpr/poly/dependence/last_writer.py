@@ -53,17 +53,17 @@ def writer_instance(at: Sequence[Form], writer: Statement, to: Sequence[Form], k
 
 def _solve(i: Form, j: Form, values: dict[Key, Form], unknown: Container[Key]) -> None:
     """Values for the unknown loops in `j` with which it is `i`: the term of the same coefficient of each but one, which is the rest."""
-    left = i.plus(Form(tuple((k, c) for k, c in j.terms if k not in unknown), j.constant).over(values), -1)
+    rest = i.plus(Form(tuple((k, c) for k, c in j.terms if k not in unknown), j.constant).over(values), -1)
     open_terms = [(k, c) for k, c in j.terms if k in unknown]
     for k, c in sorted(open_terms, key=lambda term: -abs(term[1])):
         if c in (1, -1) and len(open_terms) == 1:
-            values[k] = left.times(c)
+            values[k] = rest.times(c)
             return
-        match = next((key for key, n in left.terms if n == c), None)
+        match = next((key for key, n in rest.terms if n == c), None)
         if match is None:
             return
         values[k] = variable(match)
-        left = left.plus(variable(match), -c)
+        rest = rest.plus(variable(match), -c)
         open_terms.remove((k, c))
 
 

@@ -285,8 +285,8 @@ def _before(nest: Nest, pair: AccessPair, depth: int = 0, distance: int | None =
             inner = variable(pair.source.loops[same].var)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
         question.equate((n.var for n in pair.source.loops[:same]), SOURCE, SINK)
-        for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(wrong))
+        for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
+            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(ordered))
 
 
 def reassociable(store: Store) -> bool:
@@ -361,15 +361,15 @@ def _between_iterations(nest: Nest, pair: AccessPair, var: Var) -> Iterator[_Wit
         return known is not None and known.get(var, 1) > 0
 
     for question, shown in conflict_questions(nest, nest, pair, wanted=later):
-        apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
-        yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
+        ordered = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
+        yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(ordered))
 
 
 def _between_digits(nest: Nest, pair: AccessPair, var: Var) -> Iterator[_Witness]:
     """The same of a loop that counts tiles of joined loops, or what is in them; some, as far as they are seen."""
     for question, shown in conflict_questions(nest, nest, pair):
-        for apart in in_earlier_tile(nest, pair.source, var, question, SOURCE, SINK):
-            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
+        for ordered in in_earlier_tile(nest, pair.source, var, question, SOURCE, SINK):
+            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(ordered))
 
 
 def _reversed(reversed_pairs: ReversedPairs, pair: AccessPair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
@@ -385,8 +385,8 @@ def _reversed(reversed_pairs: ReversedPairs, pair: AccessPair, of: Mapping[Store
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
                 require_instance(both, pair.sink, given[1], SINK, NEW_SINK)
                 found = (s for ordered in in_order(both.system(), both, pair.source, pair.sink, SOURCE, SINK)
-                         for turned in in_order(ordered, both, sink.statement, source.statement, NEW_SINK, NEW_SOURCE)
-                         for s in both.cases(turned))
+                         for reversed_order in in_order(ordered, both, sink.statement, source.statement, NEW_SINK, NEW_SOURCE)
+                         for s in both.cases(reversed_order))
                 yield from ((pair, system.smallest(shown)) for system in found)
 
 

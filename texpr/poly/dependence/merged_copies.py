@@ -119,8 +119,8 @@ class _Copies:
                 key = run.key if run.key not in seen else (run.loops[0],)
                 seen.add(key)
                 runs.setdefault(key, []).append(run)
-        for alike in runs.values():
-            loops = [(n, shift, inside) for run in alike for n, shift, inside in zip(run.loops, run.shifts, run.bodies)]
+        for equal_runs in runs.values():
+            loops = [(n, shift, inside) for run in equal_runs for n, shift, inside in zip(run.loops, run.shifts, run.bodies)]
             if len(loops) > 1:
                 for n, shift, _ in loops:
                     self._first[n], self._shift[n] = loops[0][0], shift

@@ -37,13 +37,13 @@ def permutable(kernel: Kernel, band: Sequence[Collection[Var]]) -> bool:
 
 
 def _permutable_in(kernel: Kernel, top: Stmt, band: Band) -> bool:
-    alone = subkernel(kernel, (top,))
-    key = id(alone), band
+    nest_alone = subkernel(kernel, (top,))
+    key = id(nest_alone), band
     if key not in _MEMO:
         try:
-            _MEMO[key] = alone, run_within_quota(lambda: _permutable(model(alone), band))
+            _MEMO[key] = nest_alone, run_within_quota(lambda: _permutable(model(nest_alone), band))
         except OutOfQuota:
-            _MEMO[key] = alone, False
+            _MEMO[key] = nest_alone, False
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return _MEMO[key][1]
@@ -66,28 +66,28 @@ def _is_forward(nest: Nest, pair: AccessPair, band: Band) -> bool:
     shared = [n.var for n in common if any(n.var in each for each in band)]
     if not shared:
         return True
-    apart, against = len(shared) < len(band), pair.source.order > pair.sink.order
-    if apart and not against and len(shared) == 1:
+    distributed, against = len(shared) < len(band), pair.source.order > pair.sink.order
+    if distributed and not against and len(shared) == 1:
         return True  # What runs first is in an earlier iteration of it, or in the same one.
     around = [n.var for n in common].index(shared[0])
-    free = partial(_may_be_backward, nest, pair, around, shared, apart and against)
+    free = partial(_may_be_backward, nest, pair, around, shared, distributed and against)
     for question, _ in conflict_questions(nest, nest, pair, shown=False, wanted=free):
         question.equate((n.var for n in common[:around]), SOURCE, SINK)  # Others keep their order.
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared[1:])
-            if any(True for system in ([ordered] if apart and against else backward) for _ in question.cases(system)):
+            if any(True for system in ([ordered] if distributed and against else backward) for _ in question.cases(system)):
                 return False
     return True
 
 
-def _may_be_backward(nest: Nest, pair: AccessPair, around: int, shared: Sequence[Var], apart: bool, at: Sequence[Form],
+def _may_be_backward(nest: Nest, pair: AccessPair, around: int, shared: Sequence[Var], distributed: bool, at: Sequence[Form],
                      to: Sequence[Form]) -> bool:
     """True if distances leave it open that a dependence goes backward in a loop of the band.
 
     Args:
         around: how many loops outside of the band are in the same iteration.
         shared: the loops of the band around both statements.
-        apart: the step sets the statements apart, against their order: there may be no dependence at all.
+        distributed: the step distributes the loop over the statements, against their order: there may be no dependence at all.
     """
     common = pair.source.loops[: pair.source.common(pair.sink)]
     equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in common[:around]))
@@ -97,6 +97,6 @@ def _may_be_backward(nest: Nest, pair: AccessPair, around: int, shared: Sequence
     steps = order((n.var for n in common[around:]), known)
     if steps and isinstance(steps[0], int) and steps[0] < 0:
         return False
-    if apart:
+    if distributed:
         return bool(steps)
     return any(known[v] < 0 if v in known else v is not steps[0] for v in shared[1:])

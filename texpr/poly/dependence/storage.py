@@ -120,14 +120,15 @@ def _live_pairs(nest: Nest, tensor: Tensor, d: int) -> Iterator[_LivePair]:
         for clash in _overwritten(nest, keys, reader, read, writer, over, d):
             base = clash.question.system()
             before = list(_ordered(clash.question, base, ((writer, reader, CLOBBER, READ),)))
-            left = [(further, Region(count, found)) for further in clash.further
-                    if (found := [both for s in before if not (both := s.also([further])).is_empty
+            live = [(direction, Region(count, found)) for direction in clash.directions
+                    if (found := [both for s in before if not (both := s.also([direction])).is_empty
                                   and not any(_is_written_since(clash, both, reader, writer, w, a) for w, a in writes)])]
             for w, a in writes:
-                if left and (again := list(_rewritten(clash, base, reader, writer, w, a))):
-                    cut = [(further, region.minus(Region(count, (s.also([further]) for s in again)))) for further, region in left]
-                    left = [(further, region) for further, region in cut if not region.is_empty]
-            yield from (_LivePair(reader, writer, keys, region) for _, region in left)
+                if live and (rewrites := list(_rewritten(clash, base, reader, writer, w, a))):
+                    shrunk = [(direction, region.minus(Region(count, (s.also([direction]) for s in rewrites))))
+                              for direction, region in live]
+                    live = [(direction, region) for direction, region in shrunk if not region.is_empty]
+            yield from (_LivePair(reader, writer, keys, region) for _, region in live)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,13 +138,13 @@ class _Clash:
     Attributes:
         at: the index that is read.
         element: the columns of it.
-        further: that the other one is further on along the dimension, and that it is before.
+        directions: the rows that put the other one after it along the dimension, and before it.
     """
 
     question: Question
     at: Sequence[Form]
     element: list[Unknown]
-    further: list[Row]
+    directions: list[Row]
 
 
 def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Access, writer: Statement, over: Access,
@@ -156,15 +157,16 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
             for n in statement.loops:
                 question.column(n.var, copy)
         element = fresh(read.tensor.rank)
-        other, apart, free = fresh(3)
-        for key in (*element, other, apart, free):
+        other, distance, free = fresh(3)
+        for key in (*element, other, distance, free):
             question.column(key)
         question.require(nest.facts)
         _at(question, p, at, element, READ)
         _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
-        question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
+        question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(distance), 0))
         question.equate(nest.private.get(read.tensor, ()), READ, CLOBBER)
-        yield _Clash(question, at, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
+        directions = [question.compare(variable(distance).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)]
+        yield _Clash(question, at, element, directions)
 
 
 def _at(question: Question, piece: Conjunction, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:

@@ -24,13 +24,13 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
     read. False where this is not so or cannot be proven.
     """
-    near = subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)])
-    key = id(near), tensor, tuple(n.var for n in loops)
+    using = subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)])
+    key = id(using), tensor, tuple(n.var for n in loops)
     if key not in _MEMO:
         try:
-            _MEMO[key] = near, run_within_quota(lambda: _stays_within(near, tensor, [n.var for n in loops]))
+            _MEMO[key] = using, run_within_quota(lambda: _stays_within(using, tensor, [n.var for n in loops]))
         except OutOfQuota:
-            _MEMO[key] = near, False
+            _MEMO[key] = using, False
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return _MEMO[key][1]
@@ -73,14 +73,14 @@ def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[t
     elements = fresh(access.tensor.rank)
     count = len(keys) + len(reader.loops) + len(elements)
     reads = [(q, q.system()) for q in _reads(nest, keys, elements, reader, access)]
-    left = Region(count, [system for _, system in reads])
+    uncovered = Region(count, [system for _, system in reads])
     for writer, write in writes:
-        if left.is_empty:
+        if uncovered.is_empty:
             return True
         if write.exact:
             systems = [s for q, base in reads for s in _written(q, base, elements, reader, writer, write, depth)]
-            left = left.minus(Region(count, systems))
-    return left.is_empty
+            uncovered = uncovered.minus(Region(count, systems))
+    return uncovered.is_empty
 
 
 def parameters(nest: Nest, accesses: Iterable[Access]) -> list[Key]:

@@ -130,12 +130,12 @@ class _Search:
     def parts(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> tuple[Order, ...] | None:
         """Circles of equations one after the other, in textual order where there is a choice; `used` axes are times of loops around."""
         order: list[Order] = []
-        for circle in _cycles(members, dependences):
-            inside = [n for n in dependences if n.source in circle and n.sink in circle]
+        for cycle in _cycles(members, dependences):
+            inside = [n for n in dependences if n.source in cycle and n.sink in cycle]
             if not inside:
-                order += circle
+                order += cycle
                 continue
-            loop = self._loop(circle, inside, used)
+            loop = self._loop(cycle, inside, used)
             if loop is None:
                 return None
             order.append(loop)
@@ -151,14 +151,14 @@ class _Search:
 
     def _unsatisfied(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> list[Dependence]:
         """The dependences whose instances have the same time."""
-        left = []
+        remaining = []
         for n in dependences:
             least = self._distance(n, times[n.sink], times[n.source])
             if least is None or least < 1:
                 system = n.system.also([n.question.compare(times[n.sink], SINK, times[n.source], SOURCE)])
                 if not system.is_empty:
-                    left.append(replace(n, system=system))
-        return left
+                    remaining.append(replace(n, system=system))
+        return remaining
 
     def _distance(self, dependence: Dependence, sink: Form, source: Form) -> int | None:
         """By how much the time of the sink is at least after that of the source; None where there is no bound."""
@@ -188,12 +188,12 @@ class _Search:
 
     def _along_axes(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
         """An axis and a direction of each equation, shifted by constants; the same place and direction for all first."""
-        ways = {k: self._axis_choices(k, used) for k in members}
+        choices = {k: self._axis_choices(k, used) for k in members}
         if len(members) == 1:
-            ways = {k: [w for w in own if self.places[k].equation.axes[w[0]].var not in used] for k, own in ways.items()}
+            choices = {k: [w for w in mine if self.places[k].equation.axes[w[0]].var not in used] for k, mine in choices.items()}
         others = _nearest_first(members, dependences)[1:]
-        for first in ways[members[0]]:
-            ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in others}
+        for first in choices[members[0]]:
+            ranked = {k: [self._axis(k, w) for w in sorted(choices[k], key=lambda w: w != first)] for k in others}
             yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, dependences), MOST_CHOICES)
 
     def _axis_choices(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
@@ -201,11 +201,11 @@ class _Search:
         axes = self.places[k].equation.axes
         return [(p, sign) for p in sorted(range(len(axes)), key=lambda p: axes[p].var in used) for sign in (1, -1)]
 
-    def _axis(self, k: int, way: tuple[int, int]) -> Form:
-        position, sign = way
+    def _axis(self, k: int, choice: tuple[int, int]) -> Form:
+        position, sign = choice
         return variable(self.places[k].equation.axes[position].var).times(sign)
 
-    def _consistent(self, start: dict[int, Form], ways: Mapping[int, Sequence[Form]],
+    def _consistent(self, start: dict[int, Form], choices: Mapping[int, Sequence[Form]],
                     dependences: Sequence[Dependence]) -> Iterator[dict[int, Form]]:
         """Choices for all equations with bounded distances between those that need each other, shifted so that none is negative."""
         stack, tried = [start], 0
@@ -214,11 +214,11 @@ class _Search:
             shifted = self._shifted(chosen, dependences)
             if shifted is None:
                 continue
-            k = next((k for k in ways if k not in chosen), None)
+            k = next((k for k in choices if k not in chosen), None)
             if k is None:
                 yield shifted
                 continue
-            stack += [{**chosen, k: form} for form in reversed(ways[k])]
+            stack += [{**chosen, k: form} for form in reversed(choices[k])]
 
     def _shifted(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> dict[int, Form] | None:
         """Constants added so that no distance is negative; None if a distance has no bound or a circle of needs forbids it."""
@@ -273,12 +273,12 @@ class _Search:
 
 def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) -> list[int]:
     """Equations in an order in which each needs, or is needed by, one before it: what does not fit together is seen when it is chosen."""
-    order, left = [members[0]], list(members[1:])
-    while left:
+    order, remaining = [members[0]], list(members[1:])
+    while remaining:
         known = {*order}
-        near = {k for n in dependences if known & {n.source, n.sink} for k in (n.source, n.sink)}
-        order.append(next((k for k in left if k in near), left[0]))
-        left.remove(order[-1])
+        adjacent = {k for n in dependences if known & {n.source, n.sink} for k in (n.source, n.sink)}
+        order.append(next((k for k in remaining if k in adjacent), remaining[0]))
+        remaining.remove(order[-1])
     return order
 
 
@@ -288,12 +288,12 @@ def _cycles(members: Sequence[int], dependences: Sequence[Dependence]) -> list[l
     for n in dependences:
         direct[n.sink].add(n.source)
     reach = {k: _reachable(k, direct) for k in members}
-    left, order = list(members), list[list[int]]()
-    while left:
-        first = next(k for k in left if not {m for m in reach[k] if k not in reach[m]} & set(left))
-        circle = [k for k in left if k == first or (k in reach[first] and first in reach[k])]
-        order.append(circle)
-        left = [k for k in left if k not in circle]
+    remaining, order = list(members), list[list[int]]()
+    while remaining:
+        first = next(k for k in remaining if not {m for m in reach[k] if k not in reach[m]} & set(remaining))
+        cycle = [k for k in remaining if k == first or (k in reach[first] and first in reach[k])]
+        order.append(cycle)
+        remaining = [k for k in remaining if k not in cycle]
     return order
 
 

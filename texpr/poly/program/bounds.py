@@ -282,9 +282,9 @@ def check_range(proof: ProgramProof, place: EquationDomain) -> None:
     if e.update is not None:
         raise CheckError(f"{wanted}, but it is updated", e.span, code="range", help="declare no range: sums of values in a range leave it")
 
-    said = e.value.span.text if e.value.span is not None else ""
-    clamped = f"clamp({said or 'x'}, {show(lo)}, {show(sub(hi, index(1)))})"
-    clamp = Fix(f"clamp it: {clamped}", (Write(said, clamped),) if said else ())
+    written = e.value.span.text if e.value.span is not None else ""
+    clamped = f"clamp({written or 'x'}, {show(lo)}, {show(sub(hi, index(1)))})"
+    clamp = Fix(f"clamp it: {clamped}", (Write(written, clamped),) if written else ())
     other = Fix("declare the range that its values have, or none")
 
     def complain(example: Example) -> CheckError:

@@ -61,9 +61,9 @@ def _check_range(proof: ProgramProof, call: Invoke, inner: Tensor, outer: Tensor
 
 def _declared(tensor: Tensor, values: tuple[Expr, Expr], begin: str = "") -> list[Fix]:
     """Advise a declaration with a range of values."""
-    said = type_text(replace(tensor, value_range=values))
-    words = f"{begin}{tensor.name}: {said}" if begin else f"declare `{tensor.name}: {said}`"
-    return [Fix(words, (Declare(tensor.name, said),)), Fix(f"clamp what {tensor.name} holds, and declare its range")]
+    declaration = type_text(replace(tensor, value_range=values))
+    words = f"{begin}{tensor.name}: {declaration}" if begin else f"declare `{tensor.name}: {declaration}`"
+    return [Fix(words, (Declare(tensor.name, declaration),)), Fix(f"clamp what {tensor.name} holds, and declare its range")]
 
 
 def _check_result(proof: ProgramProof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
@@ -101,9 +101,9 @@ def _product_compared(node: Node) -> Expr | None:
     """m*n == 0 is m == 0 or n == 0; m*n >= 1 is m >= 1 and n >= 1. For sizes, that is for what is not negative."""
     match node:
         case Compare("==" | ">=" as op, Mul(m, n), Const(value)) if value == (op == ">=") and linear(m).is_affine and linear(n).is_affine:
-            joined = disjunction if op == "==" else conjunction
+            combine = disjunction if op == "==" else conjunction
             bound = index(int(op == ">="))
-            return joined(compare(op, m, bound), compare(op, n, bound))
+            return combine(compare(op, m, bound), compare(op, n, bound))
     return None
 
 
@@ -111,10 +111,10 @@ def _bound_sizes(call: Invoke) -> dict[Var, Expr]:
     """The callee's sizes as expressions of the caller's, as far as the shapes tell."""
     sizes: dict[Var, Expr] = {}
     for inner, outer in zip(call.program.inputs, call.args):
-        for dim, given in _matched(inner, outer):
-            extent = product(tuple(n for d in given for n in d.sizes))
-            if len(dim.sizes) > 1 and len(given) == 1 and len(given[0].sizes) == len(dim.sizes):
-                sizes.update((n, m) for n, m in zip(dim.sizes, given[0].sizes) if isinstance(n, Var))
+        for dim, argument_dims in _matched(inner, outer):
+            extent = product(tuple(n for d in argument_dims for n in d.sizes))
+            if len(dim.sizes) > 1 and len(argument_dims) == 1 and len(argument_dims[0].sizes) == len(dim.sizes):
+                sizes.update((n, m) for n, m in zip(dim.sizes, argument_dims[0].sizes) if isinstance(n, Var))
             elif len(dim.sizes) == 1:
                 _bind(dim.sizes[0], extent, sizes)
     unbound = [size.name for size in call.program.sizes if size not in sizes]

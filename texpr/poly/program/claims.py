@@ -82,12 +82,12 @@ class ProgramProof:
         facts = facts._replace(false=(), exact=True)
         if len(facts.true) <= _MOST_CASES or not all(isinstance(k, Var) for p in facts.true for c in p for k, _ in c.form.terms):
             return facts
-        ways = Region(len(self.program.sizes), self._systems(facts)).conjunctions(Region.all(len(self.program.sizes)))
-        if ways is None or not 0 < len(ways) < len(facts.true):
+        conjunctions = Region(len(self.program.sizes), self._systems(facts)).conjunctions(Region.all(len(self.program.sizes)))
+        if conjunctions is None or not 0 < len(conjunctions) < len(facts.true):
             return facts
         sizes = self.program.sizes
         return facts._replace(true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
-                                               for terms, constant, equality in way) for way in ways))
+                                               for terms, constant, equality in conjunction_rows) for conjunction_rows in conjunctions))
 
     def _place(self, equation: Equation) -> EquationDomain:
         domain = self.facts
@@ -155,11 +155,11 @@ class ProgramProof:
     def _require(self, failing: Region) -> None:
         """Sizes of zero refute: what they must satisfy instead, one condition for each way to fail."""
         given = self._sizes()
-        ways = failing.conjunctions(given)
-        if ways is None:
-            ways = [[([(k, 1)], 0, True)] for k in range(len(self.program.sizes))]
-        for way in ways:
-            opposites = [e for row in sorted(way, key=lambda row: not row[2]) for e in self._opposites(row, given)]
+        conjunctions = failing.conjunctions(given)
+        if conjunctions is None:
+            conjunctions = [[([(k, 1)], 0, True)] for k in range(len(self.program.sizes))]
+        for rows in conjunctions:
+            opposites = [e for row in sorted(rows, key=lambda row: not row[2]) for e in self._opposites(row, given)]
             self._add(reduce(disjunction, opposites))
 
     def _add(self, condition: Expr) -> None:
@@ -173,10 +173,10 @@ class ProgramProof:
     def _holds(self, failing: Region) -> str:
         """The opposite of `failing` where it is one comparison, else nothing."""
         given = self._sizes().from_one(len(self.program.sizes))
-        ways = failing.conjunctions(given)
-        if ways is None or len(ways) != 1 or len(ways[0]) != 1:
+        conjunctions = failing.conjunctions(given)
+        if conjunctions is None or len(conjunctions) != 1 or len(conjunctions[0]) != 1:
             return ""
-        opposites = self._opposites(ways[0][0], given)
+        opposites = self._opposites(conjunctions[0][0], given)
         return show(opposites[0]) if len(opposites) == 1 else ""
 
     def _opposites(self, row: Row, given: Region) -> list[Expr]:

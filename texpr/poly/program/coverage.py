@@ -143,8 +143,8 @@ def _claim_covered(proof: ProgramProof, tensor: Tensor, axes: Sequence[Unknown],
     keys = _parameters(proof, [*wanted, *written])
     count = len(proof.program.sizes) + len(axes) + len(keys)
 
-    def region(given: list[Element]) -> Region:
-        return Region(count, [_system(proof, axes, keys, e) for e in given])
+    def region(elements_given: list[Element]) -> Region:
+        return Region(count, [_system(proof, axes, keys, e) for e in elements_given])
 
     ties = Truth(tuple(p for p, _ in (*wanted, *written)), ())
     missing = region(wanted).minus(region(written)).first(count - len(keys))

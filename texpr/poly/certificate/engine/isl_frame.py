@@ -379,9 +379,9 @@ class Frame:
             case FloorDiv(a, Const(0)) | Mod(a, Const(0)):
                 return self.value(index(0))
             case FloorDiv(a, Const(c)) | Mod(a, Const(c)):
-                whole = self.value(a)
-                quotient = (whole if c > 0 else whole.neg()).scale_down_val(_val(abs(int(c)))).floor()
-                return quotient if isinstance(e, FloorDiv) else whole - quotient.scale_val(_val(int(c)))
+                dividend = self.value(a)
+                quotient = (dividend if c > 0 else dividend.neg()).scale_down_val(_val(abs(int(c)))).floor()
+                return quotient if isinstance(e, FloorDiv) else dividend - quotient.scale_val(_val(int(c)))
             case Max(a, b):
                 return self.value(a).max(self.value(b))
             case Min(a, b):
@@ -417,8 +417,8 @@ class Frame:
         if op == "!=" or not form.is_affine:
             return getattr(self.value(a), _SETS[op])(self.value(b))
         aff = self._aff(Linear(form.terms, form.constant - (op in ("<", ">"))))
-        made = isl.Constraint.equality_from_aff if op == "==" else isl.Constraint.inequality_from_aff
-        return isl.BasicSet.from_constraint(made(aff)).to_set()
+        build = isl.Constraint.equality_from_aff if op == "==" else isl.Constraint.inequality_from_aff
+        return isl.BasicSet.from_constraint(build(aff)).to_set()
 
 
 _SETS = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}

@@ -70,7 +70,7 @@ class Reductions:
         """
         if holds_fold_parts(buffer):  # Only a total that they are folded into makes something of them.
             raise Refuted("sums", f"{buffer.tensor.name} holds parts of what is folded, not all of it", use.statement)
-        self.check_buffer(buffer, whole=True)
+        self.check_buffer(buffer, complete=True)
         self.check_finished(buffer, use)
 
     def check_finished(self, buffer: Buffer, use: Access) -> None:
@@ -96,18 +96,18 @@ class Reductions:
                 self._require_no_dependence(Access(use.statement, (), False), Access(s, (), True), "initialised",
                             f"{buffer.tensor.name} is read before all of it is written", use.statement)
 
-    def check_buffer(self, buffer: Buffer, *, whole: bool) -> None:
-        """Prove the updates of a buffer, independently of its uses; `whole` if no term may be missing."""
-        if (id(buffer), whole) in self._done:
+    def check_buffer(self, buffer: Buffer, *, complete: bool) -> None:
+        """Prove the updates of a buffer, independently of its uses; `complete` if no term may be missing."""
+        if (id(buffer), complete) in self._done:
             return
-        self._done.add((id(buffer), whole))
+        self._done.add((id(buffer), complete))
         starts = definition_accesses(self.proof, buffer)
         self._check_started_once(buffer, starts)
         folded = self.contributions(buffer)
         self._check_after_start(buffer, starts)
         self._check_destination(buffer, folded)
         self._check_once(buffer, folded)
-        if whole:
+        if complete:
             for start in starts:
                 self._check_all_present(buffer, start.statement, folded)
         self._check_order(buffer, folded)
@@ -128,16 +128,17 @@ class Reductions:
         place = access(buffer, u, u.indices).place
         partial = partials_merged_by(self.proof.nest, u)
         if partial is None:
-            at, whole = tuple(map(u.frame.abstract, u.at)), folds_instances(buffer, d)
-            if len(at) != len(d.axes) + (0 if whole else len(d.binders)):
-                raise Refuted("sums", f"the update folds a{' term of a reduction' if whole else ' reduction'} into {buffer.tensor.name}", u)
-            return [Contribution(u, d, at if whole else at[len(d.axes) :], place)]
+            at, is_fold = tuple(map(u.frame.abstract, u.at)), folds_instances(buffer, d)
+            if len(at) != len(d.axes) + (0 if is_fold else len(d.binders)):
+                folded = "term of a reduction" if is_fold else "reduction"
+                raise Refuted("sums", f"the update folds a {folded} into {buffer.tensor.name}", u)
+            return [Contribution(u, d, at if is_fold else at[len(d.axes) :], place)]
         value = u.store.value
         assert isinstance(value, Read)
         use = access(partial, u, tuple(self.tracer.trace(u, i) for i in value.indices))
         with self.proof.obligation("initialised"):
             self.tracer.check_initialised(partial, use)
-        self.check_buffer(partial, whole=False)
+        self.check_buffer(partial, complete=False)
         self.check_finished(partial, use)
         self._check_partial_of_same_total(buffer, u, self.tracer.value_at(partial, u, use.place[len(partial.allocation_loops) :], [use]))
         self._require_reassociation(u, d)
@@ -154,8 +155,8 @@ class Reductions:
         context = instances(self.proof, u)
         for a, b in zip(children(mine), children(theirs)):
             assert isinstance(a, Expr) and isinstance(b, Expr), "indices"
-            spelled = self.proof.semantics.fully_inlined
-            if not context.equal(a, b) and not context.equal(spelled(a), spelled(b)):
+            inlined = self.proof.semantics.fully_inlined
+            if not context.equal(a, b) and not context.equal(inlined(a), inlined(b)):
                 wrong = context.also(compare("!=", a, b)).set
                 raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
 
@@ -273,11 +274,11 @@ class Reductions:
                         folded: Sequence[Contribution], buffer: Buffer, sizes: isl.Set | None = None) -> None:
         with self.proof.obligation("sums"):
             required = _RequiredInstances(self.proof, d, start, at, inside, binders, self.proof.facts if sizes is None else sizes)
-            own = [c for c in folded if c.definition is d]
-            if not required.is_missing_after(own, buffer):
+            matching = [c for c in folded if c.definition is d]
+            if not required.is_missing_after(matching, buffer):
                 return
-            raise Refuted("sums", f"a contribution to {buffer.tensor.name} is missing", own[-1].statement if own else start, required.frame,
-                          required.missing)
+            at_fault = matching[-1].statement if matching else start
+            raise Refuted("sums", f"a contribution to {buffer.tensor.name} is missing", at_fault, required.frame, required.missing)
 
     def _check_order(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
         """Prove that floats are added in the order of the program, or that the store permits another order."""
@@ -341,22 +342,22 @@ class _RequiredInstances:
     def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
                  binders: tuple[Var, ...], sizes: isl.Set) -> None:
         self.proof, self.d, self.start = proof, d, start
-        own = Frame(proof.nest.parameters, (), _ranges(d))
-        condition = own.abstract(inside)
+        program_frame = Frame(proof.nest.parameters, (), _ranges(d))
+        condition = program_frame.abstract(inside)
         if at is None:  # All terms of a tensor: the program is proven to write inside.
-            condition = conjunction(condition, own.abstract(index_in_bounds(d.element, d.equation.target.shape)))
-        condition = conjunction(condition, own.bounds())
-        self.terms = [(own.original[var], var) for _, var in own.atoms]
+            condition = conjunction(condition, program_frame.abstract(index_in_bounds(d.element, d.equation.target.shape)))
+        condition = conjunction(condition, program_frame.bounds())
+        self.terms = [(program_frame.original[var], var) for _, var in program_frame.atoms]
         self.names = (*(d.axes if at is not None else ()), *binders)
         outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
         self.fresh = tuple(Var(v.name) for v in binders)
-        self.data = {v: Var(v.name) for _, v in own.atoms}
+        self.data = {v: Var(v.name) for _, v in program_frame.atoms}
         self.frame = Frame(proof.nest.parameters, (*outer.variables, *self.fresh, *self.data.values()), outer.ranges, outer.constants)
         values = dict(zip(self.names, (*(at or ()), *self.fresh)))
         plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
-        told = [compare("==", self.data[v], n) for v, n in plain if n is not None]
-        told += distinct_facts(self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms])
-        self.missing = self.frame.holds(conjunction(substitute(condition, values | self.data), *told)).intersect_params(sizes)
+        data_facts = [compare("==", self.data[v], n) for v, n in plain if n is not None]
+        data_facts += distinct_facts(self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms])
+        self.missing = self.frame.holds(conjunction(substitute(condition, values | self.data), *data_facts)).intersect_params(sizes)
         if at is not None:
             self.missing = self.missing & self.frame.lift(start.domain(proof.facts))
         self.by_start = at is not None

@@ -73,10 +73,10 @@ class Statement:
     def data(self) -> set[Var]:
         """The atoms on which it depends whether, and where, it stores, and those that say which elements these are of."""
         plain = [self.frame.abstract(e) for e in (*self.extents, *self.traced_conditions, *self.indices)]
-        found, left = set[Var](), variables(*plain) if self.frame.atoms else set()
-        while left := {v for _, v in self.frame.atoms if v in left} - found:
-            found |= left
-            left = variables(*(term for term, v in self.frame.atoms if v in left))
+        found, frontier = set[Var](), variables(*plain) if self.frame.atoms else set()
+        while frontier := {v for _, v in self.frame.atoms if v in frontier} - found:
+            found |= frontier
+            frontier = variables(*(term for term, v in self.frame.atoms if v in frontier))
         return found
 
     def invalidate(self) -> None:
@@ -205,9 +205,9 @@ def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order:
     """The accesses of a call to all elements of a tensor, as a store to each."""
     at = tuple(Var(f"x{k}") for k in range(tensor.rank))
     loops = tuple(For(v, n, ()) for v, n in zip(at, tensor.shape))
-    made = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order)
-    made.extents, made.indices, made.at, made.call = tensor.shape, at, at, call
-    return made
+    access = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order)
+    access.extents, access.indices, access.at, access.call = tensor.shape, at, at, call
+    return access
 
 
 def _ranges(loops: tuple[For, ...]) -> Mapping[Var, Bounds]:

@@ -93,33 +93,33 @@ def _equal_inlined(semantics: Semantics, found: Expr, wanted: Expr, context: Con
     return True
 
 
-def _subgoals(semantics: Semantics, a: Expr, b: Expr, here: Context) -> list[_Goal] | None:
+def _subgoals(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
     """The goals that remain to be proven for `a` and `b`; None if they differ."""
     if a.dtype != b.dtype:
         return None
-    if a.dtype == I64 and (_equal_termwise(semantics, a, b, here) or _is_affine_question(a, b) and here.equal(a, b)):
+    if a.dtype == I64 and (_equal_termwise(semantics, a, b, context) or _is_affine_question(a, b) and context.equal(a, b)):
         return []
     if a.dtype == I64 and (semantics.can_inline(a) or semantics.can_inline(b)) and (
-            _equal_operands(semantics, a, b, here) or here.equal(semantics.fully_inlined(a), semantics.fully_inlined(b))):
+            _equal_operands(semantics, a, b, context) or context.equal(semantics.fully_inlined(a), semantics.fully_inlined(b))):
         return []
-    if a.dtype == BOOL and _is_logical_question(a, b) and here.equivalent(a, b):
+    if a.dtype == BOOL and _is_logical_question(a, b) and context.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
-        return _select_goals(semantics, a, b, here)
+        return _select_goals(semantics, a, b, context)
     if same_operation(a, b) and (children(a) or isinstance(a, Read | Total)) and not (a.dtype.is_int and _has_integer_choices(a, b)):
-        return _operand_goals(a, b, here)
+        return _operand_goals(a, b, context)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
-    return _inlined_goal(semantics, a, b, here) or (_goals_by_case(a, b, here, split_condition(a, b)) if a.dtype.is_int else None)
+    return _inlined_goal(semantics, a, b, context) or (_goals_by_case(a, b, context, split_condition(a, b)) if a.dtype.is_int else None)
 
 
-def _equal_operands(semantics: Semantics, a: Expr, b: Expr, here: Context) -> bool:
+def _equal_operands(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
     """True if both are the same operation on equal operands: nothing has to be inlined then. Depth is that of the expressions."""
     parts = bool(children(a)) and same_operation(a, b) and not isinstance(a, Read)
-    return parts and all(_difference(semantics, x, y, here) is None for x, y, here in _operand_goals(a, b, here))
+    return parts and all(_difference(semantics, x, y, context) is None for x, y, context in _operand_goals(a, b, context))
 
 
-def _equal_termwise(semantics: Semantics, a: Expr, b: Expr, here: Context) -> bool:
+def _equal_termwise(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
     """True if two sums of data have the same terms. Depth is that of data in indices of data."""
     if structurally_equal(a, b):
         return True
@@ -129,12 +129,12 @@ def _equal_termwise(semantics: Semantics, a: Expr, b: Expr, here: Context) -> bo
     if len(terms) != len(remaining) or not len(terms) or (len(mine.terms), len(other.terms)) == (1, 1) or split_condition(a, b) is not None:
         return False
     for t, c in terms:
-        same = next((k for k, (u, d) in enumerate(remaining) if c == d and _difference(semantics, t, u, here) is None), None)
+        same = next((k for k, (u, d) in enumerate(remaining) if c == d and _difference(semantics, t, u, context) is None), None)
         if same is None:
             return False
         del remaining[same]
     rest = (Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant).expr() for form in (mine, other))
-    return here.equal(*rest)
+    return context.equal(*rest)
 
 
 def _is_affine_question(*roots: Expr) -> bool:
@@ -144,35 +144,35 @@ def _is_affine_question(*roots: Expr) -> bool:
         isinstance(n, Mul) and not isinstance(n.rhs, Const) for n in nodes)
 
 
-def _goals_by_case(a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_Goal] | None:
+def _goals_by_case(a: Expr, b: Expr, context: Context, condition: Expr | None) -> list[_Goal] | None:
     """The goals where a condition holds, and where it fails."""
     if condition is None:
         return None
-    if (truth := _known_truth(condition, here)) is not None:
-        return [(simplify_assuming(a, condition, truth), simplify_assuming(b, condition, truth), here)]
-    cases = [(holds, inside) for holds, inside in zip((True, False), here.split_on(condition)) if inside is not None]
+    if (truth := _known_truth(condition, context)) is not None:
+        return [(simplify_assuming(a, condition, truth), simplify_assuming(b, condition, truth), context)]
+    cases = [(holds, inside) for holds, inside in zip((True, False), context.split_on(condition)) if inside is not None]
     return [(simplify_assuming(a, condition, holds), simplify_assuming(b, condition, holds), inside) for holds, inside in cases]
 
 
-def _known_truth(condition: Expr, here: Context) -> bool | None:
+def _known_truth(condition: Expr, context: Context) -> bool | None:
     """The truth of a condition on data that is among the assumptions, maybe at indices that are equal for these instances alone."""
     if not any(isinstance(n, Read) for n in walk(condition)):
         return None
-    for given in here.assumptions():
-        for asked, truth in ((condition, True), (negation(condition), False)):
-            if _equal_at(given, asked, here):
+    for given in context.assumptions():
+        for question, truth in ((condition, True), (negation(condition), False)):
+            if _equal_at(given, question, context):
                 return truth
     return None
 
 
-def _equal_at(a: Node, b: Node, here: Context) -> bool:
+def _equal_at(a: Node, b: Node, context: Context) -> bool:
     """True if two expressions are the same operations on the same data, at indices that are equal for these instances."""
     stack = [(a, b)]
     while stack:
         x, y = stack.pop()
         if x is y:
             continue
-        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and _is_affine_question(x, y) and here.equal(x, y):
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and _is_affine_question(x, y) and context.equal(x, y):
             continue
         if not same_operation(x, y) or not children(x) and not structurally_equal(x, y):  # type: ignore[arg-type]
             return False
@@ -180,8 +180,8 @@ def _equal_at(a: Node, b: Node, here: Context) -> bool:
     return True
 
 
-def _operand_goals(a: Node, b: Node, here: Context) -> list[_Goal]:
-    return [(x, y, here) for x, y in zip(children(a), children(b), strict=True)]  # type: ignore[misc]
+def _operand_goals(a: Node, b: Node, context: Context) -> list[_Goal]:
+    return [(x, y, context) for x, y in zip(children(a), children(b), strict=True)]  # type: ignore[misc]
 
 
 def _is_logical_question(a: Expr, b: Expr) -> bool:
@@ -195,31 +195,31 @@ def _has_integer_choices(*roots: Expr) -> bool:
     return any(isinstance(n, Select) and n.dtype.is_int and is_integer_condition(n.cond) for n in walk(*roots))
 
 
-def _select_goals(semantics: Semantics, a: Expr, b: Expr, here: Context) -> list[_Goal] | None:
+def _select_goals(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
     """The goals for an `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
         if not _is_logical_question(a.cond, b.cond):
-            if _difference(semantics, a.cond, b.cond, here) is None:
-                return [(a.then, b.then, here), (a.orelse, b.orelse, here)]
-            return _goals_by_choice(semantics, a, b, here)
+            if _difference(semantics, a.cond, b.cond, context) is None:
+                return [(a.then, b.then, context), (a.orelse, b.orelse, context)]
+            return _goals_by_choice(semantics, a, b, context)
         one_question = structurally_equal(a.cond, b.cond) and split_condition(a.cond) is None
         on_data = not (is_integer_condition(a.cond) and is_integer_condition(b.cond))
-        if one_question or on_data and _equal_conditions(semantics, a.cond, b.cond, here):
-            return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
-    return _goals_by_choice(semantics, a, b, here)
+        if one_question or on_data and _equal_conditions(semantics, a.cond, b.cond, context):
+            return [(a.then, b.then, context.also(a.cond)), (a.orelse, b.orelse, context.also(negation(a.cond)))]
+    return _goals_by_choice(semantics, a, b, context)
 
 
-def _goals_by_choice(semantics: Semantics, a: Expr, b: Expr, here: Context) -> list[_Goal] | None:
+def _goals_by_choice(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
     """The goals for the cases of one choice, each beside the other expression."""
     one = _first_choice(a, b)
     if semantics.can_inline(one.cond):
-        spelled = replace(one, cond=semantics.inlined(one.cond))
-        return [(spelled, b, here)] if one is a else [(a, spelled, here)]
+        inlined = replace(one, cond=semantics.inlined(one.cond))
+        return [(inlined, b, context)] if one is a else [(a, inlined, context)]
     if is_integer_condition(one.cond):
-        return _goals_by_case(a, b, here, split_condition(one))
-    if here.implies(one.cond):
-        return [(one.then, b, here)] if one is a else [(a, one.then, here)]
-    cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
+        return _goals_by_case(a, b, context, split_condition(one))
+    if context.implies(one.cond):
+        return [(one.then, b, context)] if one is a else [(a, one.then, context)]
+    cases = [(one.then, context.also(one.cond)), (one.orelse, context.also(negation(one.cond)))]
     return [(e, b, inside) if one is a else (a, e, inside) for e, inside in cases if not inside.is_empty]
 
 
@@ -229,21 +229,21 @@ def _first_choice(a: Expr, b: Expr) -> Select:
     return next((e for e in choices if is_integer_condition(e.cond)), choices[0])
 
 
-def _equal_conditions(semantics: Semantics, a: Expr, b: Expr, here: Context) -> bool:
+def _equal_conditions(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
     """True if two conditions on data are equivalent; isl knows comparisons of floats only if they are structurally equal."""
-    return here.equivalent(a, b) or _difference(semantics, a, b, here) is None
+    return context.equivalent(a, b) or _difference(semantics, a, b, context) is None
 
 
-def _inlined_goal(semantics: Semantics, a: Expr, b: Expr, here: Context) -> list[_Goal] | None:
+def _inlined_goal(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
     """The goal with the definition of `b` in its place: the kernel computes in place what the program reads."""
     d = semantics.inlinable_definition(b)
     if d is None:
         return None
     assert isinstance(b, Read), "what is defined is read"
     if set(d.element) == set(d.axes):
-        return [(a, at_instance(d.value, d.element, b.indices), here)]  # type: ignore[arg-type]
-    value = reindex(d.value, d.element, set(here.frame.parameters.variables) | semantics.tensors, b.indices)
-    return None if value is None else [(a, value, here)]
+        return [(a, at_instance(d.value, d.element, b.indices), context)]  # type: ignore[arg-type]
+    value = reindex(d.value, d.element, set(context.frame.parameters.variables) | semantics.tensors, b.indices)
+    return None if value is None else [(a, value, context)]
 
 
 def equality_test(proof: Proof, s: Statement) -> Callable[[Expr, Expr], bool]:

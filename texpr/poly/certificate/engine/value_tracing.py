@@ -57,12 +57,12 @@ class Tracer:
     """Traces the reads of all statements to values of the program.
 
     Args:
-        complete: proves that a reader of a buffer with updates finds all of them done.
-        whole: proves that a reader finds all of a buffer written.
+        check_complete: proves that a reader of a buffer with updates finds all of them done.
+        check_all_written: proves that a reader finds all of a buffer written.
     """
 
-    def __init__(self, proof: Proof, complete: Complete, whole: Callable[[Buffer, Access], None]) -> None:
-        self.proof, self.check_complete, self.check_all_written = proof, complete, whole
+    def __init__(self, proof: Proof, check_complete: Complete, check_all_written: Callable[[Buffer, Access], None]) -> None:
+        self.proof, self.check_complete, self.check_all_written = proof, check_complete, check_all_written
         self.uses: dict[Tensor, list[Access]] = {}
         self.undefined_instances: dict[int, isl.Set] = {}  # instances of copies that are as if they did not run
         self._values: dict[int, Expr] = {}
@@ -216,7 +216,7 @@ class Tracer:
             found.append(access(buffer, d, d.indices, writes=True, when=when))
         return found
 
-    def _mark_undefined(self, s: Statement, left: isl.Set) -> bool:
+    def _mark_undefined(self, s: Statement, instances_left: isl.Set) -> bool:
         """Mark instances of a copy as if they did not run, and return True, if the copy may have such.
 
         Uses of their results are refuted.
@@ -224,7 +224,7 @@ class Tracer:
         if id(s) in self._assumed_defined or not may_copy_undefined(self.proof, s):
             return False
         known = self.undefined_instances.get(id(s))
-        self.undefined_instances[id(s)] = left if known is None else s.frame.lift(known) | left
+        self.undefined_instances[id(s)] = instances_left if known is None else s.frame.lift(known) | instances_left
         return True
 
     def value_at(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
@@ -420,10 +420,10 @@ def _with_dividends(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Exp
     found = list(zip(cells, to))
     for cell, there in found:  # Grows.
         match cell:
-            case Mod(whole, Const(value) as n) if value:
+            case Mod(dividend, Const(value) as n) if value:
                 quotient = next((t for c, t in found if isinstance(c, FloorDiv) and structurally_equal(c.rhs, n)
-                                 and structurally_equal(c.lhs, whole)), None)
-                found += [] if quotient is None else [(whole, add(mul(quotient, n), there))]
+                                 and structurally_equal(c.lhs, dividend)), None)
+                found += [] if quotient is None else [(dividend, add(mul(quotient, n), there))]
     return found
 
 
@@ -432,12 +432,12 @@ def recombine_quotients(e: Expr) -> Expr:
     form = linear(e)
     for rest, c in form.terms:
         match rest:
-            case Mod(whole, Const(n)) if n:
+            case Mod(dividend, Const(n)) if n:
                 for quotient, d in form.terms:
                     if isinstance(quotient, FloorDiv) and d == c * n and structurally_equal(quotient.rhs, rest.rhs) and (
-                            structurally_equal(quotient.lhs, whole)):
+                            structurally_equal(quotient.lhs, dividend)):
                         others = Linear(tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient), form.constant)
-                        return recombine_quotients(add(others.expr(), mul(whole, index(c))))
+                        return recombine_quotients(add(others.expr(), mul(dividend, index(c))))
     return e
 
 

@@ -15,20 +15,20 @@ def adds_nothing(term: Expr, instances: Context) -> bool:
     """True if a term of a sum that starts at +0 is surely +0 for all of these instances, of which there are some."""
     stack = [(term, instances)]
     while stack:
-        e, here = stack.pop()
+        e, context = stack.pop()
         match e:
             case Const(value) if str(value) in ("0", "0.0"):
                 continue
             case Mul(a, b) | Add(a, b):
-                stack += [(a, here), (b, here)]
+                stack += [(a, context), (b, context)]
                 continue
             case Cast(operand) | Call("tf32", (operand,)):
-                stack.append((operand, here))
+                stack.append((operand, context))
                 continue
-            case Select(cond) if is_integer_condition(cond) and (asked := split_condition(e)) is not None:
-                halves = zip(here.split_on(asked), (True, False))
-                stack += [(simplify_assuming(e, asked, holds), inside) for inside, holds in halves if inside is not None]
+            case Select(cond) if is_integer_condition(cond) and (condition := split_condition(e)) is not None:
+                halves = zip(context.split_on(condition), (True, False))
+                stack += [(simplify_assuming(e, condition, holds), inside) for inside, holds in halves if inside is not None]
                 continue
-        if here is instances or not here.is_empty:
+        if context is instances or not context.is_empty:
             return False
     return True

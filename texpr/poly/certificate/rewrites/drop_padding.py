@@ -39,8 +39,8 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if equal(old, new) or not isinstance(old, Equation) or not isinstance(new, Equation):
             continue
         if pairs := _shortened_sums(old, new):
-            for whole, reduction in pairs:
-                _check_dropped_terms(new, whole, reduction, derivation.parameters, derivation.facts)
+            for full, reduction in pairs:
+                _check_dropped_terms(new, full, reduction, derivation.parameters, derivation.facts)
             equations[k] = new
             names.append(new.target.name)
     return derivation.specified(replace(specification, equations=tuple(equations))), tuple(names)
@@ -51,8 +51,8 @@ def _shortened_sums(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]
     before, after = ([n for n in walk(e.value) if isinstance(n, Reduce)] for e in (old, new))
     pairs = [(replace(b, where=_first_conjuncts(b.where, _count(a.where))), b) for a, b in zip(before, after)
              if _count(b.where) > _count(a.where)]
-    whole = {id(b): a for a, b in pairs}
-    restored = rewrite(new, lambda n: whole.get(id(n)))
+    full = {id(b): a for a, b in pairs}
+    restored = rewrite(new, lambda n: full.get(id(n)))
     return pairs if len(before) == len(after) and equal(old, restored) else []
 
 
@@ -64,17 +64,17 @@ def _first_conjuncts(where: Expr | None, count: int) -> Expr | None:
     return conjunction(*conjuncts(where)[:count]) if where is not None and count else None
 
 
-def _check_dropped_terms(e: Equation, whole: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set) -> None:
+def _check_dropped_terms(e: Equation, full: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set) -> None:
     """Prove that every term that is left out has a factor that is 0."""
     assert fewer.where is not None
-    axes = (*e.axes, *whole.axes)
+    axes = (*e.axes, *full.axes)
     frame = Frame(parameters, [a.var for a in axes])
     ranges = [c for a in axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))]
-    known = [c for c in (e.where, whole.where) if c is not None]
-    in_bounds = [c for read in _padded_factors(whole.body) for c in _in_bounds(read)]
+    known = [c for c in (e.where, full.where) if c is not None]
+    in_bounds = [c for read in _padded_factors(full.body) for c in _in_bounds(read)]
     plain = frame.abstract(conjunction(*ranges, *known, *in_bounds, negation(fewer.where)))
     failing = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(facts)
-    if whole.op != "sum" or not whole.dtype.is_float or not failing.is_empty():
+    if full.op != "sum" or not full.dtype.is_float or not failing.is_empty():
         raise Refuted("values", f"the sum of {e.target.name} is without a term that is not 0", None, frame, failing)
 
 

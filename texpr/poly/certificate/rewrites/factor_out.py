@@ -41,11 +41,11 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
     for new in implementation.equations:
         candidates = specified.get(new.target.name, []) if isinstance(new, Equation) else []
         old = candidates.pop(0) if candidates else None
-        whole = _as_specified(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
-        equations.append(new if whole is None else whole)
-        if whole is not None and isinstance(new, Equation):
+        restored = _as_specified(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
+        equations.append(new if restored is None else restored)
+        if restored is not None and isinstance(new, Equation):
             replaced.append(new)
-            names += [whole.target.name] if whole.target.dtype.is_float else []
+            names += [restored.target.name] if restored.target.dtype.is_float else []
     derived = replace(implementation, equations=_without_unused(equations, replaced, sums))
     return derivation.implemented(derived), tuple(dict.fromkeys(names))
 
@@ -88,19 +88,20 @@ def _as_specified(old: Equation, new: Equation, sums: Mapping[str, Equation]) ->
     if len(new.axes) != len(old.axes):
         return None
     into = {a.var: b.var for a, b in zip(new.axes, old.axes)}
-    mine = replace(substitute(new, into), axes=tuple(replace(substitute(a, into), var=into[a.var]) for a in new.axes))
-    there, here = _find_product_of_sums(old.value, {}), _find_product_of_sums(mine.value, sums)
-    if there is None or here is None or there.dtype != here.dtype or not _has_inner_sum(here, sums):
+    renamed = replace(substitute(new, into), axes=tuple(replace(substitute(a, into), var=into[a.var]) for a in new.axes))
+    old_product, new_product = _find_product_of_sums(old.value, {}), _find_product_of_sums(renamed.value, sums)
+    if old_product is None or new_product is None or old_product.dtype != new_product.dtype or not _has_inner_sum(new_product, sums):
         return None
-    wanted, found = _terms(there, old.axes, {}), _terms(here, old.axes, sums)
-    whole = [n for n in walk(there) if isinstance(n, Reduce)]
-    if wanted is None or found is None or len(whole) != 1 or not equal(rewrite(old, lambda n: here if n is there else None), mine):
+    wanted, found = _terms(old_product, old.axes, {}), _terms(new_product, old.axes, sums)
+    reductions = [n for n in walk(old_product) if isinstance(n, Reduce)]
+    with_new_product = rewrite(old, lambda n: new_product if n is old_product else None)
+    if wanted is None or found is None or len(reductions) != 1 or not equal(with_new_product, renamed):
         return None
     more = _extra_conditions(found, wanted, old)
     if not more:
         return None if more is None else old
-    fewer = replace(whole[0], where=conjunction(*_conditions(whole[0]), *more))
-    return rewrite(old, lambda n: fewer if n is whole[0] else None)
+    fewer = replace(reductions[0], where=conjunction(*_conditions(reductions[0]), *more))
+    return rewrite(old, lambda n: fewer if n is reductions[0] else None)
 
 
 def _find_product_of_sums(value: Expr, sums: Mapping[str, Equation]) -> Expr | None:
@@ -155,11 +156,11 @@ def _terms(e: Expr, around: tuple[Axis, ...], sums: Mapping[str, Equation]) -> _
         if not is_sum and not isinstance(inner, Reduce):
             factors.append(f)
             continue
-        own, body = (inner.axes, inner.body) if isinstance(inner, Reduce) else ((), inner)
-        below = _terms(body, (*around, *own), sums)
+        axes_inside, body = (inner.axes, inner.body) if isinstance(inner, Reduce) else ((), inner)
+        below = _terms(body, (*around, *axes_inside), sums)
         if below is None:
             return None
-        axes += (*own, *below.axes)
+        axes += (*axes_inside, *below.axes)
         factors += below.factors
         conditions += (*(_conditions(inner) if isinstance(inner, Reduce) else ()), *below.conditions)
     return _Terms(axes, tuple(factors), conditions)
@@ -170,14 +171,14 @@ def _element(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) -
     e = sums[read.tensor.name]
     values: dict[Var, Expr] = {}
     for axis, i, at in zip(e.axes, e.indices, read.indices, strict=True):
-        here = at if i is axis.var else add(at, i.rhs) if isinstance(i, Sub) and i.lhs is axis.var else None
-        mine = None if here is None else next((a for a in around if equal(linear(here).expr(), a.var)), None)
-        if mine is None:
+        index_here = at if i is axis.var else add(at, i.rhs) if isinstance(i, Sub) and i.lhs is axis.var else None
+        axis_around = None if index_here is None else next((a for a in around if equal(linear(index_here).expr(), a.var)), None)
+        if axis_around is None:
             return None
-        values[axis.var] = mine.var
+        values[axis.var] = axis_around.var
     for axis in e.axes:
-        mine = next(a for a in around if a.var is values[axis.var])
-        if not all(map(equal, (substitute(axis.lo, values), substitute(axis.hi, values)), (mine.lo, mine.hi))):
+        axis_around = next(a for a in around if a.var is values[axis.var])
+        if not all(map(equal, (substitute(axis.lo, values), substitute(axis.hi, values)), (axis_around.lo, axis_around.hi))):
             return None
     return substitute(e.value, values)
 

@@ -190,20 +190,21 @@ class _Check:
                 pass
             case _:
                 raise _refuted(f"{name} is not what ran along, or a number where its maximum is none")
-        binder, own = reduction.axes[0], [a.var for a in specified.axes]
+        binder, indices = reduction.axes[0], [a.var for a in specified.axes]
         last = m.block_count_of(rows)
-        at = next((k for k in range(len(places)) if same_value(places[k], last) and _are(_without(places, k), own)), None)
+        at = next((k for k in range(len(places)) if same_value(places[k], last) and _are(_without(places, k), indices)), None)
         _require(at is not None and read.indices[p] is binder.var and binder.var not in variables(*rows),
                  f"{name} ran along other elements")
         assert at is not None
         start, step = self._two(part.name)
-        _require(_is(_at(start, (*own[:at], index(0), *own[at:])), Const(0.0, dtype=reduction.dtype)), f"{part.name} does not begin at 0")
+        first = _at(start, (*indices[:at], index(0), *indices[at:]))
+        _require(_is(first, Const(0.0, dtype=reduction.dtype)), f"{part.name} does not begin at 0")
         c = Var("c")
-        _in_range(step, (*own[:at], c, *own[at:]), at, index(1), add(last, index(1)))
+        _in_range(step, (*indices[:at], c, *indices[at:]), at, index(1), add(last, index(1)))
         before = sub(c, index(1))
-        match _at(step, (*own[:at], c, *own[at:])):
+        match _at(step, (*indices[:at], c, *indices[at:])):
             case Add(Mul(Read(a, i), Read(scale, j)), Reduce("sum", (axis,), body, where)) if (
-                    a is part and _are(i, (*own[:at], before, *own[at:])) and _are(j, (*rows, before))):
+                    a is part and _are(i, (*indices[:at], before, *indices[at:])) and _are(j, (*rows, before))):
                 pass
             case _:
                 raise _refuted(f"{part.name} is no sum that runs along")
@@ -239,18 +240,19 @@ class _Check:
         blocks = [n for n in walk(body) if isinstance(n, Read) and n.tensor.name not in self.specification
                   and n.tensor.name in self.implementation]
         _require(len(blocks) == 1 and _are(blocks[0].indices, (*rows, before, u)), f"a block has not one exponential of {e.target.name}")
-        made, c, v = self._one(blocks[0].tensor.name), Var("c"), Var("u")
-        own, j = _without(e.indices, m.position), e.indices[m.position]
-        value = _at(made, (*own, c, v), where=True)
-        there = add(mul(c, index(m.block_length)), v)
+        block, c, v = self._one(blocks[0].tensor.name), Var("c"), Var("u")
+        indices, j = _without(e.indices, m.position), e.indices[m.position]
+        value = _at(block, (*indices, c, v), where=True)
+        term_index = add(mul(c, index(m.block_length)), v)
         relative = _relative(e, m.equation.target)
         assert relative is not None and isinstance(j, Var)
         match _exponent(value, m):
-            case Sub(x, Read(base, i)) if _are(i, (*own, add(c, index(1)))):
-                _require(structurally_equal(substitute(relative, {j: there}), x), f"{made.target.name} are exponentials of something else")
+            case Sub(x, Read(base, i)) if _are(i, (*indices, add(c, index(1)))):
+                _require(structurally_equal(substitute(relative, {j: term_index}), x),
+                         f"{block.target.name} are exponentials of something else")
                 self._base(base, m)
             case _:
-                raise _refuted(f"{made.target.name} are no exponentials relative to a running maximum")
+                raise _refuted(f"{block.target.name} are no exponentials relative to a running maximum")
         p = m.position
         exponential = Read(e.target, (*rows[:p], term, *rows[p:]))
         return rewrite(body, lambda n: exponential if n is blocks[0] else None)  # type: ignore[return-value]
