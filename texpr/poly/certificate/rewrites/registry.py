@@ -24,8 +24,8 @@ from texpr.poly.certificate.rewrites import (
     mask_to_zero,
     online_softmax,
     reciprocal,
-    round_to_tf32,
     tanh_to_sigmoid,
+    tf32,
 )
 from texpr.poly.certificate.rewrites.derivation import Checker, Derivation
 
@@ -54,7 +54,7 @@ LAWS: tuple[RewriteLaw, ...] = (
     RewriteLaw("factor_out", factor_out.check, f"{factor_out.LAW} in {{}}", also=("premultiply",)),
     # These are applied to the specification, where the implementation has them.
     RewriteLaw("reciprocal", reciprocal.check, f"{reciprocal.LAW} in {{}}"),
-    RewriteLaw("tf32", round_to_tf32.check, "factors are rounded to tf32 in {}"),
+    RewriteLaw("tf32", tf32.check, "factors are rounded to tf32 in {}"),
     RewriteLaw("tanh_to_sigmoid", tanh_to_sigmoid.check, f"{SIGMOID_LAW} in {{}}"),
     RewriteLaw("drop_padding", drop_padding.check, "0 times infinity or NaN is left out of {}"),
     # Last: its checker proves all equations that still differ, or refutes.

@@ -1,6 +1,6 @@
 """`tf32`: the factors of a sum of products of f32 are rounded to what tensor cores take: a rewrite of the equations.
 
-The certificate derives the old equations from the new ones (`poly.certificate.rewrites.round_to_tf32`) and names the sums.
+The certificate derives the old equations from the new ones (`poly.certificate.rewrites.tf32`) and names the sums.
 """
 
 from __future__ import annotations
