@@ -136,9 +136,9 @@ def test_enumeration_finds_iterations_that_meet():
 
 
 @pytest.mark.parametrize("broken, text, script, kind", [
-    ("reordered", ANTIDIAGONAL, 'reorder("j", "i")', "reorder changes the answer"),
-    ("carried", ANTIDIAGONAL, 'parallel("i")', "parallel makes iterations meet"),
-    ("carried", HALVES, 'vectorize("B.1.i", 2)', "vectorize makes iterations meet"),
+    ("reversed_dependence", ANTIDIAGONAL, 'reorder("j", "i")', "reorder changes the answer"),
+    ("carried_dependence", ANTIDIAGONAL, 'parallel("i")', "parallel makes iterations meet"),
+    ("carried_dependence", HALVES, 'vectorize("B.1.i", 2)', "vectorize makes iterations meet"),
 ])
 def test_a_check_that_is_gone_is_missed(monkeypatch, broken: str, text: str, script: str, kind: str):
     case = Case(text, (), tuple(parse_script(script)))
