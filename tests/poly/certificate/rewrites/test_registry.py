@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.repo.source import ROOT
-from tests.schedule.altered import certified_with
+from tests.schedule.steps.algebra.altered import certified_with
 from texpr.ir.expr import Call, Node
 from texpr.ir.traverse import rewrite
 from texpr.poly.certificate.rewrites import registry
