@@ -14,8 +14,10 @@ import pytest
 
 import texpr as tx
 from texpr import nn
+from texpr.nn.checkpoint import read_arrays, write_arrays
 
 safetensors = pytest.importorskip("safetensors.numpy")
+safe_open = pytest.importorskip("safetensors").safe_open
 
 
 def made(seed: int = 0, dtype: str = "f32") -> nn.Sequential:
@@ -199,17 +201,83 @@ def test_without_safetensors(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
     with pytest.raises(ImportError) as caught:
         nn.load(made(), tmp_path / "m.safetensors")
-    assert str(caught.value) == "reading weights needs safetensors: pip install texpr[checkpoint]"
+    assert str(caught.value) == 'error[import]: reading weights needs safetensors\n  help: pip install "texpr[checkpoint]"'
 
 
-def test_the_library_reads_what_is_saved(tmp_path: Path):
-    reader = pytest.importorskip("safetensors.numpy")
-    model = made()
-    nn.save(model, tmp_path / "m.safetensors")
-    found = reader.load_file(tmp_path / "m.safetensors")
-    assert found.keys() == model.state_dict().keys()
-    for name, value in model.state_dict().items():
-        np.testing.assert_array_equal(found[name], value)
+def test_a_checkpoint_asks_for_its_library_before_the_training(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    for made_without in (lambda: nn.callbacks.Checkpoint(tmp_path / "run"), lambda: nn.save(made(), tmp_path / "m")):
+        with pytest.raises(ImportError, match="writing weights needs safetensors"):
+            made_without()
+    assert not list(tmp_path.iterdir())
+
+
+def test_narrow_floats_without_the_library_of_their_dtypes(tmp_path: Path, monkeypatch):
+    model, path = made().to("bf16"), tmp_path / "m.safetensors"
+    nn.save(model, path)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(ImportError) as caught:
+        nn.save(model, tmp_path / "other")
+    assert str(caught.value) == 'error[import]: writing bf16 needs ml_dtypes\n  help: pip install "texpr[checkpoint]"'
+    other = made(2).to("bf16")
+    nn.load(other, path)
+    assert same(model, other)
+
+
+ARRAYS = {
+    "scalar": np.float32(2.5).reshape(()),
+    "number": np.float64(2.5),
+    "empty": np.zeros((0, 3), np.float32),
+    "empty, of rank 1": np.zeros(0, np.int64),
+    "bools": np.array([True, False, True]),
+    "bytes": np.arange(5, dtype=np.uint8),
+    "half": np.linspace(-2, 2, 7, dtype=np.float16).reshape(1, 7),
+    "transposed": np.arange(6.0).reshape(2, 3).T,
+    "big-endian": np.arange(3, dtype=">i4"),
+    "a name with \u00e9 and \"": np.arange(2, dtype=np.uint64),
+}
+
+
+def test_the_library_reads_what_is_written(tmp_path: Path):
+    path = tmp_path / "arrays.safetensors"
+    write_arrays(path, ARRAYS, {"steps": 3, "name": "\u00e9"})
+    with safe_open(path, "np") as file:
+        assert json.loads(file.metadata()["texpr"]) == {"steps": 3, "name": "\u00e9"}
+        assert set(file.keys()) == set(ARRAYS)
+        for name, array in ARRAYS.items():
+            found = file.get_tensor(name)
+            assert (found.shape, found.dtype) == (array.shape, array.dtype.newbyteorder("=")), name
+            np.testing.assert_array_equal(found, array)
+
+
+def test_what_the_library_writes_is_read(tmp_path: Path):
+    path = tmp_path / "arrays.safetensors"
+    given = {n: np.asarray(a, order="C") for n, a in ARRAYS.items()}
+    safetensors.save_file(given, path, {"texpr": "[1, null]", "other": "text"})
+    arrays, about = read_arrays(path)
+    assert about == [1, None] and arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert (arrays[name].shape, arrays[name].dtype) == (array.shape, array.dtype.newbyteorder("=")), name
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_a_file_without_metadata_is_no_state_of_a_training(tmp_path: Path):
+    for metadata in (None, {}, {"format": "np"}):
+        safetensors.save_file({"x": np.zeros(2)}, tmp_path / "m", metadata)
+        with pytest.raises(tx.CheckpointError, match="holds arrays, but no state of a training"):
+            read_arrays(tmp_path / "m")
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3", "f8e5m2"])
+def test_narrow_floats_that_the_library_wrote(tmp_path: Path, dtype: str):
+    """The same bytes from both sides."""
+    pytest.importorskip("ml_dtypes")
+    model, other = made(1).to(dtype), made(2).to(dtype)
+    nn.save(model, tmp_path / "ours")
+    safetensors.save_file(model.state_dict(), tmp_path / "theirs", {"format": "np"})
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    nn.load(other, tmp_path / "theirs")
+    assert same(model, other)
 
 
 KILLED = """

@@ -423,7 +423,7 @@ def test_tensorboard_is_asked_for(tmp_path: Path):
         import tensorboard  # noqa: F401
     except ImportError:
         assert complaint(lambda: nn.callbacks.TensorBoard(tmp_path), ImportError) == \
-            "writing for TensorBoard needs tensorboard: pip install texpr[board]"
+            'error[import]: writing for TensorBoard needs tensorboard\n  help: pip install "texpr[board]"'
         return
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     history = trainer().fit(X, Y, epochs=2, progress=False, callbacks=[nn.callbacks.TensorBoard(tmp_path, every=1)])

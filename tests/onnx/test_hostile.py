@@ -120,7 +120,7 @@ def test_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(tx.onnx.MissingExtra) as error:
         tx.onnx.load("model.onnx")
-    assert str(error.value) == "error[import]: models in ONNX need the library onnx\n  help: pip install texpr[onnx]"
+    assert str(error.value) == 'error[import]: a model in ONNX needs onnx\n  help: pip install "texpr[onnx]"'
     assert isinstance(error.value, ImportError)
 
 

@@ -1,24 +1,27 @@
-"""Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it fits."""
+"""Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it fits.
+
+The library `safetensors` makes and checks the bytes. Its own functions for files are not used: they overwrite a file in place, and a reader
+of the header and one of the values might see two files.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from struct import pack, unpack
+from typing import Any
 
 import numpy as np
 
-from texpr.ir.dtypes import ML_DTYPES, numpy_dtype, readable
+from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype, readable
 from texpr.nn.core.module import Module, compare_states
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.extras import needs
 from texpr.support.files import read_file, write_file
 
-_LARGEST_HEADER = 100_000_000
 _DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
            "F8_E5M2": "float8_e5m2", "I64": "int64", "I32": "int32", "I16": "int16",
            "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
-_NAMES = {ours: name for name, ours in _DTYPES.items()}
 _AS_BITS = {name: t for t, name in ML_DTYPES.items()}
 
 
@@ -27,12 +30,13 @@ def save(model: Module, path: str | Path) -> None:
 
     Raises:
         CallError: `model` is no module.
+        MissingExtra: safetensors is not installed; for floats that NumPy lacks, ml_dtypes.
         OSError: the file cannot be written; what was there before stays.
     """
     if not isinstance(model, Module):
         raise CallError(f"nn.save takes a module, not a {type(model).__name__}", code="arguments", help="nn.save(model, path)")
-    entries = {name: (v.held(), ML_DTYPES.get(v.dtype) or v.data.dtype.name) for name, v in model._named_state().items()}
-    write_file(path, _serialized(entries, {"format": "np"}))
+    arrays = {name: _named_dtype(v.held(), v.dtype) for name, v in model._named_state().items()}
+    write_file(path, _serialized(arrays, {"format": "np"}))
 
 
 def load(model: Module, path: str | Path, strict: bool = True, check_finite: bool = False) -> tuple[list[str], list[str]]:
@@ -46,16 +50,17 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
     Raises:
         CallError: `model` is no module.
         CheckpointError: the file is damaged, or is of another model; every difference is listed.
-        ImportError: safetensors is not installed.
+        MissingExtra: safetensors is not installed.
         OSError: the file cannot be read.
     """
     if not isinstance(model, Module):
         raise CallError(f"nn.load takes a module, not a {type(model).__name__}", code="arguments", help="nn.load(model, path)")
-    data = read_file(path)
-    missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path)[0])
+    entries, _ = _deserialized(path)
+    shapes = {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], e["dtype"])) for name, e in entries.items()}
+    missing, unexpected, wrong = compare_states(model._named_state(), shapes)
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)
-    values = _arrays(data, path, model._named_state() if not strict else None)
+    values = _arrays(entries, path, model._named_state() if not strict else None)
     bad = [n for n, a in values.items() if check_finite and a.dtype.name.startswith(("float", "bfloat")) and not np.isfinite(a).all()]
     if bad:
         raise CheckpointError(f"{path}: not all values are finite in {', '.join(bad)}", code="checkpoint")
@@ -68,60 +73,75 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: obje
 
     Raises:
         TypeError: `about` is not of what JSON has.
+        MissingExtra: safetensors is not installed.
         OSError: the file cannot be written; what was there before stays.
     """
-    write_file(path, _serialized({n: (a, a.dtype.name) for n, a in arrays.items()}, {"texpr": json.dumps(about)}))
+    write_file(path, _serialized(arrays, {"texpr": json.dumps(about)}))
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
-    """What `write_arrays` has written.
+    """Read what `write_arrays` has written.
 
     Raises:
         CheckpointError: the file is damaged, or another kind of file.
+        MissingExtra: safetensors is not installed.
     """
-    data = read_file(path)
-    about = _header(data, path)[1].get("texpr")
+    entries, metadata = _deserialized(path)
+    about = metadata.get("texpr")
     if not isinstance(about, str):
         raise CheckpointError(f"{path} holds arrays, but no state of a training", code="checkpoint", help="nn.load reads weights")
     try:
-        return _arrays(data, path), json.loads(about)
+        return _arrays(entries, path), json.loads(about)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"its metadata are not valid ({error})") from None
 
 
-def _library():
-    try:
-        import safetensors
-    except ImportError:
-        raise ImportError("reading weights needs safetensors: pip install texpr[checkpoint]") from None
+def require_safetensors(purpose: str) -> Any:
+    """The library safetensors.
+
+    Args:
+        purpose: the subject of the message where it is not installed.
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    with needs("checkpoint", purpose):
+        import safetensors.numpy
     return safetensors
 
 
-def _serialized(entries: Mapping[str, tuple[np.ndarray, str]], metadata: dict[str, str]) -> bytes:
-    """The bytes of a file: the length of the header, the header, the arrays, those of wide elements first, so that all are aligned."""
-    header: dict[str, object] = {"__metadata__": metadata}
-    parts: list[bytes] = []
-    end = 0
-    for name in sorted(entries, key=lambda n: (-entries[n][0].itemsize, n)):
-        array, dtype = entries[name]
-        parts.append(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
-        start, end = end, end + len(parts[-1])
-        header[name] = {"dtype": _NAMES[dtype], "shape": list(array.shape), "data_offsets": [start, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([pack("<Q", len(text)), text, *parts])
+def _named_dtype(array: np.ndarray, t: DType) -> np.ndarray:
+    """An array whose dtype has the name of `t`: bits of floats that NumPy lacks as those of ml_dtypes."""
+    if not t.as_bits:
+        return array
+    with needs("checkpoint", f"writing {t}"):
+        import ml_dtypes
+    return array.view(getattr(ml_dtypes, ML_DTYPES[t]))
 
 
-def _arrays(data: bytes, path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as numbers."""
+def _serialized(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    return require_safetensors("writing weights").numpy.save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata)
+
+
+def _deserialized(path: str | Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """The entries of a file by name, and its metadata."""
+    library = require_safetensors("reading weights")
+    data = read_file(path)
     try:
-        entries = _library().deserialize(data)
-    except ImportError:
-        raise
-    except Exception as error:
+        entries = dict(library.deserialize(data))
+    except Exception as error:  # the library gives no list of what it raises
         raise _damaged(path, str(error)) from None
+    # Read by hand: `deserialize` gives no metadata, and accepts a name that comes twice.
+    length = int.from_bytes(data[:8], "little")
+    try:
+        return entries, json.loads(data[8 : 8 + length], object_pairs_hook=_unique).get("__metadata__") or {}
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"its header is not valid ({error})") from None
+
+
+def _arrays(entries: Mapping[str, dict[str, Any]], path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as numbers."""
     found = {}
-    for name, entry in entries:
+    for name, entry in entries.items():
         if wanted is not None and name not in wanted:
             continue
         dtype = _DTYPES.get(entry["dtype"])
@@ -132,19 +152,6 @@ def _arrays(data: bytes, path: str | Path, wanted: Collection[str] | None = None
         held = np.frombuffer(entry["data"], stored.newbyteorder("<")).reshape(entry["shape"])
         found[name] = held if t is None else readable(held, t)
     return found
-
-
-def _header(data: bytes, path: str | Path) -> tuple[dict[str, tuple[tuple[int, ...], str]], dict]:
-    """Shapes and dtypes by name and the metadata, from the file's head. safetensors itself accepts a name that comes twice; we do not."""
-    length = unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
-    if not 2 <= length <= min(len(data) - 8, _LARGEST_HEADER):
-        raise _damaged(path, f"its header would have {length} bytes, the file has {len(data)}")
-    try:
-        entries = json.loads(data[8 : 8 + length].decode("utf-8"), object_pairs_hook=_unique)
-        metadata = entries.pop("__metadata__", {})
-        return {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"]))) for name, e in entries.items()}, metadata
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _damaged(path, f"its header is not valid ({error or type(error).__name__})") from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -15,9 +15,10 @@ by the
 
 from __future__ import annotations
 
-from texpr.onnx.errors import MissingExtra, UnsupportedOp
+from texpr.onnx.errors import UnsupportedOp
 from texpr.onnx.export import save
 from texpr.onnx.model import OnnxModel, load
+from texpr.support.extras import MissingExtra
 from texpr.support.suggest import suggest_names
 
 __all__ = ["MissingExtra", "OnnxModel", "UnsupportedOp", "load", "save"]

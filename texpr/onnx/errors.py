@@ -1,13 +1,9 @@
-"""What reading and writing models raises besides `CheckpointError` and `CallError`."""
+"""Errors of reading and writing models, besides `CheckpointError` and `CallError`."""
 
 from __future__ import annotations
 
-from texpr.support.errors import CheckpointError, ResourceError
+from texpr.support.errors import CheckpointError
 
 
 class UnsupportedOp(CheckpointError):
     """A model uses operators that texpr does not read, or a program operators that ONNX does not have. All of them are listed."""
-
-
-class MissingExtra(ResourceError, ImportError):
-    """A library that is not installed with texpr is needed."""

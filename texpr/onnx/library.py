@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr.onnx.errors import MissingExtra
+from texpr.support.extras import needs
 
 
 def library() -> Any:
@@ -13,13 +13,11 @@ def library() -> Any:
     Raises:
         MissingExtra: it is not installed.
     """
-    try:
+    with needs("onnx", "a model in ONNX"):
         import onnx
         import onnx.checker
         import onnx.defs
         import onnx.helper
         import onnx.numpy_helper
         import onnx.shape_inference
-    except ImportError:
-        raise MissingExtra("models in ONNX need the library onnx", code="import", help="pip install texpr[onnx]") from None
     return onnx

@@ -8,6 +8,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
+from texpr.support.extras import needs
 from texpr.support.files import write_file
 
 
@@ -42,12 +43,10 @@ class History(dict[str, list[float]]):
         Returns:
             the figure of matplotlib.
         Raises:
-            ImportError: matplotlib is not installed.
+            MissingExtra: matplotlib is not installed.
         """
-        try:
+        with needs("plot", "drawing"):
             from matplotlib.figure import Figure
-        except ImportError:
-            raise ImportError("drawing needs matplotlib: pip install texpr[plot]") from None
         names = [n for n in self if not (n.startswith("val_") and n.removeprefix("val_") in self)] or ["loss"]
         figure = Figure(figsize=(4.5 * len(names), 3.2), layout="constrained")
         for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names):

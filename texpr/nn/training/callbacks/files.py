@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from texpr.nn.checkpoint import require_safetensors
 from texpr.nn.core.arguments import whole
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
+from texpr.support.extras import needs
 from texpr.support.files import write_file
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ class Checkpoint(Callback):
         every: save after so many updates as well.
         monitor: save only after epochs in which this measurement is better than ever before.
         mode: "min" or "max": which is better.
+    Raises:
+        MissingExtra: safetensors is not installed.
     """
 
     saves = True
@@ -32,6 +36,7 @@ class Checkpoint(Callback):
         self.path, self.monitor = Path(path), monitor
         self.every = None if every is None else whole("Checkpoint", "every", every)
         self._best = Best("Checkpoint", mode)
+        require_safetensors("writing weights")  # before the training, not after its first epoch
 
     def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
         if self.every is not None and step % self.every == 0:
@@ -134,7 +139,7 @@ class TensorBoard(Callback):
     """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss after so many updates.
 
     Raises:
-        ImportError: tensorboard is not installed.
+        MissingExtra: tensorboard is not installed.
     """
 
     def __init__(self, folder: str | Path, every: int | None = None) -> None:
@@ -165,10 +170,8 @@ class TensorBoard(Callback):
 
 
 def _tensorboard() -> tuple[Any, Any, Any]:
-    try:
+    with needs("board", "writing for TensorBoard"):
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
-    except ImportError:
-        raise ImportError("writing for TensorBoard needs tensorboard: pip install texpr[board]") from None
     return EventFileWriter, Event, Summary
