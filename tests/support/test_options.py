@@ -9,7 +9,7 @@ import pytest
 
 from texpr.support import options as module
 from texpr.support.errors import CallError
-from texpr.support.options import Options, current, from_environment, options
+from texpr.support.options import Options, current, from_environment, options, user_cache_dir
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +71,19 @@ def test_complaints(changes: dict[str, object], complaint: str):
 def test_a_wrong_variable_is_named():
     with pytest.raises(CallError, match="TEXPR_THREADS is 'many', expected an integer above 0"):
         from_environment({"TEXPR_THREADS": "many"})
+
+
+PLATFORMS = {"linux": ("unix", "Unix"), "darwin": ("macos", "MacOS"), "win32": ("windows", "Windows")}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("variables", [{}, {"XDG_CACHE_HOME": "/x/cache"}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}])
+def test_the_cache_folder_is_where_platformdirs_says(platform: str, variables: dict[str, str], monkeypatch):
+    name, kind = PLATFORMS[platform]
+    module = pytest.importorskip(f"platformdirs.{name}")
+    if platform == "win32":  # where it asks the system, which is not there
+        monkeypatch.setattr(module, "get_win_folder", module.get_win_folder_from_env_vars)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for variable, value in {"HOME": "/home/me", "LOCALAPPDATA": "/users/me/AppData/Local", **variables}.items():
+        monkeypatch.setenv(variable, value)
+    assert user_cache_dir(platform) == Path(getattr(module, kind)("texpr", appauthor=False).user_cache_dir)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -24,8 +25,17 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _cache_dir() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "texpr"
+def user_cache_dir(platform: str = sys.platform) -> Path:
+    """The folder for what programs of this user keep: of XDG on Linux and macOS, of the system where that names none.
+
+    Kept by hand: these are the rules of platformdirs, which would be a dependency at run time for six lines.
+    """
+    if platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "texpr" / "Cache"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(named):  # XDG: a relative path is ignored
+        return Path(named) / "texpr"
+    return Path.home() / ("Library/Caches" if platform == "darwin" else ".cache") / "texpr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ class Options:
     """
 
     threads: int = field(default_factory=_cores)
-    cache_dir: Path | None = field(default_factory=_cache_dir)
+    cache_dir: Path | None = field(default_factory=user_cache_dir)
     verify: bool = False
     certify: bool | Literal["warn"] = True
     print: tuple[str, ...] = ()
