@@ -40,7 +40,7 @@ from texpr.tools.fuzz.cases import Case, Choose
 from texpr.tools.fuzz.instances import TooLarge
 from texpr.tools.fuzz.judge import disagreement, races, unreal
 from texpr.tools.fuzz.steps import constant_extents
-from texpr.tools.fuzz.trial import SIDES, Finding
+from texpr.tools.fuzz.trial import SIDES, Finding, place_of
 
 STEP_SECONDS = 10.0
 """Processor time that a step may take."""
@@ -106,9 +106,7 @@ def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
 
 
 def _exception(doing: str, error: Exception) -> Finding:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename and "tools" not in f.filename]
-    place = f"{frames[-1].filename.rsplit('texpr/', 1)[-1]}:{frames[-1].name}" if frames else "?"
-    return Finding(f"{type(error).__name__} in {doing}, in {place}", "".join(traceback.format_exception(error)))
+    return Finding(f"{type(error).__name__} in {doing}, in {place_of(error)}", "".join(traceback.format_exception(error)))
 
 
 class _Trial:

@@ -25,6 +25,7 @@ from texpr.ir.traverse import walk
 from texpr.lang import OpDeclaration, elaborate, parse
 from texpr.support.errors import CallError, CompileError, Error
 from texpr.support.options import options
+from texpr.support.warn import PACKAGE
 
 READ_SECONDS, COMPILE_SECONDS = 1.0, 10.0
 """Processor time one text may take to be read and proven, and one operator to be compiled."""
@@ -99,9 +100,15 @@ def _used(program: Program, text: str, deep: bool) -> Finding | None:
 
 def exception(when: str, error: Exception) -> Finding:
     """An exception as a finding, which the innermost function of the library names."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename and "tools" not in f.filename]
-    place = f"{frames[-1].filename.rsplit('texpr/', 1)[-1]}:{frames[-1].name}" if frames else "?"
-    return Finding(f"{type(error).__name__} while {when}, in {place}", "".join(traceback.format_exception(error)))
+    return Finding(f"{type(error).__name__} while {when}, in {place_of(error)}", "".join(traceback.format_exception(error)))
+
+
+def place_of(error: Exception) -> str:
+    """The file of the package and the function in which an exception came up; the fuzzer's own do not count."""
+    frames = [(f.filename.removeprefix(PACKAGE), f.name) for f in traceback.extract_tb(error.__traceback__)
+              if f.filename.startswith(PACKAGE)]
+    own = [f"{file}:{name}" for file, name in frames if not file.startswith("tools")]
+    return own[-1] if own else "?"
 
 
 def _printed(program: Program) -> Finding | None:
