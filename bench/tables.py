@@ -1,22 +1,15 @@
-"""Aligned tables of text."""
+"""Cells of tables, and the mean of ratios."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import exp, log
-
-
-def aligned(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns of equal width: the first flush left, the others flush right."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
-    return "\n".join("  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths))).rstrip()
-                     for line in lines)
+import math
+import statistics
+from collections.abc import Sequence
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
     """The mean of ratios: 1 for 2 and 1/2. NaN for none."""
-    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
+    return statistics.geometric_mean(ratios) if ratios else math.nan
 
 
 def seconds(value: float | None) -> str:

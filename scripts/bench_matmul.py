@@ -18,6 +18,7 @@ from statistics import median
 import numpy as np
 
 import texpr as tx
+from texpr.support.table import Table
 
 matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
 TILED = """contract()
@@ -74,11 +75,12 @@ def main() -> None:
     clock = time.thread_time if options.threads == 1 else time.perf_counter
     peak = rates({"auto": candidates(NEARBY)["auto"]}, 2 * NEARBY**3, clock)["auto"]
     print(f"{options.threads} threads, {peak:.0f} GFLOP/s in the cache")
-    print(f"{'n':>5}  " + "  ".join(f"{name:>13}" for name in NAMES))
+    table = Table({"n": ">5", **dict.fromkeys(NAMES, ">13")})
+    print(table.header())
     for n in options.sizes:
         found = rates(candidates(n), 2 * n**3, clock)
         cells = (f"{found[name]:7.1f} {100 * found[name] / peak:4.0f}%" if name in found else "" for name in NAMES)
-        print(f"{n:>5}  " + "  ".join(f"{cell:>13}" for cell in cells))
+        print(table.row(n, *cells))
 
 
 if __name__ == "__main__":

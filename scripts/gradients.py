@@ -31,6 +31,7 @@ from tests.ops.kinks import KINKS  # noqa: E402
 from tests.ops.smooth import ONCE, Smooth, as_tuple, smooth_cases  # noqa: E402
 from texpr import ops  # noqa: E402
 from texpr.compiler.check_grad import gradient_errors  # noqa: E402
+from texpr.support.table import Table  # noqa: E402
 
 BARS = {"differences": 1e-6, "second": 1e-6, "modes": 1e-10, "torch values": 1e-7, "torch gradient": 1e-7, "torch second": 1e-7}
 PEER = Path(__file__).parent / "peers" / "gradients_torch.py"
@@ -141,16 +142,15 @@ def missed(row: Row) -> bool:
 
 def table(rows: dict[str, Row]) -> str:
     """A line per operator; `-` where there is nothing to compare, `!` where a bar is missed."""
-    lines = [f"{'':32}" + "".join(f"{column:>15}" for column in (*BARS, "worst")),
-             f"{'bar':32}" + "".join(f"{bar:>15.0e}" for bar in BARS.values())]
+    lines: list[tuple[object, ...]] = [("", "bar", *(f"{bar:.0e}" for bar in BARS.values()))]
     for name, row in rows.items():
-        cells = (row.errors.get(column) for column in BARS)
-        shown = "".join(f"{'-' if c is None else f'{c:.1e}':>15}" for c in cells)
-        lines.append(f"{'! ' if missed(row) else '  '}{name:30}{shown}{max(row.errors.values(), default=0.0):>15.1e}")
+        cells = (row.errors.get(column, "-") for column in BARS)
+        lines.append(("!" if missed(row) else "", name, *cells, max(row.errors.values(), default=0.0)))
     worst = [max((row.errors.get(column, 0.0) for row in rows.values()), default=0.0) for column in BARS]
-    lines.append(f"{'worst of ' + str(len(rows)):32}" + "".join(f"{w:>15.1e}" for w in worst))
-    lines.append(f"{'compared':32}" + "".join(f"{sum(column in row.errors for row in rows.values()):>15}" for column in BARS))
-    return "\n".join(lines)
+    lines.append(("", f"worst of {len(rows)}", *worst))
+    lines.append(("", "compared", *(str(sum(column in row.errors for row in rows.values()))
+                                    for column in BARS)))
+    return Table({"": "<", "operator": "<", **dict.fromkeys((*BARS, "worst"), ">.1e")}).text(lines)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from texpr.graph import Capture, Plan, Symbolic  # noqa: E402
 from texpr.ir.dtypes import from_numpy  # noqa: E402
 from texpr.nn.core import pytree as tree  # noqa: E402
 from texpr.support.errors import Error  # noqa: E402
+from texpr.support.table import Table  # noqa: E402
 
 BAR = 1e-10
 COARSE = {"Hardsigmoid": 1e-7, "CELU": 1e-7}
@@ -159,14 +160,13 @@ def record(every: list[Found]) -> None:
 
 def table(rows: dict[str, list[dict[str, float]]]) -> str:
     """A line per layer; `!` where the bar is missed."""
-    lines = [f"{'':34}{'cases':>6}" + "".join(f"{c:>12}" for c in COLUMNS), f"{'bar':40}" + "".join(f"{BAR:>12.0e}" for _ in COLUMNS)]
+    lines: list[tuple[object, ...]] = [("", "bar", None, *(f"{BAR:.0e}" for _ in COLUMNS))]
     for name, cases in rows.items():
         errors = [max(case[c] for case in cases) for c in COLUMNS]
-        mark = "! " if max(errors) > COARSE.get(name, BAR) else "  "
-        lines.append(f"{mark}{name:32}{len(cases):>6}" + "".join(f"{e:>12.1e}" for e in errors))
+        lines.append(("!" if max(errors) > COARSE.get(name, BAR) else "", name, len(cases), *errors))
     every = [case for cases in rows.values() for case in cases]
-    lines.append(f"{'worst of ' + str(len(rows)):34}{len(every):>6}" + "".join(f"{max(c[n] for c in every):>12.1e}" for n in COLUMNS))
-    return "\n".join(lines)
+    lines.append(("", f"worst of {len(rows)}", len(every), *(max(c[n] for c in every) for n in COLUMNS)))
+    return Table({"": "<", "layer": "<", "cases": ">", **dict.fromkeys(COLUMNS, ">.1e")}).text(lines)
 
 
 if __name__ == "__main__":

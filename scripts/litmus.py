@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import texpr as tx  # noqa: E402
 from tests.litmus.cases import Case, cases  # noqa: E402
+from texpr.support.table import aligned  # noqa: E402
 
 PEERS = ("tvm", "halide", "exo", "loopy")
 HERE = Path(__file__).parent
@@ -55,15 +56,15 @@ def peer_verdicts(python: str, peer: str) -> Mapping[str, str]:
 
 def table(found: Mapping[str, Mapping[str, str]]) -> str:
     """A row per case, a column per compiler, and how often each was right."""
-    width = max(len(case.name) for case in cases())
-    rows = [f"{'':{width + 9}}" + "".join(f"{name:<16}" for name in found)]
+    rows = [["", "", *found]]
     for case in cases():
-        said = "".join(f"{answers.get(case.name, '-'):<16}" for answers in found.values())
-        rows.append(f"{'legal' if case.legal else 'illegal':<8} {case.name:<{width}}{said}".rstrip())
+        rows.append(["legal" if case.legal else "illegal", case.name,
+                     *(a.get(case.name, "-") for a in found.values())])
     for legal in (False, True):
-        rows.append(f"{'legal accepted' if legal else 'illegal refused':<{width + 9}}"
-                    + "".join(f"{_right(answers, legal):<16}" for answers in found.values()).rstrip())
-    return "\n".join(rows)
+        name = "accepted" if legal else "refused"
+        rows.append(["legal" if legal else "illegal", name,
+                     *(_right(answers, legal) for answers in found.values())])
+    return aligned(rows, "<")
 
 
 def _right(answers: Mapping[str, str], legal: bool) -> str:

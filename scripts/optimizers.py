@@ -20,8 +20,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.nn.trajectories import schedule, trajectory  # noqa: E402
+from texpr.support.table import Table  # noqa: E402
 
 BARS = {"optimizers": 1e-10, "schedulers": 0.0}
+_TABLE = Table({"": "<", "construction": "<100", "error": ">7.1e"})
 
 
 def main() -> int:
@@ -43,8 +45,8 @@ def main() -> int:
             error = distance(run(text), np.array(values))
             worst, bad = max(worst, error), not error <= BARS[kind]
             missed += bad
-            print(f"{'! ' if bad else '  '}{text:100}{error:>10.1e}", flush=True)
-        print(f"  {f'worst of {len(expected[kind])} {kind}, bar {BARS[kind]:g}':100}{worst:>10.1e}")
+            print(_TABLE.row("!" if bad else "", text, error), flush=True)
+        print(_TABLE.row("", f"worst of {len(expected[kind])} {kind}, bar {BARS[kind]:g}", worst))
     return int(missed > 0)
 
 

@@ -40,7 +40,7 @@ from texpr.ir.printing.loop import full_listing
 from texpr.lang import parse_kernel
 from texpr.schedule.script.script import parse_script
 from texpr.support.errors import Error
-from texpr.tools.certificates import scheduled
+from texpr.tools.bench.certificates import scheduled
 from texpr.tools.fuzz.cases import Case, drawn_operator, drawn_steps, parse_case
 
 SLOWEST = 0.25

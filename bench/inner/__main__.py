@@ -13,6 +13,7 @@ import sys
 from bench.inner.assembly import inner_loops, kept
 from bench.inner.cases import cases
 from texpr.support.errors import Error
+from texpr.support.table import Table
 
 TARGETS = ("x86-64-v3", "x86-64-v4", "native", "aarch64", "aarch64+sve", "a64fx", "armv7")
 
@@ -26,7 +27,9 @@ def main() -> int:
         print(f"no row contains {options.rows!r}")
         return 2
     width = max(len(case.name) for case in chosen)
-    print(f"{'loops, of them with something on the stack':<{width}}" + "".join(f"{t:>13}" for t in targets))
+    table = Table({"loops, of them with something on the stack": f"<{width}",
+                   **dict.fromkeys(targets, ">11")})
+    print(table.header())
     found: list[str] = []
     for case in chosen:
         cells = []
@@ -40,7 +43,7 @@ def main() -> int:
             crowded = [(len(loop), len(kept(loop))) for loop in loops if kept(loop)]
             cells.append(f"{len(loops)}, {len(crowded)}")
             found += [f"{case.name}, {target}: {n} of {of} instructions" for of, n in crowded]
-        print(f"{case.name:<{width}}" + "".join(f"{cell:>13}" for cell in cells), flush=True)
+        print(table.row(case.name, *cells), flush=True)
     print("\n".join(found))
     return int(bool(found))
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 
 from bench.machine import Limits
 from bench.polybench.measure import Outcome
-from bench.tables import aligned, geometric_mean, percent, ratio, seconds
+from bench.tables import geometric_mean, percent, ratio, seconds
+from texpr.support.table import aligned
 
 LEGEND = """gcc, openmp, texpr: median times. ratio: the faster of the others over texpr. of limit: the least time that arithmetic and
 memory allow over texpr's. error: largest difference over largest element. first: until texpr's first result, compiling included.
@@ -45,7 +46,8 @@ def table(results: Sequence[Result], limits: Limits) -> str:
     """Rows of all kernels that were measured, the mean, a legend, and what failed."""
     others = ["gcc", "openmp"] if limits.threads > 1 else ["gcc"]
     header = ["kernel", *others, "texpr", "ratio", "of limit", "error", "first", "notes"]
-    text = aligned(header, [_row(r.outcome, r.proven, others, limits) for r in results if r.outcome is not None])
+    rows = [_row(r.outcome, r.proven, others, limits) for r in results if r.outcome is not None]
+    text = aligned([header, *rows], "<>")
     ratios = [advantage(r.outcome) for r in results if r.outcome is not None]
     failed = "".join(f"failed: {r.kernel}: {r.failed}\n" for r in results if r.outcome is None)
     counted = f"geometric mean of the ratios {geometric_mean(ratios):.2f}; {sum(a >= 1 for a in ratios)} of {len(ratios)} at least 1"

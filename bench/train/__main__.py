@@ -15,13 +15,13 @@ from math import nan
 from tempfile import TemporaryDirectory
 
 from bench.machine import describe, instructions, product_rate
-from bench.tables import aligned
 from bench.train.floor import FLOOR, operations
 from bench.train.nets import NETS
 from bench.train.steps import LIBRARIES
 from bench.x86 import parent
 from bench.x86.__main__ import PEERS
 from bench.x86.parent import Found, Library, Settings, measure
+from texpr.support.table import aligned
 
 LIMIT = 900.0
 """Seconds for the first steps of a library: torch.compile takes minutes for large networks."""
@@ -94,7 +94,7 @@ def _table(name: str, found: Found, rate: float) -> str:
         losses = " ".join(f"{loss:.5f}" for loss in details["losses"])  # type: ignore[attr-defined]
         warm = f"{details['warm']:.2f}" if "warm" in details else ""
         rows.append([column, f"{1e3 * found.seconds[column]:.3f}", f"{details['first']:.2f}", warm, losses])
-    return "\n".join([aligned(rows[0], rows[1:]), *_verdicts(name, found, rate)])
+    return "\n".join([aligned(rows, "<>"), *_verdicts(name, found, rate)])
 
 
 def _verdicts(name: str, found: Found, rate: float) -> list[str]:

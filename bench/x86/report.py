@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.machine import Limits
-from bench.tables import aligned, geometric_mean, percent, ratio, seconds
+from bench.tables import geometric_mean, percent, ratio, seconds
 from bench.x86.parent import Found
 from bench.x86.rows import Class, Row
+from texpr.support.table import aligned
 
 OURS, PEAK = "texpr", "peak"
 LEGEND = """Times are medians. ratio: the fastest other column over the fastest of texpr. of limit: the least time that arithmetic and
@@ -51,7 +52,7 @@ def table(of: Class, found: Sequence[Found], limits: Limits) -> str:
     peaks = ["of peak"] * (PEAK in columns)
     by_name = {row.name: row for row in of.rows}
     header = [of.name, *columns, "ratio", *peaks, "of limit", "first", "notes"]
-    text = aligned(header, [_cells(by_name[f.row], f, columns, limits) for f in found])
+    text = aligned([header, *(_cells(by_name[f.row], f, columns, limits) for f in found)], "<>")
     reached = sum(a is not None and a >= of.least for a in map(advantage, found))
     failed = "".join(f"failed: {f.row}, {c}: {d['failed']}\n" for f in found for c, d in f.details.items() if "failed" in d)
     bar = of.bar(limits.threads)
@@ -60,13 +61,13 @@ def table(of: Class, found: Sequence[Found], limits: Limits) -> str:
 
 def summary(classes: Mapping[str, tuple[Class, Sequence[Found]]], threads: int) -> str:
     """Means and smallest ratios of all classes beside their bars."""
-    rows = []
+    rows = [["class", "rows", "mean ratio", "bar", "smallest", "bar", "reached"]]
     for name, (of, found) in classes.items():
         worst = min((a for a in map(advantage, found) if a is not None), default=0.0)
         reached = mean(found) >= of.bar(threads) and worst >= of.least
         rows.append([name, str(len(found)), ratio(mean(found)), ratio(of.bar(threads)), ratio(worst), ratio(of.least),
                      "yes" if reached else "no"])
-    return aligned(["class", "rows", "mean ratio", "bar", "smallest", "bar", "reached"], rows)
+    return aligned(rows, "<>")
 
 
 def _correct(found: Found) -> dict[str, float]:

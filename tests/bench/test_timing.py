@@ -7,8 +7,9 @@ import math
 import pytest
 
 from bench.machine import Limits
-from bench.tables import aligned, geometric_mean, percent, ratio, seconds
+from bench.tables import geometric_mean, percent, ratio, seconds
 from bench.timing import Sample, in_turns, typical, undisturbed
+from texpr.support.table import aligned
 
 
 def test_candidates_take_turns_and_nobody_is_always_first():
@@ -50,7 +51,7 @@ def test_means_of_ratios():
 
 def test_a_table_is_aligned():
     rows = [["gemm", seconds(0.0123), ratio(1.5), percent(0.5)], ["x", seconds(2e-7), ratio(None), percent(None)]]
-    assert aligned(["kernel", "texpr", "ratio", "of limit"], rows) == """\
+    assert aligned([["kernel", "texpr", "ratio", "of limit"], *rows], "<>") == """\
 kernel    texpr  ratio  of limit
 gemm    12.3 ms   1.50       50%
 x        200 ns      -         -"""

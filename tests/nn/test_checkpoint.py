@@ -206,7 +206,8 @@ def test_without_safetensors(tmp_path: Path, monkeypatch):
 
 def test_a_checkpoint_asks_for_its_library_before_the_training(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    for made_without in (lambda: nn.callbacks.Checkpoint(tmp_path / "run"), lambda: nn.save(made(), tmp_path / "m")):
+    for made_without in (lambda: nn.callbacks.Checkpoint(tmp_path / "run"),
+                         lambda: nn.save(made(), tmp_path / "m")):
         with pytest.raises(ImportError, match="writing weights needs safetensors"):
             made_without()
     assert not list(tmp_path.iterdir())

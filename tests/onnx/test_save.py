@@ -16,8 +16,8 @@ onnx = pytest.importorskip("onnx")
 
 from texpr.onnx.errors import UnsupportedOp  # noqa: E402
 from texpr.onnx.writing.graph import Graph, Inexpressible, known  # noqa: E402
-from texpr.tools.onnx_saving import difference, find_runtime  # noqa: E402
-from texpr.tools.targets import cases_of, expected_of  # noqa: E402
+from texpr.tools.bench.onnx_saving import difference, find_runtime  # noqa: E402
+from texpr.tools.bench.targets import cases_of, expected_of  # noqa: E402
 
 RUN = find_runtime()[1]
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import texpr as tx
 from texpr import autodiff
 from texpr.compiler import load
 from texpr.compiler.imports import LIBRARY
-from texpr.tools.certificates import usual
+from texpr.tools.bench.certificates import usual
 
 TWO = """
 op f(X1: f32[M, M]) -> (Y: f32[M, M, M], t0: f32[M, M]) {

@@ -15,7 +15,7 @@ from texpr.compiler.imports import LIBRARY
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
-from texpr.tools.certificates import usual
+from texpr.tools.bench.certificates import usual
 
 LAST = "is used where another value of it was written last"
 NEVER = "is read where nothing was written"

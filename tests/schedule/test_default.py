@@ -16,7 +16,7 @@ from texpr.compiler import load
 from texpr.compiler.imports import LIBRARY
 from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.targets import find_target
-from texpr.tools.certificates import usual
+from texpr.tools.bench.certificates import usual
 
 TARGETS = ("x86-64-v3", "x86-64-v4", "aarch64+sve", "armv7", "sm_80", "sm_90a")
 CHAIN = """op hmm(pi: f64[S], A: f64[S, S], B: f64[T, S]) -> a: f64[T, S] require T >= 1, S >= 1 {

@@ -77,13 +77,15 @@ PLATFORMS = {"linux": ("unix", "Unix"), "darwin": ("macos", "MacOS"), "win32": (
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("variables", [{}, {"XDG_CACHE_HOME": "/x/cache"}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}])
+@pytest.mark.parametrize("variables", [{}, {"XDG_CACHE_HOME": "/x/cache"}, {"XDG_CACHE_HOME": ""},
+                                       {"XDG_CACHE_HOME": "relative"}])
 def test_the_cache_folder_is_where_platformdirs_says(platform: str, variables: dict[str, str], monkeypatch):
     name, kind = PLATFORMS[platform]
     module = pytest.importorskip(f"platformdirs.{name}")
     if platform == "win32":  # where it asks the system, which is not there
         monkeypatch.setattr(module, "get_win_folder", module.get_win_folder_from_env_vars)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    for variable, value in {"HOME": "/home/me", "LOCALAPPDATA": "/users/me/AppData/Local", **variables}.items():
+    for variable, value in {"HOME": "/home/me", "LOCALAPPDATA": "/users/me/AppData/Local",
+                            **variables}.items():
         monkeypatch.setenv(variable, value)
     assert user_cache_dir(platform) == Path(getattr(module, kind)("texpr", appauthor=False).user_cache_dir)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.__main__ import main
+from texpr.__main__ import command_line, main
 
 FILE = """op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }
 op scale<T: float>(X: T[*S]; by) -> Y: T[*S] { Y[*s] = X[*s] * by }
@@ -114,9 +116,9 @@ def test_cache(capsys, tmp_path):
     with tx.options(cache_dir=tmp_path / "cache"):
         tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")(np.zeros(3, "f4"))
         _, shown, _ = run(capsys, "cache")
-        assert str(tmp_path) in shown and "0.0 of 1024 MiB" in shown and "entries    0" not in shown
+        assert str(tmp_path) in shown and "0.0 of 1024 MiB" in shown and "entries    0\n" not in shown
         _, cleared, _ = run(capsys, "cache", "clear")
-        assert "entries    0" in cleared
+        assert "entries    0\n" in cleared
         assert not [f for f in tmp_path.rglob("*") if f.is_file()]
     with tx.options(cache_dir=None):
         assert "no directory" in run(capsys, "cache")[1]
@@ -199,7 +201,48 @@ def test_wrong(name, file, capsys):
     assert (code, out, err) == (1, "", message.replace("FILE", file))
 
 
-@pytest.mark.parametrize("arguments", [[], ["run away"], ["show"], ["show", "f.tx", "--stage", "soup"], ["doctor", "now"], ["check"]])
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser and those of its commands, at every depth."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from parsers(command)
+
+
+PAGES = {parser.prog: parser for parser in parsers(command_line())}
+
+
+def test_the_tree_of_commands():
+    commands = ["run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "cache", "doctor"]
+    parts = ["frontend", "proofs", "compile", "calls", "grad", "certificates", "coverage", "targets", "onnx", "saving"]
+    assert [page for page in PAGES if page.count(" ") == 1] == [f"texpr {command}" for command in commands]
+    assert [page for page in PAGES if page.startswith("texpr bench ")] == [f"texpr bench {part}" for part in parts]
+    assert [page for page in PAGES if page.startswith("texpr cache ")] == ["texpr cache show", "texpr cache clear"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_help_at_each_level(page: str, capsys):
+    """Every argument and command has a help text of one style, and an example can be parsed."""
+    with pytest.raises(SystemExit) as end:
+        main([*page.split()[1:], "--help"])
+    shown = capsys.readouterr().out
+    assert end.value.code == 0 and shown.startswith(f"usage: {page} ")
+    actions = [a for a in PAGES[page]._actions if not isinstance(a, argparse._SubParsersAction)]
+    listed = [a for b in PAGES[page]._actions if isinstance(b, argparse._SubParsersAction)
+              for a in b._choices_actions]
+    for action in [*actions, *listed]:
+        assert action.help and action.help[0].islower() and not action.help.endswith("."), (page, action.dest)
+    for example in (PAGES[page].epilog or "").split("\n")[1:]:
+        arguments, rest = command_line().parse_known_args(example.split()[1:])
+        assert arguments.parser.prog == page and not any(text.startswith("-") for text in rest), example
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["run away"], ["show"], ["show", "f.tx", "--stage", "soup"], ["doctor", "now"], ["check"], ["bench"],
+    ["bench", "soup"], ["bench", "calls", "--part", "1/2"], ["bench", "grad", "--runs", "few"],
+    ["cache", "burn"], ["fuzz", "--only", "soup"],
+])
 def test_no_sense(arguments, capsys):
     with pytest.raises(SystemExit) as error:
         main(arguments)

@@ -14,12 +14,12 @@ FILE = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis) -> Y: T[*A, D, *B] {
 }
 op count(I: i32[N] in 0..M) -> H: i32[M] require M > 0 { H[v] = 0  H[I[i]] += 1 }
 """
-ON_A_DEVICE = """target               operators   gradients
-emulated:0               2 / 2       1 / 1
+ON_A_DEVICE = """target      operators  gradients
+emulated:0      2 / 2      1 / 1
 """
-TABLE = """target               operators   gradients
-native                   2 / 2       1 / 1
-sm_80                    2 / 2       1 / 1
+TABLE = """target  operators  gradients
+native      2 / 2      1 / 1
+sm_80       2 / 2      1 / 1
 """
 
 
@@ -39,7 +39,7 @@ def test_parts(tmp_path, capsys):
     (tmp_path / "ops.tx").write_text("".join(f"op f{k}(X: f32[N]) -> Y: f32[N] {{ Y[i] = {k} * X[i] }}\n" for k in range(2, 5)))
     for part, count in (("1/2", 2), ("2/2", 1)):
         assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native", "--part", part]) == 0
-        assert f"native                   {count} / {count}       {count} / {count}" in capsys.readouterr().out
+        assert f"native      {count} / {count}      {count} / {count}" in capsys.readouterr().out
     assert main(["bench", "targets", "--targets", "native", "--part", "3/2"]) == 1
     assert "--part 3/2: expected a part of all, such as 1/3" in capsys.readouterr().err
 
@@ -49,7 +49,7 @@ def test_wrong_kernels_are_listed(tmp_path, capsys, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(CompiledKernel, "emulate", lambda self, *arrays: np.zeros_like(arrays[0]))
     assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "sm_80"]) == 1
     table = capsys.readouterr().out
-    assert "sm_80                    0 / 1       0 / 1" in table and "sm_80: double: Y differs by 1." in table
+    assert "sm_80       0 / 1      0 / 1" in table and "sm_80: double: Y differs by 1." in table
 
 
 def test_unknown_targets(tmp_path, capsys):

@@ -1,7 +1,7 @@
 """Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it fits.
 
-The library `safetensors` makes and checks the bytes. Its own functions for files are not used: they overwrite a file in place, and a reader
-of the header and one of the values might see two files.
+The library `safetensors` makes and checks the bytes. Its own functions for files are not used: they overwrite
+a file in place, and a reader of the header and one of the values might see two files.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _named_dtype(array: np.ndarray, t: DType) -> np.ndarray:
 
 
 def _serialized(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
-    return require_safetensors("writing weights").numpy.save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata)
+    library = require_safetensors("writing weights")
+    return library.numpy.save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata)
 
 
 def _deserialized(path: str | Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
@@ -138,7 +139,8 @@ def _deserialized(path: str | Path) -> tuple[dict[str, dict[str, Any]], dict[str
         raise _damaged(path, f"its header is not valid ({error})") from None
 
 
-def _arrays(entries: Mapping[str, dict[str, Any]], path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
+def _arrays(entries: Mapping[str, dict[str, Any]], path: str | Path,
+            wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as numbers."""
     found = {}
     for name, entry in entries.items():

@@ -26,7 +26,7 @@ def _cores() -> int:
 
 
 def user_cache_dir(platform: str = sys.platform) -> Path:
-    """The folder for what programs of this user keep: of XDG on Linux and macOS, of the system where that names none.
+    """The cache folder of this user: XDG's on Linux and macOS, the system's where that is not set.
 
     Kept by hand: these are the rules of platformdirs, which would be a dependency at run time for six lines.
     """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from texpr.support.options import current
+from texpr.support.table import aligned
 
 V = TypeVar("V")
 
@@ -26,9 +27,8 @@ class Trace:
     inside: float = 0.0
 
     def __str__(self) -> str:
-        rows = [(f"{stage}.{name}", seconds) for (stage, name), seconds in self.seconds.items()]
-        width = max((len(label) for label, _ in rows), default=0)
-        return "\n".join(f"{label:<{width}}  {1000 * seconds:9.3f} ms" for label, seconds in rows)
+        rows = ((".".join(name), f"{1000 * seconds:9.3f} ms") for name, seconds in self.seconds.items())
+        return aligned(rows, "<>")
 
 
 _collecting: ContextVar[Trace | None] = ContextVar("texpr_trace", default=None)

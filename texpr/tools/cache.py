@@ -5,22 +5,28 @@ from __future__ import annotations
 import argparse
 
 from texpr.runtime.disk_cache import shared
+from texpr.support.table import aligned
+from texpr.tools.arguments import Commands, add_command, add_commands
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `cache`."""
-    parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show",
-                        help="show where the cache is and how full, or remove its kernels; records of tuning stay")
+def add_parser(commands: Commands) -> None:
+    """Add the command `cache`."""
+    parser = add_command(commands, "cache", show, "show or clear the disk cache of compiled kernels")
+    actions = add_commands(parser, required=False)
+    add_command(actions, "show", show, "show where the cache is and how full (the default)")
+    add_command(actions, "clear", clear, "remove the kernels; records of tuning stay")
 
 
-def cache(arguments: argparse.Namespace) -> int:
-    """Show or clear the disk cache of compiled kernels. Records of tuning stand beside it, in `tuned`, and stay."""
+def show(arguments: argparse.Namespace) -> int:
+    """Print where the cache is, and how full."""
     store = shared()
-    if arguments.action == "clear":
-        store.clear()
     entries, used = store.usage()
     rows = [("directory", str(store.directory)), ("entries", str(entries)), ("size", f"{used / 2**20:.1f} of {store.limit >> 20} MiB")]
-    if store.problem:
-        rows.append(("problem", store.problem))
-    print("\n".join(f"{name:<10} {value}" for name, value in rows))
+    print(aligned([*rows, ("problem", store.problem)] if store.problem else rows, "<<"))
     return 0
+
+
+def clear(arguments: argparse.Namespace) -> int:
+    """Remove all kernels. Records of tuning stand beside the cache, in `tuned`, and stay."""
+    shared().clear()
+    return show(arguments)

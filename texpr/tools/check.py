@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 from texpr.compiler import load
+from texpr.tools.arguments import Commands, add_command
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `check`."""
+def add_parser(commands: Commands) -> None:
+    """Add the command `check`."""
+    parser = add_command(commands, "check", check, "parse and prove every operator of a file")
     parser.add_argument("file", help="a .tx file")
 
 

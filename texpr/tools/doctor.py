@@ -10,7 +10,15 @@ from texpr.runtime import gpu, host
 from texpr.runtime.native import library as native
 from texpr.support.errors import ResourceError
 from texpr.support.options import current
+from texpr.support.table import aligned
 from texpr.targets import find_target, target_names
+from texpr.tools.arguments import Commands, add_command
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `doctor`."""
+    add_command(commands, "doctor", doctor,
+                "print versions, the machine record, targets, the GPU and options")
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -21,7 +29,7 @@ def doctor(arguments: argparse.Namespace) -> int:
              ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
              ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)), ("targets", ", ".join(target_names())),
              ("gpu", _gpu()), ("device", current().device), ("cache", str(current().cache_dir or "off"))]
-    print("\n".join(f"{name:<9} {value}" for name, value in rows))
+    print(aligned(rows, "<<"))
     return 0
 
 

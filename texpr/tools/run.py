@@ -15,21 +15,25 @@ from texpr.compiler.signature import split_options
 from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.support.files import write_file
-from texpr.tools.show import chosen_ops, options_of
+from texpr.tools.arguments import Commands, add_command, add_operator, add_seed, add_sizes
+from texpr.tools.operators import chosen_ops, options_of
 
 MOST_SHOWN = 200
-"""Elements of a result that are printed in full."""
+"""Elements of a result that is printed in full."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `run`."""
-    parser.add_argument("file", help="a .tx file")
-    parser.add_argument("--op", help="which operator of the file; all of them unless given")
-    parser.add_argument("--interpret", action="store_true", help="compute the reference meaning, slowly, instead of compiled code")
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
-    parser.add_argument("--out", help="a .npz file for inputs and results")
-    parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE",
-                        help="inputs, such as A=a.npy; sizes where inputs are random, constants, dtype variables: M=512 S=2 T=f64")
+def add_parser(commands: Commands) -> None:
+    """Add the command `run`."""
+    parser = add_command(commands, "run", run,
+                         "run operators on arrays from files, or on random ones, and print the results",
+                         ["texpr run ops.tx --op matmul M=4 N=3 K=5",
+                          "texpr run ops.tx --op scale X=x.npy by=2 --out results.npz"])
+    add_operator(parser)
+    parser.add_argument("--interpret", action="store_true",
+                        help="compute the reference meaning, slowly, in place of compiled code")
+    add_seed(parser, "random inputs")
+    parser.add_argument("--out", metavar="FILE", help="a .npz file for inputs and results")
+    add_sizes(parser, "inputs: A=a.npy; sizes of random inputs, constants, dtype variables: M=512 S=2 T=f64")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,15 +12,22 @@ from texpr.ir.interpreter.loop import interpret_kernel, loops_around_stores
 from texpr.ir.loop import Kernel, Store
 from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
-from texpr.tools.show import add_op_arguments, applied, chosen_ops, options_of
+from texpr.tools.arguments import Commands, add_command, add_operator, add_schedule, add_seed, add_sizes
+from texpr.tools.operators import applied, chosen_ops, options_of
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `trace`."""
-    add_op_arguments(parser)
-    parser.add_argument("--naive", action="store_true", help="the loops as the operator has them, without auto()")
-    parser.add_argument("--limit", type=int, default=100, help="stores to print of each operator (default: 100)")
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+def add_parser(commands: Commands) -> None:
+    """Add the command `trace`."""
+    parser = add_command(commands, "trace", trace,
+                         "print what scheduled loops store, in their order, on random inputs",
+                         ["texpr trace ops.tx --op matmul M=3 N=1 K=2"])
+    add_operator(parser)
+    add_schedule(parser)
+    parser.add_argument("--naive", action="store_true", help="keep the loops of the operator, without auto()")
+    parser.add_argument("--limit", type=int, default=100, metavar="N",
+                        help="stores to print of each operator (default: %(default)s)")
+    add_seed(parser, "random inputs")
+    add_sizes(parser, "all sizes, constants and dtype variables: M=512 S=2 T=f64")
 
 
 def trace(arguments: argparse.Namespace) -> int:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from texpr.tools.show import chosen_ops, options_of
+from texpr.tools.arguments import Commands, add_command, add_operator, add_seed, add_sizes
+from texpr.tools.operators import chosen_ops, options_of
 from texpr.tune import tune as search
 from texpr.tune.search import STRATEGIES
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `tune`."""
-    parser.add_argument("file", help="a .tx file")
-    parser.add_argument("--op", help="which operator of the file; all of them unless given")
-    parser.add_argument("--trials", type=int, default=64, help="schedules to measure (default: 64)")
-    parser.add_argument("--strategy", choices=STRATEGIES, default="model", help="how to search (default: model)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for a trial (default: 20)")
-    parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="all sizes; constants and dtype variables, such as M=512 S=2 T=f64")
+def add_parser(commands: Commands) -> None:
+    """Add the command `tune`."""
+    parser = add_command(commands, "tune", tune,
+                         "search for faster schedules by measuring, and print the one that was chosen",
+                         ["texpr tune ops.tx --op matmul M=512 N=512 K=512"])
+    add_operator(parser)
+    parser.add_argument("--trials", type=int, default=64, metavar="N",
+                        help="schedules to measure (default: %(default)s)")
+    parser.add_argument("--strategy", choices=STRATEGIES, default="model",
+                        help="the kind of search (default: %(default)s)")
+    add_seed(parser, "the search")
+    parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS",
+                        help="seconds for a trial (default: %(default)g)")
+    add_sizes(parser, "all sizes; constants and dtype variables: M=512 S=2 T=f64")
 
 
 def tune(arguments: argparse.Namespace) -> int:

@@ -12,13 +12,20 @@ from texpr.compiler.pipeline import ready
 from texpr.compiler.schedule import Schedule
 from texpr.support.errors import CompileError
 from texpr.support.files import write_file
-from texpr.tools.show import add_op_arguments, applied, chosen_ops, options_of
+from texpr.tools.arguments import Commands, add_command, add_operator, add_schedule, add_sizes
+from texpr.tools.operators import applied, chosen_ops, options_of
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `view`."""
-    add_op_arguments(parser)
-    parser.add_argument("-o", "--output", help="the page to write (default: FILE with .html)")
+def add_parser(commands: Commands) -> None:
+    """Add the command `view`."""
+    parser = add_command(commands, "view", view,
+                         "write a page of equations, loops after each step, LLVM IR and assembly",
+                         ["texpr view ops.tx -o ops.html M=64 N=64 K=64"])
+    add_operator(parser)
+    add_schedule(parser)
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="the page to write (default: the .tx file's name with .html)")
+    add_sizes(parser)
 
 
 def view(arguments: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import threading
@@ -19,6 +20,10 @@ from texpr.graph.report.roofline import least_seconds
 from texpr.ir.dtypes import F32, DType
 from texpr.runtime.native import library as native
 from texpr.support.files import write_file
+from texpr.support.table import Table
+
+_TABLE = Table({"kernel": "<", "calls": ">", "ms": ">.3f", "%": ">.1f", "GFLOP/s": ">.2f", "GB/s": ">.2f",
+                "roofline": ">", "bound": "<", "shapes": "<"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +107,22 @@ class Profile:
 
     def __str__(self) -> str:
         rows = self.rows
-        total = sum(r.seconds for r in rows)
         if not rows:
             return "no program ran"
-        lines = [f"{'kernel':<26}{'calls':>7}{'ms':>10}{'%':>6}{'GFLOP/s':>9}{'GB/s':>8}{'roofline':>10}  bound       shapes"]
-        for r in rows:
-            rates = f"{r.operations * r.calls / r.seconds / 1e9:>9.2f}{r.moved * r.calls / r.seconds / 1e9:>8.2f}"
-            share = f"{100 * r.share:.0f}%" if r.bound else ""
-            lines.append(f"{r.name[:25]:<26}{r.calls:>7}{r.seconds * 1e3:>10.3f}{100 * r.seconds / total:>6.1f}{rates}"
-                         f"{share:>10}  {r.bound:<10}  {r.shapes}")
-        least = sum(r.calls * r.least for r in rows)
-        share = f"{100 * least / total:.0f}%" if least else ""
-        return "\n".join([*lines, f"{'altogether':<26}{len(self.events):>7}{total * 1e3:>10.3f}{'':>23}{share:>10}".rstrip()])
+        total, least = sum(r.seconds for r in rows), sum(r.calls * r.least for r in rows)
+        lines = [self._cells(r, total) for r in rows]
+        roofline = f"{100 * least / total:.0f}%" if least else ""
+        return _TABLE.text([*lines, ("altogether", len(self.events), total * 1e3, None, None, None, roofline)])
+
+    @staticmethod
+    def _cells(row: Row, total: float) -> tuple[object, ...]:
+        """A line of the table; `total` are the seconds of all rows."""
+        rates = (amount * row.calls / row.seconds / 1e9 for amount in (row.operations, row.moved))
+        share = f"{100 * row.share:.0f}%" if row.bound else ""
+        return (row.name, row.calls, row.seconds * 1e3, 100 * row.seconds / total, *rates, share, row.bound, row.shapes)
 
     def _repr_html_(self) -> str:
-        text = str(self).replace("&", "&amp;").replace("<", "&lt;")
-        return f"<pre>{text}</pre>"
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def trace(self) -> dict[str, object]:
         """The events as chrome://tracing and Perfetto read them, times in microseconds."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from texpr.support.table import Table
+
+_TABLE = Table({"operator": "<", "calls": ">", "ms": ">.3f", "GFLOP/s": ">.2f", "shapes": "<"})
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -25,12 +29,14 @@ class Timing:
 
 def timing_table(rows: Sequence[Timing]) -> str:
     """Timings as text, the most expensive first, equal ones added up."""
-    totals: dict[tuple[str, str], list[Timing]] = {}
+    groups: dict[tuple[str, str], list[Timing]] = {}
     for row in rows:
-        totals.setdefault((row.name, row.shapes), []).append(row)
-    lines = [f"{'operator':<28}{'calls':>6}{'ms':>10}{'GFLOP/s':>10}  shapes"]
-    for (name, shapes), same in sorted(totals.items(), key=lambda item: -sum(r.milliseconds for r in item[1])):
-        total = sum(r.milliseconds for r in same)
-        rate = sum(r.gflops * r.milliseconds for r in same) / max(total, 1e-9)
-        lines.append(f"{name:<28}{len(same):>6}{total:>10.3f}{rate:>10.2f}  {shapes}")
-    return "\n".join(lines)
+        groups.setdefault((row.name, row.shapes), []).append(row)
+    return _TABLE.text(sorted((_cells(same) for same in groups.values()), key=lambda cells: -cells[2]))
+
+
+def _cells(same: Sequence[Timing]) -> tuple[str, int, float, float, str]:
+    """A line of the table for launches of one kernel."""
+    total = sum(r.milliseconds for r in same)
+    rate = sum(r.gflops * r.milliseconds for r in same) / max(total, 1e-9)
+    return same[0].name, len(same), total, rate, same[0].shapes

@@ -19,6 +19,6 @@ arrays (`tx.options(guard=)`).
 still goes wrong.
 """
 
-from texpr.tools.fuzz.command import add_arguments, fuzz
+from texpr.tools.fuzz.command import add_parser
 
-__all__ = ["add_arguments", "fuzz"]
+__all__ = ["add_parser"]

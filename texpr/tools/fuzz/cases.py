@@ -12,7 +12,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.printing.tensor import show_program
 from texpr.schedule.script.script import Step, parse_script
 from texpr.schedule.steps.registry import aliases, rules
-from texpr.tools.certificates import small
+from texpr.tools.bench.certificates import small
 from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.steps import steps_for

@@ -10,6 +10,8 @@ from time import monotonic
 
 from texpr.compiler.imports import library_files
 from texpr.support.progress import bar
+from texpr.support.table import aligned
+from texpr.tools.arguments import Commands, add_command
 from texpr.tools.fuzz import defaults, gradients, language, schedules
 from texpr.tools.fuzz.cases import parse_case
 from texpr.tools.fuzz.defaults import Defaults
@@ -19,21 +21,35 @@ from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `fuzz`."""
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to look (default: 60), an equal part of it at each part")
-    parser.add_argument("--only", choices=("language", "schedules", "default", "gradients"), help="one part alone")
-    parser.add_argument("--texts", type=int, default=sys.maxsize, help="how many texts to try at most")
-    parser.add_argument("--schedules", type=int, default=sys.maxsize, help="how many schedules to try at most")
-    parser.add_argument("--defaults", type=int, default=sys.maxsize, help="how many default schedules to try at most")
-    parser.add_argument("--gradients", type=int, default=sys.maxsize, help="how many operators to differentiate at most")
-    parser.add_argument("--compile", action="store_true", help="also run default schedules of this machine, and compare with tx.interpret")
-    parser.add_argument("--seed", type=int, default=None, help="the same again; a new seed is chosen and shown unless given")
-    parser.add_argument("--deep", type=float, default=0.05, help="the share of texts that are also compiled, run, differentiated (0.05)")
-    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="folder to write to (default: fuzz-findings)")
-    parser.add_argument("--counts", type=Path, help="file for how often what happened to schedules, and every kind of refusal")
-    parser.add_argument("--corpus", type=Path, nargs="*", default=[], help="further .tx files to take operators from")
-    parser.add_argument("--replay", type=Path, help="try the text, or the .litmus, .default or .gradients case, in this file instead")
+def add_parser(commands: Commands) -> None:
+    """Add the command `fuzz`. Its parts are an option and no commands: by default all of them share the time."""
+    parser = add_command(commands, "fuzz", fuzz,
+                         "try texts and schedules nobody would write, and report what goes wrong",
+                         ["texpr fuzz --seconds 600", "texpr fuzz --only gradients --seed 3",
+                          "texpr fuzz --replay fuzz-findings/one.litmus"])
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="N",
+                        help="how long to look, shared by all parts (default: %(default)g)")
+    parser.add_argument("--only", choices=("language", "schedules", "default", "gradients"),
+                        help="try one part (default: all)")
+    parser.add_argument("--seed", type=int, metavar="N",
+                        help="repeat the trials of a seed (default: a new seed, which is shown)")
+    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), metavar="FOLDER",
+                        help="where to write (default: %(default)s)")
+    parser.add_argument("--replay", type=Path, metavar="FILE",
+                        help="try the text, or the .litmus, .default or .gradients case, of a file")
+    parser.add_argument("--corpus", type=Path, nargs="*", default=[], metavar="FILE",
+                        help="further .tx files to take operators from")
+    parser.add_argument("--counts", type=Path, metavar="FILE",
+                        help="where to write how often what happened, with every kind of refusal")
+    limits = parser.add_argument_group("at most so many trials")
+    for name, what in (("texts", "texts"), ("schedules", "schedules"), ("defaults", "default schedules"),
+                       ("gradients", "operators")):
+        limits.add_argument(f"--{name}", type=int, default=sys.maxsize, metavar="N", help=f"{what} to try")
+    depth = parser.add_argument_group("how far trials go")
+    depth.add_argument("--deep", type=float, default=0.05, metavar="SHARE",
+                       help="the share of texts that are compiled and differentiated too (default: %(default)s)")
+    depth.add_argument("--compile", action="store_true",
+                       help="run default schedules of this machine, and compare with tx.interpret")
 
 
 def fuzz(arguments: argparse.Namespace) -> int:
@@ -51,12 +67,12 @@ def fuzz(arguments: argparse.Namespace) -> int:
     kinds = 0
     for part, most in chosen:
         kinds += _tried(part, most, arguments.seconds / len(chosen), arguments.findings)
-        for line in _summary(part):
-            print(line)
+        if part.counts:
+            print(_summary(part))
         if arguments.counts is not None and part.counts:
             table = sorted(part.counts.items(), key=lambda each: (-each[1], each[0]))
-            lines = (f"{count:>8}  {what}  (first: {part.examples[what]})\n" for what, count in table)
-            arguments.counts.write_text("".join(lines))
+            rows = [(str(count), what, f"(first: {part.examples[what]})") for what, count in table]
+            arguments.counts.write_text(aligned(rows, "><<") + "\n")
     return 1 if kinds else 0
 
 
@@ -82,10 +98,10 @@ _SHOWN = ("default schedules", "programs", "differentiated", "differentiated twi
           "interpreted", "compiled and run", "replayed", "certified", "certificate refused", "wrong kernels")
 
 
-def _summary(part: Part) -> list[str]:
+def _summary(part: Part) -> str:
     """What was counted, refusals of one kind together."""
     totals = {name: sum(n for what, n in part.counts.items() if what.split(" | ")[0] == name) for name in _SHOWN}
-    return [f"  {count:>8}  {name}" for name, count in totals.items() if count]
+    return aligned([(f"{count:>10}", name) for name, count in totals.items() if count], "><")
 
 
 def _replay(path: Path) -> int:

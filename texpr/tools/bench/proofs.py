@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ from texpr.compiler import op, schedule
 from texpr.compiler.pipeline import certified_loops
 from texpr.compiler.schedule import Schedule
 from texpr.schedule.script.script import parse_script
-from texpr.tools.measured import PRODUCT, SCRIPTS, SIZES
+from texpr.support.table import Table
+from texpr.tools.arguments import Commands, add_command, add_runs
+from texpr.tools.bench.bars import verdict
+from texpr.tools.bench.measured import PRODUCT, SCRIPTS, SIZES
 
 STEP_BAR, CONVOLUTION_BAR, PRODUCT_BAR = 10.0, 100.0, 60.0
 """Milliseconds of processor time: of a step's check, of the certificate of a tiled convolution and what follows, of a packed product."""
@@ -34,6 +38,28 @@ class Cost:
     whole: float
     check: float
     bar: float
+
+
+_TABLE = Table({"step": "<72", "ms": ">7.2f", "check": ">7.2f", "bar": ">4.0f", "": "<"})
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench proofs`."""
+    parser = add_command(commands, "proofs", bench_proofs,
+                         "time the steps of schedules, their checks, and certificates, in processor time")
+    add_runs(parser)
+
+
+def bench_proofs(arguments: Namespace) -> int:
+    """Print a row per step and certificate, then steps together."""
+    found = []
+    print(_TABLE.header())
+    for cost in costs(arguments.runs):
+        print(_TABLE.row(cost.name, cost.whole, cost.check, cost.bar, verdict(cost.check, cost.bar)),
+              flush=True)
+        found.append(cost)
+    print(summary(found))
+    return 0
 
 
 def costs(runs: int) -> Iterator[Cost]:

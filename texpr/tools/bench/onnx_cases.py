@@ -8,7 +8,7 @@ from collections import Counter
 from texpr.compiler.fallback import fallbacks
 from texpr.onnx import converters as table
 from texpr.onnx.backend import cases, left_out, outcome
-from texpr.tools.targets import part_of_all
+from texpr.tools.arguments import part_of_all
 
 
 def bench_onnx(arguments: argparse.Namespace) -> int:

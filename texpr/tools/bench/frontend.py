@@ -1,4 +1,4 @@
-"""`python -m texpr bench`: how long import, reading, proving, compiling and calling take, against what was promised."""
+"""`python -m texpr bench frontend`: times of import, grammar, reading and proving beside their bars."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from texpr.lang.elaboration.elaborate import unproven
 from texpr.lang.syntax import parser
 from texpr.poly import check_program
 from texpr.support.errors import Error
-from texpr.tools import calling, compiling, proofs
-from texpr.tools.certificates import bench_certificates
-from texpr.tools.coverage import bench_coverage
-from texpr.tools.gradients import bench_gradients
-from texpr.tools.targets import bench_targets
+from texpr.support.table import Table
+from texpr.tools.arguments import Commands, add_command, add_library, add_runs
+from texpr.tools.bench.bars import verdict
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "first operator": 60.0, "grammar": 10.0, "parse and elaborate": 5.0,
         "proofs": 20.0}
@@ -41,55 +39,32 @@ texpr.op
 used = time.process_time()
 texpr.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
 read = time.process_time()
-from texpr.tools.bench import measured
+from texpr.tools.bench.frontend import measured
 measured({"import texpr": imported - start, "import and first use": used - start, "first operator": read - used}, sys.argv[1])
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench`."""
-    what = ("frontend", "proofs", "certificates", "coverage", "compile", "calls", "grad", "targets", "onnx", "saving")
-    parser.add_argument("what", choices=what, help="what to measure")
-    parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
-    parser.add_argument("--targets", help="of `targets`: names with commas between (default: a list of CPUs and GPUs)")
-    parser.add_argument("--load", metavar="FILE", help="of `targets`: a Python file that registers targets")
-    parser.add_argument("--part", default="1/1", help="a part of what `targets`, `coverage`, `onnx` and `saving` try: 2/5 (default: 1/1)")
-    parser.add_argument("--gradients", type=int, default=2, help="of `coverage`: the highest order of gradients (default: 2)")
-    parser.add_argument("--random", type=int, default=0, help="of `coverage`: so many random operators in place of a file")
-    parser.add_argument("--seed", type=int, default=0, help="of `coverage`: of the random operators (default: 0)")
-    parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench frontend`."""
+    parser = add_command(commands, "frontend", bench_frontend,
+                         "time importing, reading and proving, in processor time")
+    add_library(parser)
+    add_runs(parser)
 
 
-def bench(arguments: argparse.Namespace) -> int:
-    """Print what something costs: reading (`frontend`), proofs of schedules, certificates, compiling, calling kernels, gradients; count the
-    default schedules that are certified (`coverage`); or run all operators on all `targets`, the node tests of ONNX, or all operators as
-    models in ONNX (`saving`).
+_TABLE = Table({"front end": "<24", "ms": ">8.2f", "bar": ">5.0f", "": "<"})
+
+
+def bench_frontend(arguments: argparse.Namespace) -> int:
+    """Print a row per stage, and the slowest operators of those that are measured per operator.
+
+    Returns:
+        1 if a file cannot be read.
     """
-    if arguments.what == "targets":
-        return bench_targets(arguments)
-    if arguments.what in ("onnx", "saving"):
-        return _of_models(arguments)
-    if arguments.what == "grad":
-        return bench_gradients(max(1, arguments.runs))
-    if arguments.what == "certificates":
-        return bench_certificates(arguments)
-    if arguments.what == "coverage":
-        return bench_coverage(arguments)
-    if arguments.what in ("compile", "calls"):
-        made = compiling.lines(max(1, arguments.runs)) if arguments.what == "compile" else calling.lines(max(1, arguments.runs))
-        for line in made:
-            print(line, flush=True)
-        return 0
-    if arguments.what == "proofs":
-        found = []
-        for cost in proofs.costs(max(1, arguments.runs)):
-            print(_row(f"{cost.name:<72}{cost.whole:8.2f} ms   check", cost.check, cost.bar, width=88), flush=True)
-            found.append(cost)
-        print(proofs.summary(found))
-        return 0
-    runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], max(1, arguments.runs))
+    runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], arguments.runs)
     if not runs:
         return 1
+    print(_TABLE.header())
     for name, bar in BARS.items():
         values = [median(run[name].values()) if isinstance(run[name], dict) else run[name] for run in runs]
         print(_row(name, median(values), bar))
@@ -98,14 +73,6 @@ def bench(arguments: argparse.Namespace) -> int:
             slowest = sorted(each, key=lambda op: -each[op])[:5]
             print("\n".join(_row(f"  {op}", each[op], bar) for op in slowest))
     return 0
-
-
-def _of_models(arguments: argparse.Namespace) -> int:
-    # Other commands start without networks.
-    from texpr.tools.onnx_cases import bench_onnx
-    from texpr.tools.onnx_saving import bench_saving
-
-    return bench_onnx(arguments) if arguments.what == "onnx" else bench_saving(arguments)
 
 
 def _runs(command: list[str], count: int) -> list[dict]:
@@ -122,8 +89,8 @@ def _runs(command: list[str], count: int) -> list[dict]:
     return found[1:]
 
 
-def _row(name: str, milliseconds: float, bar: float, width: int = 24) -> str:
-    return f"{name:<{width}}{milliseconds:8.2f} ms   bar {bar:5.0f} ms{'' if milliseconds <= bar else '   over'}"
+def _row(name: str, milliseconds: float, bar: float) -> str:
+    return _TABLE.row(name, milliseconds, bar, verdict(milliseconds, bar))
 
 
 def measured(seconds: dict[str, float], file: str) -> None:

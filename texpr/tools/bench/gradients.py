@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,9 @@ import numpy as np
 from texpr import ops
 from texpr.compiler import Op, grad
 from texpr.support.options import options
+from texpr.support.table import Table
+from texpr.tools.arguments import Commands, add_command, add_runs
+from texpr.tools.bench.bars import verdict
 
 BAR = 1.25
 """Of a gradient's time to the forward operator's, where both multiply and add as often."""
@@ -93,14 +97,25 @@ def _once(call: Callable[[], object], repeats: int) -> float:
     return (time.process_time() - start) / repeats
 
 
-def bench_gradients(runs: int) -> int:
+_TABLE = Table({"operator": "<44", "gradient in": ">11", "forward, ms": ">11.3f", "gradient, ms": ">12.3f",
+                "ratio": ">5.2f", "bar": ">5.2f",
+                "": "<"})
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench grad`."""
+    parser = add_command(commands, "grad", bench_gradients,
+                         "time gradients beside their forward operators, on one thread")
+    add_runs(parser)
+
+
+def bench_gradients(arguments: Namespace) -> int:
     """Print a row per gradient; 1 if one is over its bar."""
     over = 0
-    print(f"{'':44}{'gradient in':>12}{'forward':>12}{'gradient':>12}{'ratio':>8}{'bar':>7}")
-    for title, what, forward, gradient, bar in rows(runs):
+    print(_TABLE.header())
+    for title, what, forward, gradient, bar in rows(arguments.runs):
         ratio = gradient / forward
-        missed = bar is not None and ratio > bar
-        over += missed
-        print(f"{title:44}{what:>12}{forward * 1e3:>9.3f} ms{gradient * 1e3:>9.3f} ms{ratio:>8.2f}"
-              f"{'' if bar is None else f'{bar:7.2f}'}{'   over' if missed else ''}", flush=True)
+        over += bool(verdict(ratio, bar))
+        print(_TABLE.row(title, what, forward * 1e3, gradient * 1e3, ratio, bar, verdict(ratio, bar)),
+              flush=True)
     return int(over > 0)

@@ -11,22 +11,43 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from statistics import median
 
 from texpr.compiler import op, schedule
 from texpr.support.options import options
+from texpr.support.table import Table
 from texpr.support.trace import collect
-from texpr.tools.measured import COMPILED
+from texpr.tools.arguments import Commands, add_command, add_runs
+from texpr.tools.bench.bars import verdict
+from texpr.tools.bench.measured import COMPILED
 
 DISK_BAR = 1.0
 """Milliseconds of the same where the disk cache has it, in a process that has found another kernel there."""
-_CHILD = "import sys; from texpr.tools.compiling import in_child; in_child(sys.argv[1])"
+_CHILD = "import sys; from texpr.tools.bench.compiling import in_child; in_child(sys.argv[1])"
+
+
+_TABLE = Table({"making one kernel": "<44", "ms": ">7.2f", "bar": ">4.0f", "": "<"})
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench compile`."""
+    parser = add_command(commands, "compile", bench_compile,
+                         "time the stages of compiling, and kernels from the disk cache")
+    add_runs(parser)
+
+
+def bench_compile(arguments: Namespace) -> int:
+    """Print the table of `lines`."""
+    for line in lines(arguments.runs):
+        print(line, flush=True)
+    return 0
 
 
 def lines(runs: int) -> Iterator[str]:
     """The table: per kernel its time from the program to the address of its code, then its stages, then where the disk cache has it."""
-    yield f"{'making one kernel':<44}{'ms':>8}{'bar':>8}"
+    yield _TABLE.header()
     for name, (text, sizes, bar) in COMPILED.items():
         made = [_made(text, sizes) for _ in range(runs + 1)][1:]  # the first one imports
         yield _line(name, median(total for total, _ in made), bar)
@@ -38,7 +59,7 @@ def lines(runs: int) -> Iterator[str]:
 
 
 def _line(name: str, milliseconds: float, bar: float | None = None) -> str:
-    return f"{name:<44}{milliseconds:8.2f}" + ("" if bar is None else f"{bar:8.0f}{'' if milliseconds <= bar else '   over'}")
+    return _TABLE.row(name, milliseconds, bar, verdict(milliseconds, bar))
 
 
 def _made(text: str, sizes: Mapping[str, int]) -> tuple[float, dict[str, float]]:

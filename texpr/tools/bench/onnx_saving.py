@@ -17,7 +17,8 @@ from texpr.ir.tensor import Program
 from texpr.onnx.errors import UnsupportedOp
 from texpr.onnx.export import save
 from texpr.support.errors import Error
-from texpr.tools.targets import TOLERANCE, cases_of, expected_of, part_of_all
+from texpr.tools.arguments import part_of_all
+from texpr.tools.bench.targets import TOLERANCE, cases_of, expected_of
 
 
 def bench_saving(arguments: argparse.Namespace) -> int:

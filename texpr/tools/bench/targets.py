@@ -8,7 +8,6 @@ rounding in another order, and another exp, make of them.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
@@ -29,15 +28,20 @@ from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.schedule.legality.replay import random_inputs
-from texpr.support.errors import CallError, CompileError, Error
+from texpr.support.errors import CompileError, Error
 from texpr.support.progress import progress
+from texpr.support.table import Table
 from texpr.targets import find_target
-from texpr.tools.certificates import small
+from texpr.tools.arguments import Commands, add_command, add_library, add_part, part_of_all
+from texpr.tools.bench.certificates import small
 
 TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "a64fx", "armv7", "sm_80")
 SIZE = 6
 TOLERANCE = {16: 2e-2, 32: 1e-4, 64: 1e-9}
 """Of programs whose narrowest floats have so many bits: relative to the largest element of a result."""
+
+
+_TABLE = Table({"target": "<", "operators": ">", "gradients": ">"})
 
 
 @dataclass(slots=True)
@@ -47,6 +51,19 @@ class Tally:
     forward: list[int] = field(default_factory=lambda: [0, 0])
     gradient: list[int] = field(default_factory=lambda: [0, 0])
     wrong: list[str] = field(default_factory=list)
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench targets`."""
+    parser = add_command(commands, "targets", bench_targets,
+                         "run all operators and gradients on targets, and compare with the interpreter",
+                         ["texpr bench targets --targets native,aarch64 --part 1/4",
+                          "texpr bench targets --load c_target.py --targets c"])
+    add_library(parser)
+    parser.add_argument("--targets", metavar="NAMES",
+                        help="targets and devices with commas between (default: a list of CPUs and GPUs)")
+    parser.add_argument("--load", metavar="FILE", help="a Python file that registers targets")
+    add_part(parser)
 
 
 def bench_targets(arguments: argparse.Namespace) -> int:
@@ -71,9 +88,8 @@ def bench_targets(arguments: argparse.Namespace) -> int:
             said = _difference(program, sizes, target, given, expected)
             counts[0] += not said
             tally.wrong += [f"{target}: {name}: {said}"] if said else []
-    print(f"{'target':<18}{'operators':>12}{'gradients':>12}")
-    for target, tally in tallies.items():
-        print(f"{target:<18}{_share(tally.forward):>12}{_share(tally.gradient):>12}")
+    rows = ((target, _share(tally.forward), _share(tally.gradient)) for target, tally in tallies.items())
+    print(_TABLE.text(rows))
     for line in (line for tally in tallies.values() for line in tally.wrong):
         print(line)
     return int(any(tally.wrong for tally in tallies.values()))
@@ -106,18 +122,6 @@ def _known(name: str) -> str:
 
 def _share(counts: list[int]) -> str:
     return f"{counts[0]} / {counts[1]}"
-
-
-def part_of_all(text: str) -> tuple[int, int]:
-    """Which part of how many, from `2/5`.
-
-    Raises:
-        CallError: it says something else.
-    """
-    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise CallError(f"--part {text}: expected a part of all, such as 1/3", code="arguments")
-    return int(found[1]), int(found[2])
 
 
 def cases_of(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:

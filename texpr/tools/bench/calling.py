@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import timeit
+from argparse import Namespace
 from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
@@ -15,6 +16,9 @@ import numpy as np
 
 from texpr.compiler import CompiledKernel, op, schedule
 from texpr.support.options import options
+from texpr.support.table import Table
+from texpr.tools.arguments import Commands, add_command, add_runs
+from texpr.tools.bench.bars import verdict
 
 _ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
 _OTHERS = """
@@ -64,19 +68,35 @@ _JOINED = 100
 """Nanoseconds that a loop over two threads may take beside its work, once they are at work."""
 
 
+_TABLE = Table({"add of 16 floats": "<48", "ns": ">5.0f", "alone": ">6.0f", "bar": ">4", "": "<"})
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench calls`."""
+    parser = add_command(commands, "calls", bench_calls, "time calls of kernels beside NumPy")
+    add_runs(parser)
+
+
+def bench_calls(arguments: Namespace) -> int:
+    """Print a row per kind of call."""
+    for line in lines(arguments.runs):
+        print(line, flush=True)
+    return 0
+
+
 def lines(runs: int) -> Iterator[str]:
     """Nanoseconds of processor time of a call on 16 floats: the median of runs in turns."""
     names = _names()
     timers = {name: timeit.Timer(row.code, timer=time.thread_time, globals=names) for name, row in _ROWS.items()}
     found = [{name: timer.timeit(_TIMES) / _TIMES / _ROWS[name].calls * 1e9 for name, timer in timers.items()} for _ in range(runs + 1)][1:]
     taken = {name: median(each[name] for each in found) for name in _ROWS}
-    yield f"{'add of 16 floats':<48}{'ns':>6}{'alone':>8}{'bar':>8}"
+    yield _TABLE.header()
     for name, row in _ROWS.items():
         alone = taken[name] - taken[_LOOP]
-        beside = "" if row.bar is None else f"{row.bar:8}{'' if alone <= row.bar else '   over'}"
-        yield f"{name:<48}{taken[name]:6.0f}{alone:8.0f}{beside}"
+        yield _TABLE.row(name, taken[name], alone, row.bar, verdict(alone, row.bar))
     joined = _joined(runs)
-    yield f"{'a loop over two threads, begun and ended, hot':<54}{joined:8.0f}{_JOINED:8}{'' if joined <= _JOINED else '   over'}"
+    yield _TABLE.row("a loop over two threads, begun and ended, hot", None, joined, _JOINED,
+                     verdict(joined, _JOINED))
 
 
 def _names() -> dict[str, object]:

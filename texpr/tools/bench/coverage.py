@@ -20,14 +20,29 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.support.errors import CertificateError, Error
 from texpr.support.progress import bar
-from texpr.tools.certificates import MOST_TRIES, sizes_like, usual
+from texpr.tools.arguments import Commands, add_command, add_library, add_part, add_seed, part_of_all
+from texpr.tools.bench.certificates import MOST_TRIES, sizes_like, usual
 from texpr.tools.fuzz.operators import operator_text
-from texpr.tools.targets import part_of_all
 
 SIZES = (1, 2, 7, 33, 520)
 """Extents: one, two, below a vector, above a vector, above a tile of the second cache."""
 FALLBACK_BAR = 0.001
 """Largest share of default schedules that may be left for a plainer one."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench coverage`."""
+    parser = add_command(commands, "coverage", bench_coverage,
+                         "count the default schedules that are certified",
+                         ["texpr bench coverage ops.tx --gradients 1",
+                          "texpr bench coverage --random 1000 --part 1/10"])
+    add_library(parser)
+    parser.add_argument("--gradients", type=int, default=2, metavar="N",
+                        help="the highest order of gradients (default: %(default)s)")
+    parser.add_argument("--random", type=int, default=0, metavar="N",
+                        help="try N random operators in place of a file")
+    add_seed(parser, "the random operators")
+    add_part(parser)
 
 
 def bench_coverage(arguments: argparse.Namespace) -> int:

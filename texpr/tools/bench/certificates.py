@@ -16,9 +16,21 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.poly.certificate import Certificate
 from texpr.support.errors import Error
+from texpr.support.table import Table
+from texpr.tools.arguments import Commands, add_command, add_library
 
 SIZE = 16
 MOST_TRIES = 8
+
+
+_TABLE = Table({"operator": "<28", "ms": ">7.1f", "questions": ">9", "rounding": "<"})
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `bench certificates`."""
+    parser = add_command(commands, "certificates", bench_certificates,
+                         "certify the default schedules of operators, in processor time")
+    add_library(parser)
 
 
 def bench_certificates(arguments: argparse.Namespace) -> int:
@@ -29,22 +41,23 @@ def bench_certificates(arguments: argparse.Namespace) -> int:
     """
     refused = 0
     times: list[float] = []
+    print(_TABLE.header())
     for path in [Path(arguments.file)] if arguments.file else library_files():
         for name, op in vars(load(path)).items():
             try:
                 schedule = scheduled(op)
             except Error as e:
-                print(f"{name:<28} not scheduled: {str(e).splitlines()[0]}")
+                print(_TABLE.row(name, None, None, f"not scheduled: {str(e).splitlines()[0]}"))
                 continue
             if schedule is None:
-                print(f"{name:<28} no small sizes meet its requirements")
+                print(_TABLE.row(name, None, None, "no small sizes meet its requirements"))
                 continue
             start = time.process_time()
             try:
                 certificate = schedule.certificate()
             except Error as e:
                 refused += 1
-                print(f"{name:<28} REFUSED: {str(e).splitlines()[0]}")
+                print(_TABLE.row(name, None, None, f"REFUSED: {str(e).splitlines()[0]}"))
                 continue
             times.append((time.process_time() - start) * 1e3)
             print(_row(name, times[-1], certificate))
@@ -54,8 +67,8 @@ def bench_certificates(arguments: argparse.Namespace) -> int:
 
 
 def _row(name: str, milliseconds: float, certificate: Certificate) -> str:
-    questions = sum(asked for asked, _ in certificate.obligations.values())
-    return f"{name:<28}{milliseconds:8.1f} ms {questions:>5} questions   {certificate.rounding}"
+    return _TABLE.row(name, milliseconds, sum(asked for asked, _ in certificate.obligations.values()),
+                      certificate.rounding)
 
 
 def scheduled(op: Op) -> Schedule | None:
