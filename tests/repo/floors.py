@@ -53,5 +53,10 @@ LOCKED_IN: dict[str, set[str]] = {
 CORE = {"numpy", "llvmlite", "lark", "islpy"}
 """What `import texpr` may import besides the standard library."""
 
-EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn", "cuda"}
+EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn",
+          "cuda", "pygments"}
 """Optional libraries, imported only inside the functions that need them."""
+
+PLUGINS = {"texpr/lang/pygments_lexer.py": "pygments"}
+"""Modules that an optional library loads by an entry point, and that library, which they import at the top.
+texpr imports them inside functions."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repo.floors import CORE, EXTRAS, FLOORS, LOCKED_IN, MAY_IMPORT_BESIDE, SUB_FLOORS, TIES
+from tests.repo.floors import CORE, EXTRAS, FLOORS, LOCKED_IN, MAY_IMPORT_BESIDE, PLUGINS, SUB_FLOORS, TIES
 from tests.repo.source import ROOT, imports, package_files, part_of
 
 MOST_ENTRIES = 25
@@ -20,9 +20,9 @@ def complaints(path: Path) -> list[str]:
     for line, module, top in imports(path):
         first, *rest = module.split(".")
         if first == "texpr":
-            problem = _inside(part, rest[0] if rest else "")
+            problem = _inside(part, rest[0] if rest else "") or _plugin(module, top)
         else:
-            problem = _foreign(path, part, first, top)
+            problem = _foreign(path, part, first, top and PLUGINS.get(path.as_posix()) != first)
         if problem:
             found.append(f"{path}:{line}: {problem}")
     return found
@@ -40,6 +40,12 @@ def _inside(part: str, other: str) -> str | None:
     if FLOORS[other] == FLOORS[part] and other not in MAY_IMPORT_BESIDE.get(part, ()):
         return f"{part} imports its neighbour {other}"
     return None
+
+
+def _plugin(module: str, top: bool) -> str | None:
+    plugins = {path.removesuffix(".py").replace("/", "."): library for path, library in PLUGINS.items()}
+    library = next((library for name, library in plugins.items() if f"{module}.".startswith(f"{name}.")), None)
+    return f"{module} needs {library}, which is optional: import it in the function that needs it" if top and library else None
 
 
 def _foreign(path: Path, part: str, library: str, top: bool) -> str | None:
@@ -74,6 +80,20 @@ def test_a_library_is_locked_in_its_folder(monkeypatch: pytest.MonkeyPatch):
     assert complaints(Path("texpr/lang/elaboration/scope.py")) == [
         "texpr/lang/elaboration/scope.py:1: lang imports lark, which belongs to lang/syntax"]
     assert complaints(Path("texpr/lang/syntax/lexer.py")) == []
+
+
+def test_an_optional_library_at_the_top_is_found(monkeypatch: pytest.MonkeyPatch):
+    plugin, *rest = PLUGINS
+    names = [(1, "pygments.lexer.RegexLexer", True), (2, "texpr.lang.pygments_lexer.TexprLexer", True),
+             (3, "pygments.highlight", False), (4, "texpr.lang.pygments_lexer.TexprLexer", False)]
+    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: names)
+    path = "texpr/compiler/html/highlight.py"
+    assert complaints(Path(path)) == [
+        f"{path}:1: pygments is optional: import it in the function that needs it",
+        f"{path}:2: texpr.lang.pygments_lexer.TexprLexer needs pygments, which is optional: import it in the function that needs it",
+    ]
+    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: names[:1])
+    assert not complaints(Path(plugin)) and not rest
 
 
 def upwards(path: Path) -> list[tuple[str, str]]:

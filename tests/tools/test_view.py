@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import re
+import sys
 from html.parser import HTMLParser
+
+import pytest
 
 import texpr as tx
 from texpr.__main__ import main
-from texpr.compiler.html import coloured
+from texpr.compiler.html import highlight, highlighted
+from texpr.compiler.html.highlight import LEXERS, style
 
 FILE = """# <script>alert(1)</script> & co
 op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }
@@ -64,6 +69,7 @@ def test_stores_refer_to_their_equations(tmp_path):
     file.write_text("op two(X: f32[N]) -> Z: f32[N] { Y[i] = X[i] * 2\n Z[i] = Y[N-1-i] + 1 }")
     assert main(["view", str(file), "-o", str(tmp_path / "two.html")]) == 0
     page = (tmp_path / "two.html").read_text()
+    page = re.sub(r'<span class="\w{1,2}">(.*?)</span>', r"\1", page)  # Pygments' spans
     for number, tensor in enumerate("YZ"):
         assert re.search(rf'class="equation" data-equation="{number}">  {tensor}\[', page)
         assert re.search(rf'class="line store" data-equation="{number}">{tensor}\[', page)
@@ -91,7 +97,33 @@ def test_a_schedule_shows_in_a_notebook():
     assert 'split("i", 8)' in "".join(shown.text)
 
 
-def test_colours_change_no_text():
-    for language in ("texpr", "llvm", "asm"):
-        text = "for x < 3 & y; # note\n\tvmovups 64(%rax), %zmm1\n%3 = fadd <4 x float> %1, %2 ; c"
-        assert "".join(Tags(coloured(text, language)).text) == text
+TEXT = "for x < 3 & y; # note\n\tvmovups 64(%rax), %zmm1\n\n  %3 = fadd <4 x float> %1, %2 ; c"
+
+
+@pytest.mark.parametrize("language", ["texpr", *LEXERS])
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n", " "])
+def test_highlighting_changes_no_text(language: str, ending: str):
+    pytest.importorskip("pygments")
+    text = f"\n{TEXT}{ending}"
+    assert "".join(Tags(highlighted(text, language)).text) == text
+    assert "<span" in highlighted(text, language)
+
+
+def test_without_pygments_pages_show_plain_text(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygments", None)
+    monkeypatch.setitem(sys.modules, "pygments.formatters", None)
+    for cached in (highlighted, style, highlight._formatter):
+        cached.cache_clear()
+    try:
+        assert style() == "" and highlighted(TEXT, "texpr") == html.escape(TEXT)
+        page = _page(tmp_path, "M=8", "N=8", "K=8", "S=8")
+        assert '<span class="k' not in page and "for C.i in 0..8" in "".join(Tags(page).text)
+    finally:
+        highlighted.cache_clear(), style.cache_clear()
+
+
+def test_spans_have_colours_in_light_and_in_dark():
+    pytest.importorskip("pygments")
+    light, dark = style().split("@media (prefers-color-scheme: dark)")
+    assert ".texpr .kd {" in light and ".texpr .kd {" in dark
+    assert light.count("\n.texpr .") + 1 == sum(line.startswith(".texpr .") for line in light.splitlines())

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from texpr.compiler import Op, schedule
-from texpr.compiler.html import Pane, coloured, equations_html, page, stages_html
+from texpr.compiler.html import Pane, equations_html, highlighted, page, stages_html
 from texpr.compiler.pipeline import ready
 from texpr.compiler.schedule import Schedule
 from texpr.support.errors import CompileError
@@ -50,4 +50,6 @@ def _code(scheduled: Schedule, target: str) -> list[Pane]:
         llvm, assembly = kernel.llvm, kernel.asm
     except CompileError as error:
         return [Pane(f"code for {target}", f"<pre>{html.escape(str(error))}</pre>")]
-    return [Pane(f"LLVM IR, {target}", f"<pre>{coloured(llvm, 'llvm')}</pre>"), Pane("assembly", f"<pre>{coloured(assembly, 'asm')}</pre>")]
+    language = "ptx" if kernel.target.gpu else "asm"
+    return [Pane(f"LLVM IR, {target}", f"<pre>{highlighted(llvm, 'llvm')}</pre>"),
+            Pane("assembly", f"<pre>{highlighted(assembly, language)}</pre>")]

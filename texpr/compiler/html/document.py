@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from texpr.compiler.html.highlight import style
+
 
 @dataclass(frozen=True, slots=True)
 class Pane:
@@ -19,7 +21,7 @@ class Pane:
 
 def fragment(panes: Sequence[Pane]) -> str:
     """Panes side by side with the style and script they need: what `_repr_html_` returns."""
-    return f'<style>{_asset("page.css")}</style><div class="texpr">{_row(panes)}</div><script>{_asset("page.js")}</script>'
+    return f'<style>{_style()}</style><div class="texpr">{_row(panes)}</div><script>{_asset("page.js")}</script>'
 
 
 def page(title: str, rows: Sequence[tuple[str, Sequence[Pane]]]) -> str:
@@ -27,13 +29,17 @@ def page(title: str, rows: Sequence[tuple[str, Sequence[Pane]]]) -> str:
     links = " ".join(f'<a href="#{html.escape(name)}">{html.escape(name)}</a>' for name, _ in rows) if len(rows) > 1 else ""
     shown = "".join(f'<h1 id="{html.escape(name)}">{html.escape(name)}</h1>{_row(panes)}' for name, panes in rows)
     return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>{html.escape(title)}</title><style>{_asset('page.css')}</style></head>"
+            f"<title>{html.escape(title)}</title><style>{_style()}</style></head>"
             f'<body class="texpr page"><nav>{links}</nav>{shown}<script>{_asset("page.js")}</script></body></html>\n')
 
 
 def _row(panes: Sequence[Pane]) -> str:
     shown = "".join(f'<section><h2>{html.escape(p.title)}</h2><div class="body">{p.body}</div></section>' for p in panes)
     return f'<div class="panes">{shown}</div>'
+
+
+def _style() -> str:
+    return _asset("page.css") + style()
 
 
 @lru_cache

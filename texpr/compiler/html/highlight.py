@@ -1,28 +1,70 @@
-"""Text as HTML with its words coloured: operators, loop nests, LLVM IR and assembly."""
+"""Text as HTML, highlighted by Pygments where that is installed: operators, loop nests, LLVM IR and assembly."""
 
 from __future__ import annotations
 
 import html
-import re
+from functools import lru_cache
+from typing import Any
 
-_WORDS = {
-    "texpr": r"kernel|op|fn|extern|let|for|in|if|then|else|where|require|sum|prod|max|min|argmax|argmin|any|all|and|or|not",
-    "llvm": r"define|declare|fastcc|private|internal|ret|br|switch|label|phi|load|store|getelementptr|call|tail|select|icmp|fcmp|"
-            r"fadd|fsub|fmul|fdiv|fneg|add|sub|mul|sdiv|srem|shl|lshr|ashr|and|or|xor|zext|sext|trunc|sitofp|fptosi|bitcast|"
-            r"shufflevector|insertelement|extractelement|contract|nsw|nuw|align|noalias|readonly|unreachable|to",
-    "asm": r"[a-z][a-z0-9.]*(?=\s)",
-}
-_PATTERNS = {
-    language: re.compile(rf"(?P<comment>(?:{comment})[^\n]*)|(?P<number>\b\d[\w.]*)|(?P<word>{anchor}\b(?:{_WORDS[language]})\b)", re.M)
-    for language, comment, anchor in (("texpr", "#", ""), ("llvm", ";", ""), ("asm", r"#|//", r"(?<=\t)"))
-}
+LEXERS = {"llvm": "llvm", "asm": "gas", "ptx": "ptx"}
+"""Names that Pygments has for the lexers of languages; `texpr` has its own."""
+LIGHT, DARK = "default", "github-dark"
 
 
-def coloured(text: str, language: str) -> str:
-    """`text` escaped, with comments, numbers and words of the language (`texpr`, `llvm`, `asm`) in spans of those classes."""
-    made: list[str] = []
-    done = 0
-    for found in _PATTERNS[language].finditer(text):
-        made += [html.escape(text[done : found.start()]), f'<span class="{found.lastgroup}">{html.escape(found.group())}</span>']
-        done = found.end()
-    return "".join(made) + html.escape(text[done:])
+@lru_cache(maxsize=4096)  # the same statements stand in the listings after many steps
+def highlighted(text: str, language: str) -> str:
+    """Escape `text`, with the words of a language (`texpr`, `llvm`, `asm`, `ptx`) in spans of Pygments' classes.
+
+    Without Pygments there are no spans.
+    """
+    try:
+        from pygments import highlight
+    except ImportError:
+        return html.escape(text)
+    made = highlight(text, _lexer(language), _formatter(LIGHT))
+    return made if text.endswith("\n") else made.removesuffix("\n")
+
+
+@lru_cache
+def style() -> str:
+    """The CSS of the spans inside an element of class `texpr`, for light and dark pages; empty without Pygments."""
+    try:
+        light, dark = ("\n".join(_formatter(name).get_token_style_defs(".texpr")) for name in (LIGHT, DARK))
+    except ImportError:
+        return ""
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+
+
+@lru_cache
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+
+    from texpr.lang.pygments_lexer import TexprLexer
+
+    kept = {"stripnl": False, "ensurenl": False}  # the text stays as it is
+    lexer = TexprLexer(**kept) if language == "texpr" else get_lexer_by_name(LEXERS[language], **kept)
+    lexer.add_filter(_plain_names())
+    return lexer
+
+
+def _plain_names() -> Any:
+    """A filter that leaves names, punctuation and space without spans: they have the colour of the text.
+
+    Pages get half as long. What a lexer does not know, such as the comments of some assembly, is no error either.
+    """
+    from pygments.filter import Filter
+    from pygments.token import Error, Name, Punctuation, Text, Whitespace
+
+    class PlainNames(Filter):
+        def filter(self, lexer: Any, stream: Any) -> Any:
+            plain = (Name, Punctuation, Whitespace, Error)
+            return ((Text if kind in plain else kind, text) for kind, text in stream)
+
+    return PlainNames()
+
+
+@lru_cache
+def _formatter(style: str) -> Any:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True, style=style)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
-from texpr.compiler.html.highlight import coloured
+from texpr.compiler.html.highlight import highlighted
 from texpr.ir.expr import Node, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.printing.loop import source_kernel
@@ -17,14 +17,14 @@ def nest_html(kernel: Kernel, notes: Mapping[Var, str]) -> str:
     """A box per loop and condition, a line per statement; `notes` stand behind their loops."""
     source, places = source_kernel(kernel)
     top = source.text[: min((places[id(s)].start for s in kernel.body), default=len(source.text))].rstrip()
-    made = [f'<pre class="head">{coloured(top, "texpr")}</pre>']
+    made = [f'<pre class="head">{highlighted(top, "texpr")}</pre>']
     stack: list[Node | str] = list(reversed(kernel.body))
     while stack:
         node = stack.pop()
         if isinstance(node, str):
             made.append(node)
             continue
-        line = coloured(places[id(node)].text.strip(), "texpr")
+        line = highlighted(places[id(node)].text.strip(), "texpr")
         match node:
             case For(var, _, body, kind):
                 family = kind.partition(".")[0]
@@ -45,6 +45,6 @@ def equations_html(program: Program) -> str:
     """The program's text, each equation in an element that the stores of the nest refer to by its number."""
     lines = show_program(program).rstrip("\n").split("\n")
     first = len(lines) - 1 - len(program.equations)
-    made = [coloured("\n".join(lines[:first]), "texpr")]
-    made += [f'<span class="equation" data-equation="{k}">{coloured(line, "texpr")}</span>' for k, line in enumerate(lines[first:-1])]
-    return f"<pre>{chr(10).join([*made, coloured(lines[-1], 'texpr')])}</pre>"
+    made = [highlighted("\n".join(lines[:first]), "texpr")]
+    made += [f'<span class="equation" data-equation="{k}">{highlighted(line, "texpr")}</span>' for k, line in enumerate(lines[first:-1])]
+    return f"<pre>{chr(10).join([*made, highlighted(lines[-1], 'texpr')])}</pre>"

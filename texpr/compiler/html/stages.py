@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from texpr.compiler.html.highlight import coloured
+from texpr.compiler.html.highlight import highlighted
 from texpr.compiler.html.nest import nest_html
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -13,7 +13,7 @@ from texpr.ir.loop import Kernel
 def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
     """A slider over stages: what was done, the kernel then, and notes on its loops. Without scripts the last stage shows."""
     last = len(stages) - 1
-    steps = "".join(f'<li class="{"now" if k == last else ""}" data-stage="{k}">{coloured(done, "texpr")}</li>'
+    steps = "".join(f'<li class="{"now" if k == last else ""}" data-stage="{k}">{highlighted(done, "texpr")}</li>'
                     for k, (done, _, _) in enumerate(stages))
     panes = "".join(f'<div class="stage"{"" if k == last else " hidden"}>{nest_html(kernel, notes)}</div>'
                     for k, (_, kernel, notes) in enumerate(stages))
