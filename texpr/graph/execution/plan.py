@@ -23,8 +23,9 @@ from texpr.graph.execution.run_lock import Turn
 from texpr.graph.lowering.launches import Launch, show_launches
 from texpr.graph.passes import IN_PLACE
 from texpr.graph.passes.flatten_calls import shape_of, with_views
+from texpr.graph.report.dot import to_dot
 from texpr.graph.report.profile import Profile, shapes_of, watching
-from texpr.graph.report.svg import draw, to_dot
+from texpr.graph.report.svg import picture
 from texpr.graph.report.timing import Timing
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -367,8 +368,8 @@ class Plan:
         return show_program(with_views(self.captured), with_callees=True)
 
     def svg(self) -> str:
-        """The kernels and what passes between them, as a picture."""
-        return draw(self.launches, self._views)
+        """The kernels and what passes between them, as a picture; Graphviz lays it out where it is installed."""
+        return picture(self.launches, self._views)
 
     def to_dot(self) -> str:
         """The same as text for Graphviz."""
