@@ -1,4 +1,7 @@
-"""Libraries that are not installed, from wheels in a folder. Of the standard library alone."""
+"""Libraries that are not installed, from wheels in a folder. Of the standard library alone.
+
+Kept by hand: a machine with a GPU may have no pip, and a wheel is a zip file.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import tomllib
 from importlib.metadata import requires
 
 from tests.repo.floors import CORE
-from tests.repo.source import ROOT
+from tests.repo.source import ROOT, package_files, tree
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -45,3 +46,25 @@ print("numpy.ma" in sys.modules)
 def test_the_project_file_lists_the_core():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {re.split(r"\W", line)[0] for line in project["dependencies"]} == CORE
+
+
+def extras() -> dict[str, list[str]]:
+    """The names of the libraries of each extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {name: [re.split(r"[^\w-]", line)[0] for line in lines] for name, lines in project["optional-dependencies"].items()}
+
+
+def test_the_readme_lists_the_extras():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in readme.splitlines() if re.match(r"\| `\w+`(, `\w+`)* \| ", line)]
+    listed = {name: row[1].lower() for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    assert listed.keys() == extras().keys()
+    for name, libraries in extras().items():
+        assert name == "all" or all(library in listed[name] for library in libraries), name
+
+
+def test_messages_name_extras_that_there_are():
+    calls = [call for path in package_files() for call in ast.walk(tree(path))
+             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "needs"]
+    named = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+    assert len(calls) >= 5 and named <= extras().keys()

@@ -16,6 +16,8 @@ V = TypeVar("V")
 class Meanwhile(Generic[V]):
     """`with Meanwhile(function) as result:` begins the function on a thread of its own; `result()` waits for what it gives.
 
+    Kept by hand: a pool of `concurrent.futures` has no daemon threads, and does not copy the context.
+
     It is worth it for a function that spends its time in native code without the GIL. Where the option `threads` is 1, the function runs
     here, when it is asked for. The block is not left before the function is over.
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all. Kept by hand: the standard library has no such write."""
 
 from __future__ import annotations
 

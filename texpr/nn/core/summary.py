@@ -13,6 +13,7 @@ from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
+from texpr.support.table import aligned
 
 
 def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
@@ -67,8 +68,7 @@ def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> str:
     trained = sum(p.size for p in model.parameters() if p.requires_grad)
     body = [("layer", "output", "parameters", "MACs"), *((a, b, f"{c:,}", f"{d:,}") for a, b, c, d in rows),
             ("total", "", f"{total:,}", f"{sum(r[3] for r in rows):,}")]
-    widths = [max(len(row[k]) for row in body) for k in range(4)]
-    lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}" for a, b, c, d in body]
+    lines = aligned(body, "<<>>").split("\n")
     rule = "-" * len(lines[0])
     notes = [f"{total - trained:,} parameters are frozen"] if trained != total else []
     return "\n".join([type(model).__name__, rule, lines[0], rule, *lines[1:-1], rule, lines[-1], *notes])
