@@ -1,4 +1,4 @@
-"""Timing of functions that are compared: in turns, medians, samples that other work on the machine disturbed taken again.
+"""Timing of functions that are compared: in turns, medians, disturbed samples taken again.
 
 Kept by hand: pyperf times one function in processes of its own, and cannot let several take turns.
 """

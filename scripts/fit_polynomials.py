@@ -6,8 +6,8 @@ Every polynomial is a weighted minimax fit by Remez' exchange (Remez 1934; Mulle
 60-digit decimal arithmetic. Then the coefficients are rounded to the target's precision one after the other, lowest power first,
 and the remaining ones are fitted again to what is left.
 
-Kept by hand: functions of mpmath agree with these to 58 digits, but where two peaks of an error are equally high,
-the last digit of a grid point decides, and the coefficients that are in use would change.
+Kept by hand: functions of mpmath agree with these to 58 digits, but where two peaks of an error are equally
+high, the last digit of a grid point decides, and the coefficients that are in use would change.
 """
 
 from __future__ import annotations

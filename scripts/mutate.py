@@ -11,8 +11,8 @@ three times its processor time. What no test runs, or notices, survives; `tests/
 Results are appended to `results.jsonl` in the folder of the state, and mutants found there are not run again. The sample has some mutants
 of every file and, of the rest, each with the same chance; a larger limit extends it.
 
-Kept by hand: mutmut and cosmic-ray start a test session for each mutant. Here tests are collected once, a mutant is a fork, and a
-map of lines says which tests can notice it.
+Kept by hand: mutmut and cosmic-ray start a test session for each mutant. Here tests are collected once, a
+mutant is a fork, and a map of lines says which tests can notice it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ def apart(boxes: list[tuple[float, ...]]) -> bool:
 def test_a_picture_by_hand_shows_every_kernel(plan: Plan):
     text = draw(plan.launches, plan._views)
     picture = ElementTree.fromstring(text)
-    boxes = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height")) for r in picture.iter(f"{SVG}rect")]
+    boxes = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
+             for r in picture.iter(f"{SVG}rect")]
     assert len(boxes) == len(plan.launches) == 4 and apart(boxes)
     assert len(list(picture.iter(f"{SVG}path"))) == 2 and "tanh_1: f32[8, 4]" in text
     alone = next(k for k, n in enumerate(plan.launches) if n.outputs[0].name.startswith("exp"))
@@ -54,9 +55,11 @@ def test_lines_pass_beside_boxes():
     third = ops.linear(second, w)
     plan = Plan(capture, [ops.matmul(ops.transpose(first), third)], disable=("fuse",))
     picture = ElementTree.fromstring(draw(plan.launches, plan._views))
-    rects = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height")) for r in picture.iter(f"{SVG}rect")]
+    rects = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
+             for r in picture.iter(f"{SVG}rect")]
     straight = [path for p in picture.iter(f"{SVG}path") for path in _straight(p.get("d", ""))]
-    assert [(top, bottom - top) for _, top, bottom in straight] == [(y, height) for _, y, _, height in rects[2:6]]
+    passed = [(top, bottom - top) for _, top, bottom in straight]
+    assert passed == [(y, height) for _, y, _, height in rects[2:6]]
     for x0, top, bottom in straight:
         assert not [r for r in rects if r[0] < x0 < r[0] + r[2] and r[1] < bottom and top < r[1] + r[3]]
 
@@ -97,7 +100,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 
 @pytest.mark.parametrize("script", ["cat >/dev/null; exit 1", "exec sleep 5", "echo nothing"])
-def test_a_graphviz_that_fails_leaves_the_picture_by_hand(plan: Plan, script: str, tmp_path: Path, monkeypatch):
+def test_a_graphviz_that_fails_changes_nothing(plan: Plan, script: str, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(dot, "PATIENCE", 0.2)
     program(tmp_path, monkeypatch, script)
     assert plan.svg() == draw(plan.launches, plan._views)

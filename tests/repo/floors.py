@@ -53,8 +53,8 @@ LOCKED_IN: dict[str, set[str]] = {
 CORE = {"numpy", "llvmlite", "lark", "islpy"}
 """What `import texpr` may import besides the standard library."""
 
-EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn",
-          "cuda", "pygments"}
+EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL",
+          "sklearn", "cuda", "pygments"}
 """Optional libraries, imported only inside the functions that need them."""
 
 PLUGINS = {"texpr/lang/pygments_lexer.py": "pygments"}

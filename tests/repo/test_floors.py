@@ -44,8 +44,10 @@ def _inside(part: str, other: str) -> str | None:
 
 def _plugin(module: str, top: bool) -> str | None:
     plugins = {path.removesuffix(".py").replace("/", "."): library for path, library in PLUGINS.items()}
-    library = next((library for name, library in plugins.items() if f"{module}.".startswith(f"{name}.")), None)
-    return f"{module} needs {library}, which is optional: import it in the function that needs it" if top and library else None
+    library = next((of for name, of in plugins.items() if f"{module}.".startswith(f"{name}.")), None)
+    if not top or library is None:
+        return None
+    return f"{module} needs {library}, which is optional: import it in the function that needs it"
 
 
 def _foreign(path: Path, part: str, library: str, top: bool) -> str | None:
@@ -90,7 +92,8 @@ def test_an_optional_library_at_the_top_is_found(monkeypatch: pytest.MonkeyPatch
     path = "texpr/compiler/html/highlight.py"
     assert complaints(Path(path)) == [
         f"{path}:1: pygments is optional: import it in the function that needs it",
-        f"{path}:2: texpr.lang.pygments_lexer.TexprLexer needs pygments, which is optional: import it in the function that needs it",
+        f"{path}:2: texpr.lang.pygments_lexer.TexprLexer needs pygments, which is optional: "
+        "import it in the function that needs it",
     ]
     monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: names[:1])
     assert not complaints(Path(plugin)) and not rest

@@ -51,7 +51,8 @@ def test_the_project_file_lists_the_core():
 def extras() -> dict[str, list[str]]:
     """The names of the libraries of each extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {name: [re.split(r"[^\w-]", line)[0] for line in lines] for name, lines in project["optional-dependencies"].items()}
+    return {name: [re.split(r"[^\w-]", line)[0] for line in lines]
+            for name, lines in project["optional-dependencies"].items()}
 
 
 def test_the_readme_lists_the_extras():

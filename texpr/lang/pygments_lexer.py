@@ -1,6 +1,6 @@
-"""The language, listings of loops and scripts of steps for Pygments: in pages of texpr, and in notebooks and documents.
+"""A lexer of Pygments for the language, listings of loops and scripts of steps.
 
-Pygments finds the lexer by its entry point in `pyproject.toml`; texpr imports this module where it highlights text.
+Pygments finds it by its entry point in `pyproject.toml`; texpr imports this module where it highlights text.
 The parser has a lexer of its own, which refuses what is not in the language; this one never does.
 """
 
@@ -43,7 +43,8 @@ class TexprLexer(RegexLexer):
             (words(REDUCTIONS, r"\b", r"(?=\s*[(<])"), Name.Builtin),
             (words(tuple(RESERVED), r"\b", r"\b"), Keyword),
             (words(tuple(DTYPES), r"\b", r"\b"), Keyword.Type),
-            (r"(\|)(\s*)(clamp|wrap|reflect|drop)(?=\s*\])", bygroups(Punctuation, Whitespace, Keyword.Pseudo)),
+            (r"(\|)(\s*)(clamp|wrap|reflect|drop)(?=\s*\])",
+             bygroups(Punctuation, Whitespace, Keyword.Pseudo)),
             (rf"{_NAME}(?=\()", Name.Function),
             (_NAME, Name),
             (r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+", Number.Float),

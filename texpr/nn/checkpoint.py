@@ -56,7 +56,8 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
     if not isinstance(model, Module):
         raise CallError(f"nn.load takes a module, not a {type(model).__name__}", code="arguments", help="nn.load(model, path)")
     entries, _ = _deserialized(path)
-    shapes = {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], e["dtype"])) for name, e in entries.items()}
+    shapes = {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"])))
+              for name, e in entries.items()}
     missing, unexpected, wrong = compare_states(model._named_state(), shapes)
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)

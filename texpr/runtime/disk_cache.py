@@ -2,8 +2,8 @@
 
 An entry is a file: a header of magic, version, length and checksum, then the bytes. Files appear by `os.replace`, so readers see whole
 entries only; what is damaged anyway is removed and counts as absent. What is stored is machine code that will run, so the directory
-must belong to the user and be writable by nobody else; diskcache, which would be a dependency at run time, looks
-at neither, and unpickles what it finds. A cache that cannot be used (no such permission, a full disk) is no
+must belong to the user and be writable by nobody else; diskcache, which would be a dependency at run time,
+looks at neither, and unpickles what it finds. A cache that cannot be used (no such permission, a full disk) is no
 error: `problem` says why nothing is kept.
 """
 

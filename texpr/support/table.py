@@ -60,7 +60,8 @@ class Table:
 
 
 def _line(cells: Sequence[str], alignment: str, widths: Sequence[int]) -> str:
-    padded = (cell.ljust(w) if side == "<" else cell.rjust(w) for cell, side, w in zip(cells, alignment, widths))
+    padded = (cell.ljust(w) if side == "<" else cell.rjust(w)
+              for cell, side, w in zip(cells, alignment, widths))
     return "  ".join(padded).rstrip()
 
 

@@ -1,7 +1,7 @@
 """Arguments that commands share.
 
-A help text is an imperative or a noun phrase with a small first letter and no full stop. Its default stands at
-its end, in brackets.
+A help text is an imperative or a noun phrase with a small first letter and no full stop. Its default stands
+at its end, in brackets.
 """
 
 from __future__ import annotations

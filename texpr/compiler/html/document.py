@@ -21,7 +21,8 @@ class Pane:
 
 def fragment(panes: Sequence[Pane]) -> str:
     """Panes side by side with the style and script they need: what `_repr_html_` returns."""
-    return f'<style>{_style()}</style><div class="texpr">{_row(panes)}</div><script>{_asset("page.js")}</script>'
+    script = f"<script>{_asset('page.js')}</script>"
+    return f'<style>{_style()}</style><div class="texpr">{_row(panes)}</div>{script}'
 
 
 def page(title: str, rows: Sequence[tuple[str, Sequence[Pane]]]) -> str:

@@ -1,4 +1,4 @@
-"""Text as HTML, highlighted by Pygments where that is installed: operators, loop nests, LLVM IR and assembly."""
+"""Operators, loop nests, LLVM IR and assembly as HTML, highlighted by Pygments where that is installed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ LIGHT, DARK = "default", "github-dark"
 
 @lru_cache(maxsize=4096)  # the same statements stand in the listings after many steps
 def highlighted(text: str, language: str) -> str:
-    """Escape `text`, with the words of a language (`texpr`, `llvm`, `asm`, `ptx`) in spans of Pygments' classes.
+    """Escape `text`, with the words of its language in spans of Pygments' classes; without Pygments, no spans.
 
-    Without Pygments there are no spans.
+    Args:
+        language: `texpr`, `llvm`, `asm` or `ptx`.
     """
     try:
         from pygments import highlight
@@ -27,7 +28,7 @@ def highlighted(text: str, language: str) -> str:
 
 @lru_cache
 def style() -> str:
-    """The CSS of the spans inside an element of class `texpr`, for light and dark pages; empty without Pygments."""
+    """The CSS of the spans in an element of class `texpr`, light and dark; empty without Pygments."""
     try:
         light, dark = ("\n".join(_formatter(name).get_token_style_defs(".texpr")) for name in (LIGHT, DARK))
     except ImportError:
@@ -50,7 +51,7 @@ def _lexer(language: str) -> Any:
 def _plain_names() -> Any:
     """A filter that leaves names, punctuation and space without spans: they have the colour of the text.
 
-    Pages get half as long. What a lexer does not know, such as the comments of some assembly, is no error either.
+    Pages get half as long. What a lexer does not know, such as comments of some assembly, is no error either.
     """
     from pygments.filter import Filter
     from pygments.token import Error, Name, Punctuation, Text, Whitespace

@@ -46,5 +46,6 @@ def equations_html(program: Program) -> str:
     lines = show_program(program).rstrip("\n").split("\n")
     first = len(lines) - 1 - len(program.equations)
     made = [highlighted("\n".join(lines[:first]), "texpr")]
-    made += [f'<span class="equation" data-equation="{k}">{highlighted(line, "texpr")}</span>' for k, line in enumerate(lines[first:-1])]
+    made += [f'<span class="equation" data-equation="{k}">{highlighted(line, "texpr")}</span>'
+             for k, line in enumerate(lines[first:-1])]
     return f"<pre>{chr(10).join([*made, highlighted(lines[-1], 'texpr')])}</pre>"

@@ -368,7 +368,7 @@ class Plan:
         return show_program(with_views(self.captured), with_callees=True)
 
     def svg(self) -> str:
-        """The kernels and what passes between them, as a picture; Graphviz lays it out where it is installed."""
+        """The kernels and what passes between them as a picture, laid out by Graphviz where that is installed."""
         return picture(self.launches, self._views)
 
     def to_dot(self) -> str:

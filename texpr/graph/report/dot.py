@@ -1,6 +1,6 @@
 """A plan for Graphviz: its text, and the picture that `dot` makes of it where that is installed.
 
-The program `dot` is called as it is: the package `graphviz` of PyPI does not bring it, and would save one line.
+The program `dot` is called as it is: the package `graphviz` of PyPI does not bring it, and saves one line.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PATIENCE = 20.0
 _UNITS = ((10**9, "Gflop"), (10**6, "Mflop"), (10**3, "kflop"), (1, "flop"))
 _HEAD = f"""digraph plan {{
   graph [bgcolor="transparent", nodesep=0.25, ranksep=0.35];
-  node [shape=box, style="rounded,filled", fontname="monospace", fontsize=11, fontcolor="{INK}", margin="0.12,0.06",
-        fillcolor="{LIGHT[0]}", color="{LIGHT[1]}"];
+  node [shape=box, style="rounded,filled", fontname="monospace", fontsize=11, fontcolor="{INK}",
+        margin="0.12,0.06", fillcolor="{LIGHT[0]}", color="{LIGHT[1]}"];
   edge [color="{EDGE}", arrowsize=0.6];"""
 
 
 def to_dot(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
-    """A plan in the language of Graphviz: each kernel with what it computes, and edges for what it reads of others."""
+    """A plan in the language of Graphviz: kernels with what they compute, edges for what they read of others."""
     lines = [_HEAD]
     for k, (texts, heavy) in enumerate(zip(words(launches, views), are_heavy(launches))):
         label = "".join(f'{_marked(line)}<br align="left"/>' for line in texts)
@@ -62,7 +62,8 @@ def words(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> list[tu
 
 def _words(launch: Launch, given: Sequence[str]) -> tuple[str, ...]:
     results = [f"{t.name}: {t.dtype}{list(shape_of(t))}" for t in launch.outputs]
-    size = next(f"{launch.operations / n:.3g} {unit}" for n, unit in _UNITS if launch.operations >= n or n == 1)
+    unit, name = next(each for each in _UNITS if launch.operations >= each[0] or each[0] == 1)
+    size = f"{launch.operations / unit:.3g} {name}"
     moved = sum(map(tensor_bytes, (*launch.inputs, *launch.outputs)))
     more = [f"and {len(results) - MOST_NAMES} more"] if len(results) > MOST_NAMES else []
     lines = [*results[:MOST_NAMES], *more, f"{launch.program.name}, {size}, {moved / (1 << 20):.2f} MiB"]

@@ -112,14 +112,16 @@ class Profile:
         total, least = sum(r.seconds for r in rows), sum(r.calls * r.least for r in rows)
         lines = [self._cells(r, total) for r in rows]
         roofline = f"{100 * least / total:.0f}%" if least else ""
-        return _TABLE.text([*lines, ("altogether", len(self.events), total * 1e3, None, None, None, roofline)])
+        return _TABLE.text([*lines, ("altogether", len(self.events), total * 1e3, None, None, None,
+                                     roofline)])
 
     @staticmethod
     def _cells(row: Row, total: float) -> tuple[object, ...]:
         """A line of the table; `total` are the seconds of all rows."""
         rates = (amount * row.calls / row.seconds / 1e9 for amount in (row.operations, row.moved))
         share = f"{100 * row.share:.0f}%" if row.bound else ""
-        return (row.name, row.calls, row.seconds * 1e3, 100 * row.seconds / total, *rates, share, row.bound, row.shapes)
+        return (row.name, row.calls, row.seconds * 1e3, 100 * row.seconds / total, *rates, share, row.bound,
+                row.shapes)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

@@ -1,7 +1,7 @@
 """A plan as a picture: kernels in layers, tensors as lines between them.
 
-The layout by hand is for machines without Graphviz: no package of PyPI brings `dot`, and a notebook should show
-a plan everywhere.
+The layout by hand is for machines without Graphviz: no package of PyPI brings `dot`, and a notebook should
+show a plan everywhere.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class _Box:
 def draw(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
     """The picture without Graphviz.
 
-    Layers are as deep as the longest way to them; lines that pass layers have a place there. Sugiyama, Tagawa and
-    Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.
+    Layers are as deep as the longest way to them; lines that pass layers have a place there. Sugiyama, Tagawa
+    and Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.
     """
     boxes = [_Box(texts, heavy) for texts, heavy in zip(words(launches, views), are_heavy(launches))]
     pairs = [(boxes[maker], boxes[k]) for k, maker in edges(launches, views)]
@@ -143,7 +143,7 @@ def _document(boxes: Sequence[_Box], lines: Sequence[Sequence[_Box]]) -> str:
 
 
 def _curve(line: Sequence[_Box]) -> str:
-    """A smooth way from the bottom of the first box to the top of the last one, straight down through layers between."""
+    """A smooth way from one box down to another, straight through the layers between."""
     x, y = line[0].x + line[0].width / 2, line[0].y + line[0].height
     text = f"M{x:.1f} {y:.1f}"
     for box in line[1:]:

@@ -32,10 +32,11 @@ def timing_table(rows: Sequence[Timing]) -> str:
     groups: dict[tuple[str, str], list[Timing]] = {}
     for row in rows:
         groups.setdefault((row.name, row.shapes), []).append(row)
-    return _TABLE.text(sorted((_cells(same) for same in groups.values()), key=lambda cells: -cells[2]))
+    same = sorted(groups.values(), key=lambda rows: -sum(r.milliseconds for r in rows))
+    return _TABLE.text(map(_cells, same))
 
 
-def _cells(same: Sequence[Timing]) -> tuple[str, int, float, float, str]:
+def _cells(same: Sequence[Timing]) -> tuple[object, ...]:
     """A line of the table for launches of one kernel."""
     total = sum(r.milliseconds for r in same)
     rate = sum(r.gflops * r.milliseconds for r in same) / max(total, 1e-9)

@@ -22,7 +22,7 @@ from texpr.tools.fuzz.schedules import Schedules
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command `fuzz`. Its parts are an option and no commands: by default all of them share the time."""
+    """Add the command `fuzz`. Its parts are an option, no commands: by default all of them share the time."""
     parser = add_command(commands, "fuzz", fuzz,
                          "try texts and schedules nobody would write, and report what goes wrong",
                          ["texpr fuzz --seconds 600", "texpr fuzz --only gradients --seed 3",
@@ -47,7 +47,7 @@ def add_parser(commands: Commands) -> None:
         limits.add_argument(f"--{name}", type=int, default=sys.maxsize, metavar="N", help=f"{what} to try")
     depth = parser.add_argument_group("how far trials go")
     depth.add_argument("--deep", type=float, default=0.05, metavar="SHARE",
-                       help="the share of texts that are compiled and differentiated too (default: %(default)s)")
+                       help="the share of texts that are compiled and run too (default: %(default)s)")
     depth.add_argument("--compile", action="store_true",
                        help="run default schedules of this machine, and compare with tx.interpret")
 

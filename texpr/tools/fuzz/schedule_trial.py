@@ -106,7 +106,8 @@ def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
 
 
 def _exception(doing: str, error: Exception) -> Finding:
-    return Finding(f"{type(error).__name__} in {doing}, in {place_of(error)}", "".join(traceback.format_exception(error)))
+    return Finding(f"{type(error).__name__} in {doing}, in {place_of(error)}",
+                   "".join(traceback.format_exception(error)))
 
 
 class _Trial:

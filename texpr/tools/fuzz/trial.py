@@ -100,11 +100,12 @@ def _used(program: Program, text: str, deep: bool) -> Finding | None:
 
 def exception(when: str, error: Exception) -> Finding:
     """An exception as a finding, which the innermost function of the library names."""
-    return Finding(f"{type(error).__name__} while {when}, in {place_of(error)}", "".join(traceback.format_exception(error)))
+    return Finding(f"{type(error).__name__} while {when}, in {place_of(error)}",
+                   "".join(traceback.format_exception(error)))
 
 
 def place_of(error: Exception) -> str:
-    """The file of the package and the function in which an exception came up; the fuzzer's own do not count."""
+    """The file of the package and the function in which an exception came up, those of tools aside."""
     frames = [(f.filename.removeprefix(PACKAGE), f.name) for f in traceback.extract_tb(error.__traceback__)
               if f.filename.startswith(PACKAGE)]
     own = [f"{file}:{name}" for file, name in frames if not file.startswith("tools")]
