@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -17,13 +18,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import texpr as tx  # noqa: E402
 from tests.schedule.fused import EXAMPLES  # noqa: E402
 from texpr.ir.shapes import flat_shape  # noqa: E402
+from texpr.support.table import Table  # noqa: E402
 
 ROUNDS = 25
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Milliseconds of each schedule, measured in turns."""
-    for name in names or list(EXAMPLES):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name", default=list(EXAMPLES), help="operators (default: all)")
+    table = Table({"operator": "<10", "schedule": "<8", "median, ms": ">10.2f", "best, ms": ">8.2f"})
+    names = parser.parse_args().names
+    print(table.header())
+    for name in names:
         example = EXAMPLES[name]
         operator = tx.op(example.text)
         kernels = {"auto": tx.schedule(operator, **example.large).auto().compile()}
@@ -39,8 +46,8 @@ def main(names: list[str]) -> None:
                 kernel(*arrays)
                 seconds[label].append(time.perf_counter() - start)
         for label, times in seconds.items():
-            print(f"{name:<10} {label:<8} median {1e3 * statistics.median(times):8.2f} ms, best {1e3 * min(times):8.2f} ms")
+            print(table.row(name, label, 1e3 * statistics.median(times), 1e3 * min(times)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -8,7 +8,7 @@ Prints the largest error in ulp, where it is, and how many results have the wron
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable
 
 import numpy as np
@@ -49,6 +49,8 @@ def check(name: str) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("functions", nargs="*", default=[*EXPANSIONS, *SPECIAL], metavar="function", help="default: all of them")
     with np.errstate(all="ignore"):
-        for function in sys.argv[1:] or [*EXPANSIONS, *SPECIAL]:
+        for function in parser.parse_args().functions:
             check(function)

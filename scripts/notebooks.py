@@ -7,6 +7,7 @@ Needs the dependency group `docs`. A cell that raises, or an output that shows w
 
 from __future__ import annotations
 
+import argparse
 import socket
 import sys
 from pathlib import Path
@@ -34,8 +35,11 @@ def private(text: str) -> list[str]:
     return [place for place in places if len(place) > 3 and place in text]
 
 
-def main(paths: list[str]) -> None:
-    for path in [Path(p) for p in paths] or sorted((ROOT / "tutorials").glob("*.py")):
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tutorials", nargs="*", type=Path, default=sorted((ROOT / "tutorials").glob("*.py")),
+                        metavar="TUTORIAL.py", help="default: all of them")
+    for path in parser.parse_args().tutorials:
         text = nbformat.writes(executed(path))
         if places := private(text):
             raise SystemExit(f"{path.name} shows {', '.join(places)}")
@@ -44,4 +48,4 @@ def main(paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,4 +1,7 @@
-"""Panes side by side, as a piece of a notebook or a file of its own."""
+"""Panes side by side, as a piece of a notebook or a file of its own.
+
+Kept by hand: three f-strings with escaped parts are no reason for a template engine at run time.
+"""
 
 from __future__ import annotations
 
