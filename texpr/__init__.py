@@ -46,16 +46,18 @@ if TYPE_CHECKING:
         ResourceError,
         ScheduleError,
     )
+    from texpr.support.extras import MissingExtra
     from texpr.support.options import options
     from texpr.tune import tune
 
 __all__ = [
-    "CallError", "CertificateError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op",
-    "ParseError", "ResourceError", "Schedule", "ScheduleError", "Tensor", "check_grad", "fallbacks", "from_dlpack", "grad", "interpret",
-    "jit", "jvp", "load", "no_grad", "op", "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp",
-    "where",
+    "CallError", "CertificateError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError",
+    "CompiledKernel", "Error", "MissingExtra", "Op", "ParseError", "ResourceError", "Schedule", "ScheduleError",
+    "Tensor", "check_grad", "fallbacks", "from_dlpack", "grad", "interpret", "jit", "jvp", "load", "no_grad", "op",
+    "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp", "where",
 ]
-_ELSEWHERE = {"options": "support.options", "profile": "graph.report.profile", "tune": "tune",
+_ELSEWHERE = {"MissingExtra": "support.extras", "options": "support.options", "profile": "graph.report.profile",
+              "tune": "tune",
               **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}
 _PARTS = frozenset({"aot", "autodiff", "autoschedule", "compiler", "graph", "interop", "ir", "lang", "nn",
                     "onnx", "ops", "passes", "poly", "runtime", "schedule", "support", "targets", "tools",

@@ -199,8 +199,9 @@ error[checkpoint]: the values do not fit Sequential
 def test_without_safetensors(tmp_path: Path, monkeypatch):
     nn.save(made(), tmp_path / "m.safetensors")
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
-    with pytest.raises(ImportError) as caught:
+    with pytest.raises(tx.MissingExtra) as caught:
         nn.load(made(), tmp_path / "m.safetensors")
+    assert isinstance(caught.value, ImportError) and isinstance(caught.value, tx.Error)
     assert str(caught.value) == 'error[import]: reading weights needs safetensors\n  help: pip install "texpr[checkpoint]"'
 
 
