@@ -12,12 +12,14 @@ import pytest
 import texpr as tx
 from tests.repo.source import ROOT
 from texpr.compiler.imports import library_files
+from texpr.ir.printing.types import RESERVED
+from texpr.lang.syntax.words import GUARD_WORDS, REDUCTIONS
 
 pytest.importorskip("pygments")
 
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String  # noqa: E402
 
-from texpr.lang.pygments_lexer import CONSTANTS, DECLARATIONS, REDUCTIONS, TexprLexer  # noqa: E402
+from texpr.lang.pygments_lexer import CONSTANTS, DECLARATIONS, TexprLexer  # noqa: E402
 
 GRAMMAR = (ROOT / "texpr" / "lang" / "syntax" / "grammar.lark").read_text(encoding="utf-8")
 KEPT = {"stripnl": False, "ensurenl": False}
@@ -29,14 +31,16 @@ def tokens(text: str) -> list[tuple[object, str]]:
 
 
 def test_the_words_are_those_of_the_grammar():
-    reserved = re.findall(r"NAME: /\(\?!\((.*?)\)", GRAMMAR)[0].split("|")
-    assert re.findall(r"REDUCE: /\((.*?)\)", GRAMMAR)[0].split("|") == list(REDUCTIONS)
-    for word in {*reserved} - {*REDUCTIONS}:
+    keywords = set(re.findall(r'"([a-z]+)"', GRAMMAR))
+    assert len(keywords) > 15 and keywords == RESERVED - REDUCTIONS
+    for word in keywords:
         kind = tokens(f"{word} x")[0][0]
         assert kind in Keyword, word
         assert (kind is Keyword.Constant) == (word in CONSTANTS)
         assert (kind is Keyword.Declaration) == (word in DECLARATIONS)
-    for word in re.findall(r"GUARD.2: /\((.*?)\)", GRAMMAR)[0].split("|"):
+    for word in REDUCTIONS:
+        assert tokens(f"{word}(i: 1)")[0] == tokens(f"{word}<f32>(i: 1)")[0] == (Name.Builtin, word)
+    for word in GUARD_WORDS:
         assert (Keyword.Pseudo, word) in tokens(f"X[i | {word}]") and (Name, word) in tokens(f"X[{word}]")
 
 

@@ -14,8 +14,8 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.loop import INSTRUCTION, LOOP_KINDS, MULTICAST, SCALABLE
 from texpr.ir.printing.types import RESERVED
+from texpr.lang.syntax.words import GUARD_WORDS, REDUCTIONS
 
-REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 CONSTANTS = ("inf", "nan", "true", "false")
 DECLARATIONS = ("op", "fn", "extern", "use", "let", "kernel")
 _NAME = r"[A-Za-z_]\w*"
@@ -40,10 +40,10 @@ class TexprLexer(RegexLexer):
             (r"(?:max|min)=(?!=)", Operator),
             (words(DECLARATIONS, r"\b", r"\b"), Keyword.Declaration),
             (words(CONSTANTS, r"\b", r"\b"), Keyword.Constant),
-            (words(REDUCTIONS, r"\b", r"(?=\s*[(<])"), Name.Builtin),
+            (words(tuple(REDUCTIONS), r"\b", r"(?=\s*[(<])"), Name.Builtin),
             (words(tuple(RESERVED), r"\b", r"\b"), Keyword),
             (words(tuple(DTYPES), r"\b", r"\b"), Keyword.Type),
-            (r"(\|)(\s*)(clamp|wrap|reflect|drop)(?=\s*\])",
+            (rf"(\|)(\s*)({'|'.join(GUARD_WORDS)})(?=\s*\])",
              bygroups(Punctuation, Whitespace, Keyword.Pseudo)),
             (rf"{_NAME}(?=\()", Name.Function),
             (_NAME, Name),
