@@ -15,12 +15,12 @@ from collections.abc import Callable
 import numpy as np
 
 import texpr as tx
-from bench.tables import aligned
 from tests.compiler.test_derived import SCHEDULES, arrays_for, derived
 from tests.runtime.kernels import slow
 from tests.targets.cases import problem
 from tests.targets.test_fibers import emulated, matmul
 from texpr.runtime.call.spec import DistinctCheck
+from texpr.support.table import Table
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
@@ -29,7 +29,8 @@ ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
 def main() -> int:
     """Prints the table; 1 if a bar is missed."""
     rows = [row() for row in ROWS]
-    print(aligned(["what", "found", "bar"], [(what, f"{found:.3g}", f"{'>' if more else '<'} {bar:g}") for what, found, bar, more in rows]))
+    table = Table({"what": "<", "found": ">.3g", "bar": ">"})
+    print(table.text((what, found, f"{'>' if more else '<'} {bar:g}") for what, found, bar, more in rows))
     missed = [what for what, found, bar, more in rows if (found < bar if more else found > bar)]
     print("\n".join(f"missed: {what}" for what in missed) or "all bars are kept")
     return int(bool(missed))
