@@ -28,10 +28,10 @@ def equations_of(kernel: Kernel, step: str) -> Program:
     """
     program = kernel.program
     if program is not None:
-        body = drop_implied(kernel).body
+        body, plain = drop_implied(kernel).body, desugar(inline_calls(program))
         if equal(body, drop_implied(lower(program)).body):
-            return hoist(desugar(inline_calls(program)))
-        if equal(body, drop_implied(loops_of(lazy_logic(program))).body):
+            return hoist(plain)
+        if plain is program and equal(body, drop_implied(loops_of(lazy_logic(program))).body):
             return program  # as a step left it that rewrote equations
     raise ScheduleError(f"{step} rewrites the equations, before their loops are changed", None, code=step, help="make it the first step")
 
