@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from texpr import autodiff
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.driver import auto
 from texpr.compiler import load
@@ -68,11 +68,11 @@ def test_nests_that_never_run_are_not_seen():
 
 def test_a_part_that_fails_leaves_its_nest_as_it_is(monkeypatch):
     """The others are scheduled, the kernel computes the same; the listing, the script and the note on the loop say which part failed."""
-    def fails(plan: Plan, nest: object) -> list[str]:
+    def fails(builder: ScheduleBuilder, nest: object) -> list[str]:
         if nest.label == "e":  # type: ignore[attr-defined]
-            plan.step("split", "e.k", 7)
+            builder.try_apply("split", "e.k", 7)
             raise IndexError("there is no `x`\n[7]")
-        return usual(plan, nest)
+        return usual(builder, nest)
 
     usual = plan_module.elementwise
     monkeypatch.setattr(plan_module, "elementwise", fails)
@@ -123,8 +123,8 @@ def test_no_part_is_given_up(name: str):
 
 
 def test_a_loop_that_is_gone_has_one_iteration():
-    plan = Plan(tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine)
-    assert plan.extents("Y.k") == [300] and plan.extents("Y.gone") == [1] and plan.cut("Y.gone", 4) == ("", "Y.gone")
+    builder = ScheduleBuilder(tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine)
+    assert builder.extents("Y.k") == [300] and builder.extents("Y.gone") == [1] and builder.split_if_longer("Y.gone", 4) == ("", "Y.gone")
     assert UNSCHEDULED == "unscheduled"
 
 

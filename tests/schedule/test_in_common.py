@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.machine import Machine
@@ -36,9 +36,9 @@ def test_nests_of_the_same_rows_have_all_their_outer_loops_in_common():
     ("op two(X: f32[N, 6, 8], v: f32[6]) -> (Y: f32[N, 6, 8], Z: f32[N, 3, 8]) {\n"
      "  Y[n, i, j] = X[n, i, j] + v[i]\n  Z[n, i, j] = Y[n, i, j] * Y[n, 2*i, j] }", {"N": 8}, 1)])
 def test_loops_are_in_common_while_alike_and_nothing_is_read_again(text: str, sizes: dict[str, int], depth: int):
-    plan = Plan(tx.schedule(tx.op(text), **sizes).kernel, Machine(16, 32, (32 << 10, 1 << 20), 2))
-    first, second = find_nests(plan.kernel)
-    assert in_common(plan, first, *([qualified(n) for n in nest.spatial] for nest in (first, second)), 1) == depth
+    builder = ScheduleBuilder(tx.schedule(tx.op(text), **sizes).kernel, Machine(16, 32, (32 << 10, 1 << 20), 2))
+    first, second = find_nests(builder.kernel)
+    assert in_common(builder, first, *([qualified(n) for n in nest.spatial] for nest in (first, second)), 1) == depth
 
 
 def test_columns_that_are_summed_are_no_rows():

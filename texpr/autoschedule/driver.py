@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import cheap
 from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
 from texpr.autoschedule.cpu.elementwise.elementwise import elementwise
@@ -55,37 +55,37 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
 
     It never raises: a part that fails on a nest leaves the nest as it is, under the mark `unscheduled`.
     """
-    plan = Plan(kernel, machine)
-    plan.step("allow_fma", *(() if machine.fma_of_all else ("sums",)))
-    plan.attempt("", partial(rewritten, plan), None)
-    if not (machine.gpu_threads and plan.attempt("", partial(attended, plan), False)):
-        plan.attempt("", partial(cheaper_elements, plan), None)
-        plan.attempt("", partial(on_tensor_cores, plan), None)
-        plan.attempt("", partial(_inlined, plan, kernel.temporaries), None)
+    builder = ScheduleBuilder(kernel, machine)
+    builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))
+    builder.attempt("", partial(rewritten, builder), None)
+    if not (machine.gpu_threads and builder.attempt("", partial(attended, builder), False)):
+        builder.attempt("", partial(cheaper_elements, builder), None)
+        builder.attempt("", partial(on_tensor_cores, builder), None)
+        builder.attempt("", partial(_inlined, builder, kernel.temporaries), None)
     if machine.gpu_threads:
-        on_gpu(plan)
+        on_gpu(builder)
     else:
-        _on_cpu(plan)
-    plan.attempt("", partial(write_past_caches, plan), None)
-    return plan.steps, plan.kernel
+        _on_cpu(builder)
+    builder.attempt("", partial(write_past_caches, builder), None)
+    return builder.steps, builder.kernel
 
 
-def _inlined(plan: Plan, temporaries: Sequence[Tensor]) -> None:
+def _inlined(builder: ScheduleBuilder, temporaries: Sequence[Tensor]) -> None:
     """Compute again where it is used what is cheap."""
     for tensor in temporaries:
-        if cheap(plan.kernel, tensor, plan.machine):
-            plan.step("inline", tensor.name)
+        if cheap(builder.kernel, tensor, builder.machine):
+            builder.try_apply("inline", tensor.name)
 
 
-def _on_cpu(plan: Plan) -> None:
+def _on_cpu(builder: ScheduleBuilder) -> None:
     """Choose the steps for all nests of a kernel."""
-    ends = plan.attempt("", lambda: _boundary_iterations(find_nests(plan.kernel)), {})
-    share_groups(plan, _nests(plan))
-    plan.attempt("", partial(paired, plan), None)
-    plan.attempt("", partial(separated, plan), None)
+    ends = builder.attempt("", lambda: _boundary_iterations(find_nests(builder.kernel)), {})
+    share_groups(builder, _nests(builder))
+    builder.attempt("", partial(paired, builder), None)
+    builder.attempt("", partial(separated, builder), None)
     for name, (first, last) in ends.items():
-        plan.step("peel", name, first, last)
-    plan.attempt("", partial(ask_ahead, plan), None)
+        builder.try_apply("peel", name, first, last)
+    builder.attempt("", partial(ask_ahead, builder), None)
 
 
 def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
@@ -100,29 +100,29 @@ def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _nests(plan: Plan) -> list[Scheduled]:
+def _nests(builder: ScheduleBuilder) -> list[Scheduled]:
     """Every nest scheduled for itself, inside of the loops that it will have in common with others."""
-    depths = plan.attempt("", lambda: chained(plan, find_nests(plan.kernel)), {})
+    depths = builder.attempt("", lambda: chained(builder, find_nests(builder.kernel)), {})
     done: list[Scheduled] = []
-    nests = find_nests(plan.kernel)
-    into = plan.attempt("", partial(weave, plan, nests), {}) if plan.machine.vector_bytes and not depths else {}
+    nests = find_nests(builder.kernel)
+    into = builder.attempt("", partial(weave, builder, nests), {}) if builder.machine.vector_bytes and not depths else {}
     for nest in nests:
-        whole = nest if nest.label in into else plan.current(nest)
+        whole = nest if nest.label in into else builder.current(nest)
         if whole is not None and into.get(whole.label, whole.label) == whole.label:
             as_it_is = Scheduled(whole, [qualified(n) for n in whole.spatial])
-            done.append(plan.attempt(whole.label, partial(_scheduled, plan, whole, depths, into), as_it_is))
+            done.append(builder.attempt(whole.label, partial(_scheduled, builder, whole, depths, into), as_it_is))
     return done
 
 
-def _scheduled(plan: Plan, whole: Nest, depths: Mapping[str, int], into: Mapping[str, str]) -> Scheduled:
+def _scheduled(builder: ScheduleBuilder, whole: Nest, depths: Mapping[str, int], into: Mapping[str, str]) -> Scheduled:
     """Schedule one nest, without the outer loops that it has in common with others."""
     if whole.label in into:
-        return Scheduled(whole, woven_loops(plan, whole))
+        return Scheduled(whole, woven_loops(builder, whole))
     nest = whole.inside(depths.get(whole.label, 0))
     outer = [qualified(n) for n in nest.outer]
-    crossed = crossing(plan, nest)
+    crossed = crossing(builder, nest)
     if crossed is not None:
         return Scheduled(nest, outer + crossed[0], crossed[1])
-    return Scheduled(nest, outer + (reduction(plan, nest) if nest.reduction else elementwise(plan, nest)))
+    return Scheduled(nest, outer + (reduction(builder, nest) if nest.reduction else elementwise(builder, nest)))
 
 

@@ -23,14 +23,14 @@ LONG = 1 << 40
 T = TypeVar("T")
 
 
-class Plan:
+class ScheduleBuilder:
     """The steps so far and the kernel they give."""
 
     def __init__(self, kernel: Kernel, machine: Machine) -> None:
         self.kernel, self.machine = kernel, machine
         self.steps: list[Step] = []
 
-    def step(self, name: str, /, *args: object, **options: object) -> bool:
+    def try_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Apply a step if it is legal; whether it was."""
         step = Step(name, args, tuple(options.items()))
         try:
@@ -41,18 +41,18 @@ class Plan:
         self.steps.append(step)
         return True
 
-    def could(self, name: str, /, *args: object, **options: object) -> bool:
+    def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Whether a step is legal here; it is not taken."""
-        before = self.here()
-        found = self.step(name, *args, **options)
-        self.back(before)
+        before = self.checkpoint()
+        found = self.try_apply(name, *args, **options)
+        self.rollback(before)
         return found
 
     def loop(self, name: str) -> For:
         """The first loop of a name."""
         return find_loops(self.kernel, name)[0]
 
-    def there(self, names: list[str]) -> list[str]:
+    def surviving_loops(self, names: list[str]) -> list[str]:
         """The names that loops still have: those of one iteration go when another nest is peeled."""
         return [name for name in names if self._has(name)]
 
@@ -66,26 +66,26 @@ class Plan:
         """The extents of the loops of a name, None where one is no constant. A loop that is gone, or was never made, had one iteration."""
         return [integer(n.extent) for n in find_loops(self.kernel, name)] if self._has(name) else [1]
 
-    def is_far(self, nest: Nest, access: Access) -> bool:
+    def exceeds_l2(self, nest: Nest, access: Access) -> bool:
         """What a nest reads there does not stay in the second cache."""
         used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)
         return bool(self.machine.caches) and used * access.tensor.dtype.bytes > self.machine.caches[:2][-1]
 
-    def here(self) -> tuple[Kernel, int]:
-        """Where the plan is, for `back`."""
+    def checkpoint(self) -> tuple[Kernel, int]:
+        """The state now, for `rollback`."""
         return self.kernel, len(self.steps)
 
-    def back(self, here: tuple[Kernel, int]) -> None:
+    def rollback(self, checkpoint: tuple[Kernel, int]) -> None:
         """Leave out the steps since then."""
-        self.kernel = here[0]
-        del self.steps[here[1] :]
+        self.kernel = checkpoint[0]
+        del self.steps[checkpoint[1] :]
 
-    def whole(self, work: Callable[[], T | None]) -> T | None:
+    def transaction(self, work: Callable[[], T | None]) -> T | None:
         """All the steps of a piece of work, or none of them if it gives nothing."""
-        before = self.here()
+        before = self.checkpoint()
         found = work()
         if found is None:
-            self.back(before)
+            self.rollback(before)
         return found
 
     def attempt(self, label: str, work: Callable[[], T], otherwise: T) -> T:
@@ -96,16 +96,16 @@ class Plan:
             label: names the loops whose innermost carries the mark; the first loop of the kernel where none has it.
             otherwise: the result where the part raises.
         """
-        before = self.here()
+        before = self.checkpoint()
         try:
             return work()
         except Exception as error:  # of any class: it says that the part assumes what does not hold
             if current().verify:
                 raise
-            self.back(before)
+            self.rollback(before)
             loops = all_loops(self.kernel)
             for loop in ([n for n in loops if n.tensor == label] or loops[:1])[-1:]:  # steps on users keep inner loops
-                self.step("annotate", qualified(loop), **{UNSCHEDULED: _plain(error)})
+                self.try_apply("annotate", qualified(loop), **{UNSCHEDULED: _plain(error)})
             return otherwise
 
     def current(self, nest: Nest) -> Nest | None:
@@ -116,7 +116,7 @@ class Plan:
         now = (n for n in find_nests(self.kernel) if n.label == nest.label and n.main.equation == nest.main.equation)
         return next(now, None)
 
-    def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
+    def split_if_longer(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
         """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
         n = max(LONG if each is None else each for each in self.extents(name))
         if n <= factor:
@@ -129,14 +129,14 @@ class Plan:
         names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
         if names != (plain + "o", plain + "i"):
             options["names"] = names
-        return (owner + dot + names[0], owner + dot + names[1]) if self.step("split", name, factor, **options) else None
+        return (owner + dot + names[0], owner + dot + names[1]) if self.try_apply("split", name, factor, **options) else None
 
     @property
-    def nearby(self) -> int:
+    def l2_budget(self) -> int:
         """Bytes that stay in the second cache while others pass through."""
         return self.machine.caches[:2][-1] // 2 if self.machine.caches else 0
 
-    def lanes(self, nest: Nest) -> int:
+    def vector_lanes(self, nest: Nest) -> int:
         """Elements of a vector register for the widest type in the main statement."""
         return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
 

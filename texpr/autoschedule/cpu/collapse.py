@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, asks_for, edges, extent, find_nests
 from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
@@ -11,21 +11,22 @@ from texpr.ir.build import integer
 from texpr.schedule.structure.loops import qualified
 
 
-def collapse_contiguous(plan: Plan, nest: Nest) -> Nest:
+def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
     """Join neighbouring loops that walk through all memory of the statement as one, if no loops of a user are to be joined with them."""
-    while len(nest.spatial) >= 2 and not nest.recurrent and not serves_rows(plan, nest):
+    while len(nest.spatial) >= 2 and not nest.recurrent and not serves_rows(builder, nest):
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
-        if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and rows_together(plan, nest, inner) is not None:
+        if (not nest.reduction and size is not None and size >= 2 * builder.vector_lanes(nest)
+            and rows_together(builder, nest, inner) is not None):
             break
         if not are_one(nest, outer, inner):
             break
         both = outer, inner
-        if any(edges(nest, loop) != (0, 0) for loop in both) or extent(inner) >= plan.lanes(nest) and asks_for(nest, both):
+        if any(edges(nest, loop) != (0, 0) for loop in both) or extent(inner) >= builder.vector_lanes(nest) and asks_for(nest, both):
             break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
         name = outer.var.name + inner.var.name
-        if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
+        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
-        found = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
+        found = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
         nest = found.inside(len(nest.outer))
     return nest

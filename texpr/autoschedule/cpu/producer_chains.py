@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
@@ -36,30 +36,30 @@ class _Chain:
     alike: int
 
 
-def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
+def chained(builder: ScheduleBuilder, nests: Sequence[Nest]) -> Mapping[str, int]:
     """Cut blocks where chains need them; by the name of a nest, in how many of its outer loops it is joined with others."""
-    last = _chain(plan.kernel, nests)
-    if last is not None and _bytes(plan.kernel, last, 0) > plan.nearby:
-        return _inside(plan, last)
+    last = _chain(builder.kernel, nests)
+    if last is not None and _bytes(builder.kernel, last, 0) > builder.l2_budget:
+        return _inside(builder, last)
     depths: dict[str, int] = {}
     left = list(nests)
     while left:
-        found = _chain(plan.kernel, left)
-        if found is not None and _is_by_rows(plan, found):
+        found = _chain(builder.kernel, left)
+        if found is not None and _is_by_rows(builder, found):
             depths |= dict.fromkeys((n.label for n in found.nests), 1)
         del left[len(left) - (1 if found is None else len(found.nests)):]
     return depths
 
 
-def serves_rows(plan: Plan, nest: Nest) -> bool:
+def serves_rows(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether an element of an intermediate is used by many of another nest, which has its loops and more."""
     target = nest.main.tensor
-    return target in plan.kernel.temporaries and nest.label == target.name and not nest.reduction and any(
+    return target in builder.kernel.temporaries and nest.label == target.name and not nest.reduction and any(
         len(user.spatial) > len(nest.spatial) and not user.reduction and not user.recurrent
-        for user in find_nests(plan.kernel) for a in user.accesses[1:] if a.tensor is target)
+        for user in find_nests(builder.kernel) for a in user.accesses[1:] if a.tensor is target)
 
 
-def in_common(plan: Plan, nest: Nest, names: Sequence[str], others: Sequence[str], least: int) -> int:
+def in_common(builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others: Sequence[str], least: int) -> int:
     """How many of the outer loops of a nest and its user may be one: as long as they are alike, and no operand of a sum is read again in
     the iterations of one of them. What both read comes from memory once then.
 
@@ -70,8 +70,8 @@ def in_common(plan: Plan, nest: Nest, names: Sequence[str], others: Sequence[str
     loops = {qualified(n): n for n in nest.spatial}
     depth = least
     for mine, other in zip(names[least:], others[least:]):
-        loop, length = loops.get(mine), constant_extent(plan.loop(other))
-        if loop is None or length in (0, 1) or constant_extent(plan.loop(mine)) != length or nest.recurrent or _serves_sums(nest, loop):
+        loop, length = loops.get(mine), constant_extent(builder.loop(other))
+        if loop is None or length in (0, 1) or constant_extent(builder.loop(mine)) != length or nest.recurrent or _serves_sums(nest, loop):
             break
         depth += 1
     return depth
@@ -82,30 +82,30 @@ def _serves_sums(nest: Nest, loop: For) -> bool:
     return any(a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction) for a in nest.accesses[1:])
 
 
-def _inside(plan: Plan, found: _Chain) -> Mapping[str, int]:
+def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int]:
     """The nests so far inside that their intermediates stay near, by blocks where that is worth it."""
-    nearby = plan.nearby
-    depth = next((d for d in range(1, found.alike + 1) if _bytes(plan.kernel, found, d) <= nearby), None)
+    nearby = builder.l2_budget
+    depth = next((d for d in range(1, found.alike + 1) if _bytes(builder.kernel, found, d) <= nearby), None)
     if depth is None:
         return {}
     if _reuses(found, depth):
-        block = _block(constant_extent(found.nests[-1].spatial[depth - 1]), nearby // max(1, _bytes(plan.kernel, found, depth)))
-        if block is None or not all(plan.step("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
+        block = _block(constant_extent(found.nests[-1].spatial[depth - 1]), nearby // max(1, _bytes(builder.kernel, found, depth)))
+        if block is None or not all(builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
             return {}
     return {n.label: depth for n in found.nests}
 
 
-def _is_by_rows(plan: Plan, found: _Chain) -> bool:
+def _is_by_rows(builder: ScheduleBuilder, found: _Chain) -> bool:
     """Whether sums read rows of inputs that others of the chain read too, which the second cache would not keep until then."""
     if _reuses(found, 1) or sum(1 for n in found.nests if n.reduction) < 2:
         return False
     readers: dict[Tensor, int] = {}
     for nest in found.nests:
         by_rows = (a for a in nest.accesses[1:] if a.stride(nest.spatial[0].var) not in (0, 1))
-        for tensor in {a.tensor for a in by_rows if a.tensor in plan.kernel.inputs}:
+        for tensor in {a.tensor for a in by_rows if a.tensor in builder.kernel.inputs}:
             readers[tensor] = readers.get(tensor, 0) + 1
     shared = sum(bytes_of(t) for t, count in readers.items() if count > 1)
-    return plan.nearby < shared <= plan.nearby * constant_extent(found.nests[-1].spatial[0])
+    return builder.l2_budget < shared <= builder.l2_budget * constant_extent(found.nests[-1].spatial[0])
 
 
 def _chain(kernel: Kernel, nests: Sequence[Nest]) -> _Chain | None:

@@ -4,7 +4,7 @@ has its sums in registers, however long these are.
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import crowded
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.ir.dtypes import DType
@@ -24,55 +24,55 @@ TERMS, FEW_TERMS, FEW_ROWS = 8, 4, 8
 """Terms of a sum that are added in an iteration, and where up to so many rows are left over, which come from memory as they are."""
 
 
-def wanted(plan: Plan) -> bool:
+def wanted(builder: ScheduleBuilder) -> bool:
     """Whether registers may be longer than those that the machine's record tells."""
-    return plan.machine.scalable_bytes > plan.machine.vector_bytes > 0
+    return builder.machine.scalable_bytes > builder.machine.vector_bytes > 0
 
 
-def elements(plan: Plan, nest: Nest, best: For, rows: tuple[For, int] | None, registers: int) -> list[str] | None:
+def elements(builder: ScheduleBuilder, nest: Nest, best: For, rows: tuple[For, int] | None, registers: int) -> list[str] | None:
     """Schedule a nest without reduction, `rows` of it together; names of its outer loops, or None where lanes need each other."""
 
     def steps() -> list[str] | None:
         rest, name, row = [qualified(n) for n in nest.spatial if n is not best], qualified(best), []
         if rows is not None:
             at = rest.index(qualified(rows[0]))
-            row_outer, row_inner = plan.cut(rest[at], rows[1])
+            row_outer, row_inner = builder.split_if_longer(rest[at], rows[1])
             rest[at : at + 1], row = [row_outer] if row_outer else [], [row_inner]
         elif not rest and extent(best) > STRIP:
-            outer, name = plan.cut(name, STRIP, "clip")
+            outer, name = builder.split_if_longer(name, STRIP, "clip")
             rest = [outer] if outer else []
-        if (row or best is not nest.spatial[-1]) and not plan.step("reorder", *rest, name, *row):
+        if (row or best is not nest.spatial[-1]) and not builder.try_apply("reorder", *rest, name, *row):
             return None
         for each in row:
-            plan.step("unroll", each)
-        return rest if plan.step("vectorize_scalable", name, registers) else None
+            builder.try_apply("unroll", each)
+        return rest if builder.try_apply("vectorize_scalable", name, registers) else None
 
-    return plan.whole(steps)
+    return builder.transaction(steps)
 
 
-def along(plan: Plan, nest: Nest, best: For) -> list[str] | None:
+def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str] | None:
     """Schedule a reduction whose terms are lanes; names of its outer loops, or None where that is not possible."""
 
     def steps() -> list[str] | None:
         spatial, inside = [qualified(n) for n in nest.spatial], list[str]()
         tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
         for tile in tiles:
-            outer, inner = plan.cut(qualified(tile), ROWS)
+            outer, inner = builder.split_if_longer(qualified(tile), ROWS)
             at = spatial.index(qualified(tile))
             spatial[at : at + 1] = [outer] if outer else []
             inside.append(inner)
         others = [qualified(r) for r in nest.reduction if r is not best]
-        if (others or inside) and not plan.step("reorder", *spatial, *others, qualified(best), *inside):
+        if (others or inside) and not builder.try_apply("reorder", *spatial, *others, qualified(best), *inside):
             return None
         for each in inside:
-            plan.step("unroll", each)
-        registers = 1 if len(tiles) == 2 else 2 if tiles or crowded(nest.main.value, plan.machine) else 4
-        return spatial if plan.step("vectorize_scalable", qualified(best), registers, reassoc=True) else None
+            builder.try_apply("unroll", each)
+        registers = 1 if len(tiles) == 2 else 2 if tiles or crowded(nest.main.value, builder.machine) else 4
+        return spatial if builder.try_apply("vectorize_scalable", qualified(best), registers, reassoc=True) else None
 
-    return plan.whole(steps) if nest.main.update in ("add", "max", "min") else None
+    return builder.transaction(steps) if nest.main.update in ("add", "max", "min") else None
 
 
-def across(plan: Plan, nest: Nest, best: For, rows: For | None, window: str) -> list[str] | None:
+def across(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, window: str) -> list[str] | None:
     """Schedule a reduction whose elements are lanes, tiles of `rows` of them; names of its outer loops, or None where that is not possible.
 
     Args:
@@ -83,36 +83,36 @@ def across(plan: Plan, nest: Nest, best: For, rows: For | None, window: str) -> 
         spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
         name, row = qualified(best), list[str]()
         if rows is not None:
-            outer, inner = plan.cut(qualified(rows), TILE_ROWS)
+            outer, inner = builder.split_if_longer(qualified(rows), TILE_ROWS)
             spatial, row = spatial + ([outer] if outer else []), [inner]
         if not spatial and extent(best) > COLUMNS:
-            outer, name = plan.cut(name, COLUMNS, "clip")
+            outer, name = builder.split_if_longer(name, COLUMNS, "clip")
             spatial = [outer] if outer else []
-        if not plan.step("reorder", *spatial, name, *(qualified(n) for n in nest.reduction), *row):
+        if not builder.try_apply("reorder", *spatial, name, *(qualified(n) for n in nest.reduction), *row):
             return None
         for each in (*row, *filter(None, [window])):
-            plan.step("unroll", each)
-        return spatial if plan.step("vectorize_scalable", name, 1 if crowded(nest.main.value, plan.machine) else 2) else None
+            builder.try_apply("unroll", each)
+        return spatial if builder.try_apply("vectorize_scalable", name, 1 if crowded(nest.main.value, builder.machine) else 2) else None
 
-    return plan.whole(steps)
+    return builder.transaction(steps)
 
 
-def loads_far_ahead(plan: Plan, nest: Nest, rows: For) -> bool:
+def loads_far_ahead(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     """Whether what is loaded for a window that slides along rows takes as many registers as sums do: one that moves by two elements shares
     little of it, and where registers are long, products take long and are kept busy by what was loaded early.
     """
     term = nest.reduction[-1]
     shared = any(a.stride(rows.var) == a.stride(term.var) != 0 for a in nest.accesses[1:])
-    return plan.machine.scalable_bytes > 0 and not shared
+    return builder.machine.scalable_bytes > 0 and not shared
 
 
-def tile_of(plan: Plan, sums: DType) -> tuple[int, int]:
+def tile_of(builder: ScheduleBuilder, sums: DType) -> tuple[int, int]:
     """Width and height of a tile of a large product: rows of floats are packed and loaded as quads, others have an address each."""
-    return TILE * plan.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS
+    return TILE * builder.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS
 
 
-def terms_together(plan: Plan, terms: str, left: int) -> None:
+def terms_together(builder: ScheduleBuilder, terms: str, left: int) -> None:
     """Some terms of each sum an iteration: what the loop itself costs is shared. Of many rows that are left over registers hold one."""
     if left <= FEW_ROWS:
-        _, term = plan.cut(terms, FEW_TERMS if left else TERMS)
-        plan.step("unroll", term)
+        _, term = builder.split_if_longer(terms, FEW_TERMS if left else TERMS)
+        builder.try_apply("unroll", term)

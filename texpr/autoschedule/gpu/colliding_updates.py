@@ -6,7 +6,7 @@ order around them, are threads of a block: between two of that one's iterations 
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.gpu.row_reduction import fused
 from texpr.ir.affine import linear
@@ -17,46 +17,46 @@ from texpr.schedule.analysis.access import unclamped
 from texpr.schedule.structure.loops import qualified
 
 
-def bound_apart(plan: Plan, nest: Nest) -> bool:
+def bound_apart(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Bind the loops of a nest whose updates meet; whether they do and some could be bound."""
-    if nest.again or not _meets(plan, nest):
+    if nest.again or not _meets(builder, nest):
         return False
     names = [qualified(n) for n in nest.spatial]
-    blocks = [name for name in names if _leads(plan, names, name)]
+    blocks = [name for name in names if _leads(builder, names, name)]
     inside = [name for name in names if name not in blocks]
-    threads = [name for name in inside if plan.could("parallel", name)]
+    threads = [name for name in inside if builder.can_apply("parallel", name)]
     in_order = [name for name in inside if name not in threads]
     order = [*blocks, *in_order, *threads]
-    if not blocks or (order != names and not plan.step("reorder", *order)):
+    if not blocks or (order != names and not builder.try_apply("reorder", *order)):
         return False
-    _bind(plan, fused(plan, blocks), fused(plan, threads) if threads else "")
+    _bind(builder, fused(builder, blocks), fused(builder, threads) if threads else "")
     return True
 
 
-def _meets(plan: Plan, nest: Nest) -> bool:
+def _meets(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether an index of something that is updated is a sum of several loops; not of a nest whose parts are computed before."""
     loops = {n.var for n in nest.spatial}
-    there = plan.there([qualified(nest.spatial[0])])
-    updates = [s for s in walk(*map(plan.loop, there)) if isinstance(s, Store) and s.update is not None]
+    there = builder.surviving_loops([qualified(nest.spatial[0])])
+    updates = [s for s in walk(*map(builder.loop, there)) if isinstance(s, Store) and s.update is not None]
     return any(sum(bool(linear(unclamped(i)).coefficient(v)) for v in loops) > 1 for s in updates for i in s.indices)
 
 
-def _leads(plan: Plan, names: list[str], name: str) -> bool:
+def _leads(builder: ScheduleBuilder, names: list[str], name: str) -> bool:
     """Whether the iterations of a loop can run at once with all the others inside of them."""
-    before = plan.here()
-    found = plan.step("reorder", name, *(each for each in names if each != name)) and plan.could("parallel", name)
-    plan.back(before)
+    before = builder.checkpoint()
+    found = builder.try_apply("reorder", name, *(each for each in names if each != name)) and builder.can_apply("parallel", name)
+    builder.rollback(before)
     return found
 
 
-def _bind(plan: Plan, block: str, thread: str) -> None:
+def _bind(builder: ScheduleBuilder, block: str, thread: str) -> None:
     """Without loops for the threads of a block, blocks share what they would do one by one."""
-    most = plan.machine.gpu_threads
+    most = builder.machine.gpu_threads
     if not thread:
-        cut = plan.split(block, most)
+        cut = builder.split(block, most)
         block, thread = cut or (block, "")
-    elif (integer(plan.loop(thread).extent) or most + 1) > most:
-        thread = (plan.split(thread, most) or ("", ""))[1]
-    plan.step("bind", block, "block.x")
+    elif (integer(builder.loop(thread).extent) or most + 1) > most:
+        thread = (builder.split(thread, most) or ("", ""))[1]
+    builder.try_apply("bind", block, "block.x")
     if thread:
-        plan.step("bind", thread, "thread.x")
+        builder.try_apply("bind", thread, "thread.x")

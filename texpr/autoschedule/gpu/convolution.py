@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.gpu.shared_memory import is_product, on_blocks, shared
@@ -68,10 +68,10 @@ class _Windows:
         return [n for n in self.nest.spatial if n is not self.channel and all(n is not p for p in self.positions)]
 
 
-def convolved(plan: Plan, nest: Nest) -> bool:
+def convolved(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Schedule a nest as a sum over windows, if it is one; whether it was."""
     windows = _windows(nest)
-    return windows is not None and plan.whole(lambda: _scheduled(plan, windows)) is not None
+    return windows is not None and builder.transaction(lambda: _scheduled(builder, windows)) is not None
 
 
 def _windows(nest: Nest) -> _Windows | None:
@@ -153,20 +153,20 @@ class _Cut:
     threads: list[tuple[int, str, int]]
     own: list[str]
 
-    def cut(self, plan: Plan, loop: For, threads: int, each: int, stride: int) -> bool:
+    def cut(self, builder: ScheduleBuilder, loop: For, threads: int, each: int, stride: int) -> bool:
         """Cut one loop; whether that was possible. `stride` is that of the target: neighbours in memory go to neighbouring threads."""
         name, tile = qualified(loop), threads * each
         if tile == 1:
             self.blocks.append(name)
             return True
         if extent(loop) != tile or integer(loop.extent) is None:
-            found = plan.split(name, tile, tail="pad")
+            found = builder.split(name, tile, tail="pad")
             if found is None:
                 return False
             self.blocks.append(found[0])
             name = found[1]
         if 1 not in (threads, each):
-            found = plan.split(name, threads if stride == 1 else each, tail="exact")
+            found = builder.split(name, threads if stride == 1 else each, tail="exact")
             if found is None:
                 return False
             thread, own = found[::-1] if stride == 1 else found
@@ -179,40 +179,41 @@ class _Cut:
         return True
 
 
-def _scheduled(plan: Plan, w: _Windows) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, w: _Windows) -> list[str] | None:
     parts, target = _cut_positions(w), w.nest.accesses[0]
     found = _Cut([], [], [])
     for part in parts:
-        if not found.cut(plan, part.loop, part.threads, part.each, target.stride(part.loop.var) or 0):
+        if not found.cut(builder, part.loop, part.threads, part.each, target.stride(part.loop.var) or 0):
             return None
     positions, found.blocks = found.blocks, []
     each = _channels_each(w, parts)
-    if not found.cut(plan, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0):
+    if not found.cut(builder, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0):
         return None
     outer = [qualified(n) for n in w.outer]
-    terms = _cut_terms(plan, w, {p.loop: p.each * p.threads for p in parts} | {w.channel: each * CHANNEL_THREADS})
+    terms = _cut_terms(builder, w, {p.loop: p.each * p.threads for p in parts} | {w.channel: each * CHANNEL_THREADS})
     threads = sorted(found.threads, reverse=True)
-    if terms is None or not plan.step("reorder", *outer, *found.blocks, *positions, *terms[0], *(name for _, name, _ in threads), *terms[1],
+    if terms is None or not builder.try_apply("reorder", *outer, *found.blocks, *positions, *terms[0],
+                                              *(name for _, name, _ in threads), *terms[1],
                                       *found.own):
         return None
-    plan.step("scope", target.tensor.name, "register")
+    builder.try_apply("scope", target.tensor.name, "register")
     counts = tuple(n for _, _, n in threads)
     around = terms[0] or positions or found.blocks or outer
     if not around:
         return None  # one tile is all there is: no loop to copy at
     at = around[-1]
     for access, turned in ((w.field, False), (w.weights, w.weights.stride(w.channel.var) != 1)):
-        rows = shared(plan, access, w.channel, at, counts, turned=turned)
-        if rows is None or not rows.step(plan):
+        rows = shared(builder, access, w.channel, at, counts, turned=turned)
+        if rows is None or not rows.step(builder):
             return None
     for axis, (_, name, _) in zip("xyz", reversed(threads)):
-        if not plan.step("bind", name, f"thread.{axis}"):
+        if not builder.try_apply("bind", name, f"thread.{axis}"):
             return None
-    _written_out(plan, found.own, terms[1])
-    return positions or found.blocks if on_blocks(plan, (positions, found.blocks, outer)) else None
+    _written_out(builder, found.own, terms[1])
+    return positions or found.blocks if on_blocks(builder, (positions, found.blocks, outer)) else None
 
 
-def _cut_terms(plan: Plan, w: _Windows, tile: dict[For, int]) -> tuple[list[str], list[str]] | None:
+def _cut_terms(builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]) -> tuple[list[str], list[str]] | None:
     """Names of the loops over terms outside and inside of a tile; `tile` says how many iterations of loops over the target it has."""
     deep: list[str] = []
     shallow: list[str] = []
@@ -223,7 +224,7 @@ def _cut_terms(plan: Plan, w: _Windows, tile: dict[For, int]) -> tuple[list[str]
         elif n == 1:
             deep.insert(0, name)
         else:
-            cut = plan.split(name, n)
+            cut = builder.split(name, n)
             if cut is None:
                 return None
             deep, shallow = [cut[0]], [cut[1], *shallow]
@@ -252,10 +253,10 @@ def _box(access: Access, tile: dict[For, int]) -> int:
     return prod(1 + sum(abs(form.coefficient(loop.var)) * (n - 1) for loop, n in tile.items()) for form in forms)
 
 
-def _written_out(plan: Plan, own: list[str], terms: list[str]) -> None:
+def _written_out(builder: ScheduleBuilder, own: list[str], terms: list[str]) -> None:
     """The sums of a thread are registers, so their loops are written out; so are those over few terms, that values are used again."""
     count = 1
     for name in reversed(terms + own):
-        count *= extent(plan.loop(name))
+        count *= extent(builder.loop(name))
         if name in own or count <= MOST_PRODUCTS:
-            plan.step("unroll", name)
+            builder.try_apply("unroll", name)

@@ -13,7 +13,7 @@ from functools import partial
 from math import prod
 from operator import is_
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, extent, free_nests
 from texpr.autoschedule.gpu.colliding_updates import bound_apart
@@ -37,34 +37,34 @@ LONG = 256
 """Terms of a column from which on several threads share it."""
 
 
-def on_gpu(plan: Plan) -> None:
+def on_gpu(builder: ScheduleBuilder) -> None:
     """Choose the steps for all nests of a kernel."""
-    for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
-        plan.attempt(nest.label, partial(_summed, plan, nest), None)
-    plan.attempt("", partial(summed_rows, plan), None)
-    plan.attempt("", partial(_gathered, plan), None)
-    for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
-        plan.attempt(nest.label, partial(_bound, plan, nest), None)
+    for nest in filter(None, map(builder.current, free_nests(builder.kernel))):
+        builder.attempt(nest.label, partial(_summed, builder, nest), None)
+    builder.attempt("", partial(summed_rows, builder), None)
+    builder.attempt("", partial(_gathered, builder), None)
+    for nest in filter(None, map(builder.current, free_nests(builder.kernel))):
+        builder.attempt(nest.label, partial(_bound, builder, nest), None)
 
 
-def _summed(plan: Plan, nest: Nest) -> None:
+def _summed(builder: ScheduleBuilder, nest: Nest) -> None:
     """Schedule a nest as a contraction or a convolution, or cut its sums in parts."""
-    if nest.reduction and not (contracted(plan, nest) or convolved(plan, nest)) and not nest.recurrent and not nest.again:
-        _in_parts(plan, _one_sum(plan, nest))
+    if nest.reduction and not (contracted(builder, nest) or convolved(builder, nest)) and not nest.recurrent and not nest.again:
+        _in_parts(builder, _one_sum(builder, nest))
 
 
-def _one_sum(plan: Plan, nest: Nest) -> Nest:
+def _one_sum(builder: ScheduleBuilder, nest: Nest) -> Nest:
     """Terms that several loops count are counted by one, where they follow each other in memory."""
     pair = next((p for p in zip(nest.reduction, nest.reduction[1:]) if are_one(nest, *p)), None)
     if pair is None:
         return nest
-    name = free_name(plan.kernel, pair[0].tensor, pair[0].var.name + pair[1].var.name)
-    if not plan.step("fuse", *map(qualified, pair), name=name):
+    name = free_name(builder.kernel, pair[0].tensor, pair[0].var.name + pair[1].var.name)
+    if not builder.try_apply("fuse", *map(qualified, pair), name=name):
         return nest
-    return _one_sum(plan, plan.current(nest) or nest)
+    return _one_sum(builder, builder.current(nest) or nest)
 
 
-def _in_parts(plan: Plan, nest: Nest) -> None:
+def _in_parts(builder: ScheduleBuilder, nest: Nest) -> None:
     """Long sums of few elements: parts of them are computed each on its own, by a launch before."""
     if len(nest.spatial) > 1:
         return
@@ -72,23 +72,23 @@ def _in_parts(plan: Plan, nest: Nest) -> None:
     n = integer(longest.extent)
     if rows > FEW or n is None or n < 4 * PART:
         return
-    cut = plan.split(qualified(longest), max(PART, -(-n // MOST_PARTS)))
-    if cut is not None and plan.step("rfactor", cut[0], reassoc=True) and nest.spatial:
-        plan.step("fission", qualified(nest.spatial[0]))
+    cut = builder.split(qualified(longest), max(PART, -(-n // MOST_PARTS)))
+    if cut is not None and builder.try_apply("rfactor", cut[0], reassoc=True) and nest.spatial:
+        builder.try_apply("fission", qualified(nest.spatial[0]))
 
 
-def _gathered(plan: Plan) -> None:
+def _gathered(builder: ScheduleBuilder) -> None:
     """What is computed of the same elements is computed by the same threads, the moments and the weight of an optimizer for instance."""
-    nests = [n for n in free_nests(plan.kernel) if n.spatial and not (n.reduction or n.again or n.outer or n.main.update)]
+    nests = [n for n in free_nests(builder.kernel) if n.spatial and not (n.reduction or n.again or n.outer or n.main.update)]
     while nests:
         group = [user := nests.pop()]
         for made in reversed(nests):
             joins = any(_of_same_elements(made, n) for n in group)
-            if joins and plan.step("compute_at", made.label, qualified(user.spatial[-1]), recompute=False):
+            if joins and builder.try_apply("compute_at", made.label, qualified(user.spatial[-1]), recompute=False):
                 group.append(made)
         nests = [n for n in nests if not any(n is g for g in group)]
         if len(group) > 1:
-            _bound(plan, user, group[1:])
+            _bound(builder, user, group[1:])
 
 
 def _of_same_elements(made: Nest, user: Nest) -> bool:
@@ -102,34 +102,34 @@ def _of_same_elements(made: Nest, user: Nest) -> bool:
     return bool(read) and all(len(wanted) == len(indices) and all(map(is_, indices, wanted)) for indices in read)
 
 
-def _bound(plan: Plan, nest: Nest, others: Sequence[Nest] = ()) -> None:
+def _bound(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest] = ()) -> None:
     """Share the elements of a nest among threads, with those of others that are computed at the same time."""
     loops = nest.spatial
     if not loops or all(integer(loop.extent) == 1 for loop in loops):
         return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
-    if nest.reduction and _columns(plan, nest):
+    if nest.reduction and _columns(builder, nest):
         return
-    if bound_apart(plan, nest):
+    if bound_apart(builder, nest):
         return
-    vector, names = ("", [qualified(n) for n in nest.spatial]) if _made_atomic(plan, nest) else _vector(plan, nest, others)
-    name = fused(plan, names)
-    if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
+    vector, names = ("", [qualified(n) for n in nest.spatial]) if _made_atomic(builder, nest) else _vector(builder, nest, others)
+    name = fused(builder, names)
+    if (cut := builder.split(name, builder.machine.gpu_threads)) is not None:
         if not nest.again:  # blocks do not wait for each other: what a recurrence repeats is one block's
-            plan.step("bind", cut[0], "block.x")
-        plan.step("bind", cut[1], "thread.x")
+            builder.try_apply("bind", cut[0], "block.x")
+        builder.try_apply("bind", cut[1], "thread.x")
     if vector:
-        plan.step("vectorize", vector)
+        builder.try_apply("vectorize", vector)
 
 
-def _made_atomic(plan: Plan, nest: Nest) -> bool:
+def _made_atomic(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether threads may meet in the updates of a nest from now on, which they could not before: each has one then, so that those of a
     warp have neighbours.
     """
     updated = nest.main.update is not None and not nest.reduction and not nest.again
-    return updated and plan.step("atomic", nest.main.tensor.name, reassoc=True)
+    return updated and builder.try_apply("atomic", nest.main.tensor.name, reassoc=True)
 
 
-def _vector(plan: Plan, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[str]]:
+def _vector(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[str]]:
     """The loop over a thread's neighbours (empty if it has one element), and the loops around it."""
     names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
     all_of = [(a, n.spatial[-1].var) for n in (nest, *others) for a in n.accesses]
@@ -140,7 +140,7 @@ def _vector(plan: Plan, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[s
         return "", names
     if n is not None and n < lanes:
         return "", names
-    cut = plan.split(names[-1], lanes)
+    cut = builder.split(names[-1], lanes)
     return ("", names) if cut is None else (cut[1], [*names[:-1], cut[0]])
 
 
@@ -153,29 +153,29 @@ def _sums_columns(nest: Nest) -> bool:
     return steps[0] == 1 and 1 in steps[1:] and all(s in (0, 1) for s in steps)
 
 
-def _columns(plan: Plan, nest: Nest) -> bool:
+def _columns(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
     if not _sums_columns(nest) or nest.recurrent or nest.again:
         return False
-    lanes, groups = _block(plan, nest)
-    terms = plan.split(qualified(nest.reduction[0]), groups)
-    if terms is None or not plan.step("rfactor", terms[1], reassoc=True):
+    lanes, groups = _block(builder, nest)
+    terms = builder.split(qualified(nest.reduction[0]), groups)
+    if terms is None or not builder.try_apply("rfactor", terms[1], reassoc=True):
         return False
-    columns = plan.split(qualified(nest.spatial[-1]), lanes)
+    columns = builder.split(qualified(nest.spatial[-1]), lanes)
     if columns is None:
         return False
-    plan.step("bind", terms[1], "thread.y")
-    plan.step("bind", columns[1], "thread.x")
-    plan.step("bind", fused(plan, [*map(qualified, nest.spatial[:-1]), columns[0]]), "block.x")
+    builder.try_apply("bind", terms[1], "thread.y")
+    builder.try_apply("bind", columns[1], "thread.x")
+    builder.try_apply("bind", fused(builder, [*map(qualified, nest.spatial[:-1]), columns[0]]), "block.x")
     return True
 
 
-def _block(plan: Plan, nest: Nest) -> tuple[int, int]:
+def _block(builder: ScheduleBuilder, nest: Nest) -> tuple[int, int]:
     """Columns of a block, and threads that share the terms of each. Where blocks would be few they have as many columns as memory gives at
     once.
     """
     size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
-    few = prod(map(extent, nest.spatial)) < LANES * plan.machine.processors
+    few = prod(map(extent, nest.spatial)) < LANES * builder.machine.processors
     lanes = min(LANES, SECTOR // size) if few else LANES
     if extent(nest.reduction[0]) < 4 * LONG:
         return lanes, LANES // 4

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.gpu.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
@@ -33,59 +33,59 @@ LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
 
 
-def contracted(plan: Plan, nest: Nest) -> bool:
+def contracted(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Schedule a nest as a contraction, if it is one; whether it was."""
     c = contraction(nest)
     if c is None:
         return False
-    if plan.whole(lambda: by_warpgroups(plan, c)) is not None:
+    if builder.transaction(lambda: by_warpgroups(builder, c)) is not None:
         return True
-    product = _product(plan, c)
-    if product and plan.whole(lambda: _by_warps(plan, c, product)) is not None:
+    product = _product(builder, c)
+    if product and builder.transaction(lambda: _by_warps(builder, c, product)) is not None:
         return True
-    return c.upper is None and plan.whole(lambda: _by_threads(plan, c)) is not None
+    return c.upper is None and builder.transaction(lambda: _by_threads(builder, c)) is not None
 
 
 # Threads.
 
 
-def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
+def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
     large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * LEAST
     size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
     vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
-    rows, row = plan.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
-    columns, column = plan.split(qualified(c.column), 16 * size, tail="pad") or ("", "")
-    terms, term = plan.split(qualified(c.term), 16) or ("", "")
+    rows, row = builder.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
+    columns, column = builder.split(qualified(c.column), 16 * size, tail="pad") or ("", "")
+    terms, term = builder.split(qualified(c.term), 16) or ("", "")
     if not rows or not columns or not terms:
         return None
-    row_threads, row = plan.split(row, size, tail="exact") or ("", "")
-    halves, column = plan.split(column, 16 * vector, tail="exact") or ("", "")
-    column_threads, column = plan.split(column, vector, tail="exact") or ("", "")
+    row_threads, row = builder.split(row, size, tail="exact") or ("", "")
+    halves, column = builder.split(column, 16 * vector, tail="exact") or ("", "")
+    column_threads, column = builder.split(column, vector, tail="exact") or ("", "")
     outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
-    if not plan.step("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
+    if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
         return None
-    plan.step("scope", c.nest.main.tensor.name, "register")
-    ahead = plan.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    builder.try_apply("scope", c.nest.main.tensor.name, "register")
+    ahead = builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     apart: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        made = shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
+        made = shared(builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
         if made is None:
             return None
         apart.append(made)
-    if not tiles_on_blocks(plan, rows, columns, outer, (16 * size, 16 * size)):
+    if not tiles_on_blocks(builder, rows, columns, outer, (16 * size, 16 * size)):
         return None
-    plan.step("bind", row_threads, "thread.y")
-    plan.step("bind", column_threads, "thread.x")
-    plan.step("unroll", row)
-    plan.step("unroll", halves)
-    plan.step("vectorize", column)
-    plan.step("unroll", (plan.split(term, WRITTEN_OUT, tail="exact") or ("", term))[1])
+    builder.try_apply("bind", row_threads, "thread.y")
+    builder.try_apply("bind", column_threads, "thread.x")
+    builder.try_apply("unroll", row)
+    builder.try_apply("unroll", halves)
+    builder.try_apply("vectorize", column)
+    builder.try_apply("unroll", (builder.split(term, WRITTEN_OUT, tail="exact") or ("", term))[1])
     if ahead:
-        _begun_ahead(plan, c, terms, apart)
+        _begun_ahead(builder, c, terms, apart)
     for each in apart:
-        each.step(plan)
+        each.step(builder)
     return [rows]
 
 
@@ -126,23 +126,23 @@ _CORES = {
 }  # fmt: skip
 
 
-def factors_for(plan: Plan, nest: Nest) -> str:
+def factors_for(builder: ScheduleBuilder, nest: Nest) -> str:
     """The type of the factors of a contraction that tensor cores take once they are rounded; empty if there is none."""
     c = contraction(nest) if nest.reduction else None
-    if c is None or "mma_tf32" not in plan.machine.instructions:
+    if c is None or "mma_tf32" not in builder.machine.instructions:
         return ""
     types = {t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor)}
     return "f32" if types == {"f32"} else ""
 
 
-def _product(plan: Plan, c: Contraction) -> str:
+def _product(builder: ScheduleBuilder, c: Contraction) -> str:
     """The instruction by which the machine multiplies tiles; empty if it does not."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     value = c.nest.main.value
     rounded = isinstance(value, Mul) and is_rounded(value.lhs) and is_rounded(value.rhs)
     name = "mma_tf32" if rounded else f"mma_{left}" if left == right else f"mma_{left}_{right}"
     cores = _CORES.get(name)
-    if cores is None or name not in plan.machine.instructions or (left, right, total) != (cores.left, cores.right, cores.total):
+    if cores is None or name not in builder.machine.instructions or (left, right, total) != (cores.left, cores.right, cores.total):
         return ""
     if not cores.rows_of_registers:
         return name
@@ -152,7 +152,7 @@ def _product(plan: Plan, c: Contraction) -> str:
     return name
 
 
-def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
+def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] | None:
     """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32 where tiles are few."""
     cores = _CORES[name]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
@@ -160,73 +160,73 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
     many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * LEAST
     high, tall, wide = (2, cores.tallest, 4) if many else (2, 32, 2)
     deep = cores.terms
-    cut = _cut_rows(plan, c, high * tall, tall, cores.rows)
-    columns, column = plan.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
-    terms, term = plan.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
+    cut = _cut_rows(builder, c, high * tall, tall, cores.rows)
+    columns, column = builder.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
+    terms, term = builder.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
     if cut is None or not columns or not terms:
         return None
     upper, rows, row_warps, row_tiles, row = cut
-    parts, term = plan.split(term, deep, tail="exact") or ("", "")
-    column_warps, column = plan.split(column, 32, tail="exact") or ("", "")
-    column_tiles, column = plan.split(column, 8, tail="exact") or ("", "")
+    parts, term = builder.split(term, deep, tail="exact") or ("", "")
+    column_warps, column = builder.split(column, 32, tail="exact") or ("", "")
+    column_tiles, column = builder.split(column, 8, tail="exact") or ("", "")
     outer, others = [*(qualified(n) for n in c.outer), *upper], [qualified(n) for n in c.nest.reduction if n is not c.term]
     inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
-    if not plan.step("reorder", *outer, rows, columns, *others, terms, *inside):
+    if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, *inside):
         return None
-    plan.step("scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("scope", c.nest.main.tensor.name, "register")
     far: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not cores.rows_of_registers:
-            if (made := shared_elements(plan, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1)) is None:
+            if (made := shared_elements(builder, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1)) is None:
                 return None
             far.append(made)
             continue
-        if not shared_units(plan, access, terms, (high, wide, LANES)):
+        if not shared_units(builder, access, terms, (high, wide, LANES)):
             return None
-        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, along, c.upper):
+        if not fragments(builder, builder.kernel.temporaries[-1].name, access, parts, along, c.upper):
             return None
-    if not tiles_on_blocks(plan, rows, columns, outer, (high * tall, wide * 32)):
+    if not tiles_on_blocks(builder, rows, columns, outer, (high * tall, wide * 32)):
         return None
-    plan.step("bind", row_warps, "thread.z")
-    plan.step("bind", column_warps, "thread.y")
-    if not plan.step("tensorize", row, f"zero_{cores.sums}"):
+    builder.try_apply("bind", row_warps, "thread.z")
+    builder.try_apply("bind", column_warps, "thread.y")
+    if not builder.try_apply("tensorize", row, f"zero_{cores.sums}"):
         return None
-    stored = plan.step("tensorize", row, f"store_{cores.sums}")
-    if not plan.step("tensorize", row, name, **({"reassoc": True} if cores.rounds else {})):
+    stored = builder.try_apply("tensorize", row, f"store_{cores.sums}")
+    if not builder.try_apply("tensorize", row, name, **({"reassoc": True} if cores.rounds else {})):
         return None
-    if not stored and not _ended(plan, [row_tiles, column_tiles], row, column):
+    if not stored and not _ended(builder, [row_tiles, column_tiles], row, column):
         return None
     for name in (row_tiles, column_tiles, parts):
-        plan.step("unroll", name)
-    if plan.machine.has_async_copy and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
-        _begun_ahead(plan, c, terms, far)
+        builder.try_apply("unroll", name)
+    if builder.machine.has_async_copy and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
+        _begun_ahead(builder, c, terms, far)
     for each in far:
-        each.step(plan)
+        each.step(builder)
     return [rows]
 
 
-def _ended(plan: Plan, tiles: list[str], row: str, column: str) -> bool:
+def _ended(builder: ScheduleBuilder, tiles: list[str], row: str, column: str) -> bool:
     """More than the sums themselves is made of them: by the lanes that hold them, of neighbours at once where these are stored together."""
-    pair = in_lanes(plan, tiles, row, column)
-    return bool(pair) and (plan.step("vectorize", pair) or plan.step("unroll", pair))
+    pair = in_lanes(builder, tiles, row, column)
+    return bool(pair) and (builder.try_apply("vectorize", pair) or builder.try_apply("unroll", pair))
 
 
-def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
+def _cut_rows(builder: ScheduleBuilder, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
     """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps, their tiles, and rows of a tile."""
     upper: list[str] = []
     if c.upper is None:
-        found = plan.split(qualified(c.row), block, tail="pad")
+        found = builder.split(qualified(c.row), block, tail="pad")
         if found is None:
             return None
         rows, row = found
-        warps, row = plan.split(row, warp, tail="exact") or ("", "")
-        tiles, row = plan.split(row, tall, tail="exact") or ("", "")
+        warps, row = builder.split(row, warp, tail="exact") or ("", "")
+        tiles, row = builder.split(row, tall, tail="exact") or ("", "")
     else:
-        found, above = plan.split(qualified(c.row), tall, tail="pad"), plan.split(qualified(c.upper), block // tall, tail="pad")
+        found, above = builder.split(qualified(c.row), tall, tail="pad"), builder.split(qualified(c.upper), block // tall, tail="pad")
         if found is None or above is None:
             return None
         (rows, row), upper = found, [above[0]]
-        warps, tiles = plan.split(above[1], warp // tall, tail="exact") or ("", "")
+        warps, tiles = builder.split(above[1], warp // tall, tail="exact") or ("", "")
     return upper, rows, warps, tiles, row
 
 
@@ -237,19 +237,20 @@ def _terms(c: Contraction, deep: int) -> int:
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
-def _begun_ahead(plan: Plan, c: Contraction, terms: str, far: list[Rows]) -> None:
+def _begun_ahead(builder: ScheduleBuilder, c: Contraction, terms: str, far: list[Rows]) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for.
 
     Args:
         far: rows that will be further apart than they are.
     """
-    before = plan.here()
+    before = builder.checkpoint()
     for each in far:
-        each.step(plan)
-    shared = sum(bytes_of(t) for t in plan.kernel.temporaries if t.scope == "shared")
-    plan.back(before)
-    running = plan.machine.multiprocessor
-    room = plan.machine.shared_bytes if running is None else min(plan.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
-    buffers = min(MOST_BUFFERS, room // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)
+        each.step(builder)
+    shared = sum(bytes_of(t) for t in builder.kernel.temporaries if t.scope == "shared")
+    builder.rollback(before)
+    running = builder.machine.multiprocessor
+    room = (builder.machine.shared_bytes if running is None
+            else min(builder.machine.shared_bytes, running.shared_bytes // 2 - running.reserved))
+    buffers = min(MOST_BUFFERS, room // shared, integer(builder.loop(terms).extent) or MOST_BUFFERS)
     if buffers > 1:
-        plan.step("pipeline", terms, buffers, asynchronous=True)
+        builder.try_apply("pipeline", terms, buffers, asynchronous=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent, free_nests
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
@@ -43,11 +43,11 @@ class _Row:
         return self.warps * LANES * self.vector
 
 
-def summed_rows(plan: Plan) -> None:
+def summed_rows(builder: ScheduleBuilder) -> None:
     """Schedule the nests that sum rows, and those that use the sums of a row."""
-    _without_long_rows(plan)
-    _rows_outside(plan)
-    nests, done = free_nests(plan.kernel), set[int]()
+    _without_long_rows(builder)
+    _rows_outside(builder)
+    nests, done = free_nests(builder.kernel), set[int]()
     for nest in reversed(nests):
         if id(nest) in done:
             continue
@@ -58,26 +58,26 @@ def summed_rows(plan: Plan) -> None:
         members, needed = [nest], _needed(nest, nests)
         for other in reversed(nests[: nests.index(nest)]):
             joins = names and id(other) not in done and any(other is n for n in needed) and _may_join(other, depth)
-            if joins and plan.step("compute_at", other.label, names[-1], recompute=False):
+            if joins and builder.try_apply("compute_at", other.label, names[-1], recompute=False):
                 members.append(other)
         if any(n.reduction for n in members):
             done.update(map(id, members))
-            _scheduled(plan, names, members[::-1], depth)
+            _scheduled(builder, names, members[::-1], depth)
 
 
-def _without_long_rows(plan: Plan) -> None:
+def _without_long_rows(builder: ScheduleBuilder) -> None:
     """What is summed of rows that no block can keep is computed again where it is used."""
-    nests = free_nests(plan.kernel)
+    nests = free_nests(builder.kernel)
     summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
-    for t in plan.kernel.temporaries:
+    for t in builder.kernel.temporaries:
         made = [n for n in nests if n.main.tensor is t]
         if t in summed and len(made) == 1 and not made[0].reduction and made[0].spatial and not _fits(made[0].spatial[-1]):
-            plan.step("inline", t.name)
+            builder.try_apply("inline", t.name)
 
 
-def _rows_outside(plan: Plan) -> None:
+def _rows_outside(builder: ScheduleBuilder) -> None:
     """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
-    nests = free_nests(plan.kernel)
+    nests = free_nests(builder.kernel)
     sums = _of_rows(nests)
     for nest in nests:
         used = next((a for a in nest.accesses[1:] if a.tensor.name in sums), None)
@@ -86,7 +86,7 @@ def _rows_outside(plan: Plan) -> None:
         rows = [n for i in used.indices for n in nest.spatial if n.var is i]
         order = [*rows, *(n for n in nest.spatial if not any(n is r for r in rows))]
         if len(rows) == len(used.indices) and any(a is not b for a, b in zip(order, nest.spatial)):
-            plan.step("reorder", *map(qualified, order))
+            builder.try_apply("reorder", *map(qualified, order))
 
 
 def _of_rows(nests: list[Nest]) -> set[str]:
@@ -143,16 +143,16 @@ def _may_join(nest: Nest, depth: int) -> bool:
     return len(nest.spatial) >= depth and nest.main.update is None
 
 
-def _scheduled(plan: Plan, names: list[str], nests: list[Nest], depth: int) -> None:
+def _scheduled(builder: ScheduleBuilder, names: list[str], nests: list[Nest], depth: int) -> None:
     row = _row(nests, depth)
-    for tensor in _held(plan, nests, depth, row):
-        plan.step("scope", tensor.name, "register")
+    for tensor in _held(builder, nests, depth, row):
+        builder.try_apply("scope", tensor.name, "register")
     for nest in nests:
         if nest.reduction:
-            _sum(plan, nest, row)
+            _sum(builder, nest, row)
         elif len(nest.spatial) > depth:
-            _elements(plan, nest, depth, row)
-    _bind_rows(plan, names, row)
+            _elements(builder, nest, depth, row)
+    _bind_rows(builder, names, row)
 
 
 def _row(nests: list[Nest], depth: int) -> _Row:
@@ -169,102 +169,102 @@ def _row(nests: list[Nest], depth: int) -> _Row:
     return _Row(warps, vector, None if length is None else -(-length // (warps * LANES * vector)))
 
 
-def _held(plan: Plan, nests: list[Nest], depth: int, row: _Row) -> list[Tensor]:
+def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) -> list[Tensor]:
     """Intermediates of which each thread uses only what it has made itself: they stay in its registers."""
     if row.parts is None or row.parts * row.vector > MOST_HELD:
         return []
-    made = {n.main.tensor for n in nests if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in plan.kernel.temporaries}
+    made = {n.main.tensor for n in nests if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in builder.kernel.temporaries}
     used = [(a, (n.reduction or n.spatial[depth:] or (None,))[-1]) for n in nests for a in n.accesses if a.tensor in made]
     apart = {a.tensor for a, loop in used if loop is None or a.stride(loop.var) != 1}
     equations = {n.main.equation for n in nests}
-    outside = [s for s in stores(plan.kernel) if s.equation not in equations]
+    outside = [s for s in stores(builder.kernel) if s.equation not in equations]
     apart |= {n.tensor for n in walk(*outside) if isinstance(n, Read)}
     return sorted(made - apart, key=lambda t: t.name)
 
 
-def _cut(plan: Plan, loop: For, row: _Row) -> tuple[str, str, str]:
+def _cut(builder: ScheduleBuilder, loop: For, row: _Row) -> tuple[str, str, str]:
     """Names of the loops over parts of a row (empty if there is one), over threads, and over a thread's neighbours (empty if alone)."""
-    parts, inside = plan.cut(qualified(loop), row.step, "guard")
+    parts, inside = builder.split_if_longer(qualified(loop), row.step, "guard")
     if row.vector == 1:
         return parts, inside, ""
-    threads, vector = plan.split(inside, row.vector, tail="exact") or (inside, "")
+    threads, vector = builder.split(inside, row.vector, tail="exact") or (inside, "")
     return parts, threads, vector
 
 
-def _bind(plan: Plan, threads: str, row: _Row) -> None:
-    if row.warps > 1 and (cut := plan.split(threads, LANES, tail="guard")) is not None:
-        plan.step("bind", cut[0], "thread.y")
+def _bind(builder: ScheduleBuilder, threads: str, row: _Row) -> None:
+    if row.warps > 1 and (cut := builder.split(threads, LANES, tail="guard")) is not None:
+        builder.try_apply("bind", cut[0], "thread.y")
         threads = cut[1]
-    plan.step("bind", threads, "thread.x")
+    builder.try_apply("bind", threads, "thread.x")
 
 
-def _elements(plan: Plan, nest: Nest, depth: int, row: _Row) -> None:
+def _elements(builder: ScheduleBuilder, nest: Nest, depth: int, row: _Row) -> None:
     """Each thread computes its elements of a row."""
-    parts, threads, vector = _cut(plan, nest.spatial[-1], row)
-    _bind(plan, threads, row)
+    parts, threads, vector = _cut(builder, nest.spatial[-1], row)
+    _bind(builder, threads, row)
     if vector:
-        plan.step("vectorize", vector)
+        builder.try_apply("vectorize", vector)
     if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
-        plan.step("unroll", parts)
+        builder.try_apply("unroll", parts)
 
 
-def _sum(plan: Plan, nest: Nest, row: _Row) -> None:
+def _sum(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     """Threads sum what they have, then lanes are folded, then warps."""
-    parts, inside = plan.cut(qualified(nest.reduction[-1]), row.step, "guard")
-    if not plan.step("rfactor", inside, reassoc=True):
+    parts, inside = builder.split_if_longer(qualified(nest.reduction[-1]), row.step, "guard")
+    if not builder.try_apply("rfactor", inside, reassoc=True):
         return
-    plan.step("scope", plan.kernel.temporaries[-1].name, "register")
+    builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
     total = f"{inside}_sum"
     vector = ""
     threads = inside
     if row.vector > 1:
-        threads, vector = plan.split(inside, row.vector, tail="exact") or (inside, "")
-        within, neighbours = plan.split(total, row.vector, tail="exact") or (total, "")
-        plan.step("rfactor", within, reassoc=True)
-        plan.step("unroll", neighbours)
-        plan.step("scope", plan.kernel.temporaries[-1].name, "register")
-        _bind(plan, within, row)
+        threads, vector = builder.split(inside, row.vector, tail="exact") or (inside, "")
+        within, neighbours = builder.split(total, row.vector, tail="exact") or (total, "")
+        builder.try_apply("rfactor", within, reassoc=True)
+        builder.try_apply("unroll", neighbours)
+        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        _bind(builder, within, row)
         total = f"{within}_sum"
-    _bind(plan, threads, row)
+    _bind(builder, threads, row)
     if vector:
-        plan.step("vectorize", vector)
+        builder.try_apply("vectorize", vector)
     if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
-        plan.step("unroll", parts)
-    _fold(plan, nest, total, row)
+        builder.try_apply("unroll", parts)
+    _fold(builder, nest, total, row)
 
 
-def _fold(plan: Plan, nest: Nest, total: str, row: _Row) -> None:
+def _fold(builder: ScheduleBuilder, nest: Nest, total: str, row: _Row) -> None:
     lanes = total
     if row.warps > 1:
-        warps, lanes = plan.split(total, LANES, tail="exact") or ("", total)
-        plan.step("rfactor", warps, reassoc=True)
-        plan.step("bind", warps, "thread.y")
-    plan.step("tensorize", lanes, f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
+        warps, lanes = builder.split(total, LANES, tail="exact") or ("", total)
+        builder.try_apply("rfactor", warps, reassoc=True)
+        builder.try_apply("bind", warps, "thread.y")
+    builder.try_apply("tensorize", lanes, f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
 
 
-def _bind_rows(plan: Plan, names: list[str], row: _Row) -> None:
-    while len(names) > 1 and integer(plan.loop(names[-1]).extent) == 1:
+def _bind_rows(builder: ScheduleBuilder, names: list[str], row: _Row) -> None:
+    while len(names) > 1 and integer(builder.loop(names[-1]).extent) == 1:
         names = names[:-1]
     if not names:
         return
-    name = fused(plan, names)
+    name = fused(builder, names)
     if row.warps == 1:
-        blocks, rows = plan.cut(name, ROWS_TOGETHER, "guard")
-        plan.step("bind", rows, "thread.y")
+        blocks, rows = builder.split_if_longer(name, ROWS_TOGETHER, "guard")
+        builder.try_apply("bind", rows, "thread.y")
         name = blocks
     if name:
-        plan.step("bind", name, "block.x")
+        builder.try_apply("bind", name, "block.x")
 
 
-def fused(plan: Plan, names: list[str]) -> str:
+def fused(builder: ScheduleBuilder, names: list[str]) -> str:
     """Neighbouring loops as one, as far as no iteration has to divide by a size that only the call knows; its name."""
     name = names[0]
     for inner in names[1:]:
-        loop = plan.loop(inner)
+        loop = builder.loop(inner)
         if integer(loop.extent) is None:
             break
-        joined = free_name(plan.kernel, loop.tensor, name.rpartition(".")[2] + loop.var.name)
-        if not plan.step("fuse", name, inner, name=joined):
+        joined = free_name(builder.kernel, loop.tensor, name.rpartition(".")[2] + loop.var.name)
+        if not builder.try_apply("fuse", name, inner, name=joined):
             break
         name = f"{loop.tensor}.{joined}"
     return name

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.gpu.persistent_grid import rows_together
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
@@ -40,33 +40,33 @@ def _is_factor(e: Expr) -> bool:
     return isinstance(e, Read)
 
 
-def on_blocks(plan: Plan, groups: Sequence[list[str]]) -> bool:
+def on_blocks(builder: ScheduleBuilder, groups: Sequence[list[str]]) -> bool:
     """Whether the loops of each group become one, over blocks: of x those of the first group, of y and z those of the others."""
     for axis, names in zip("xyz", groups):
-        name = fused(plan, names) if names else ""
-        if name and (name in names[:-1] or not plan.step("bind", name, f"block.{axis}")):
+        name = fused(builder, names) if names else ""
+        if name and (name in names[:-1] or not builder.try_apply("bind", name, f"block.{axis}")):
             return False
     return True
 
 
-def tiles_on_blocks(plan: Plan, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2) -> bool:
+def tiles_on_blocks(builder: ScheduleBuilder, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2) -> bool:
     """Whether loops over tiles become loops over blocks, in whose order those that run at once read few rows and columns of the operands.
 
     Args:
         tile: rows and columns of one.
         each: blocks that run at once on a processor, about.
     """
-    high, wide = (integer(plan.loop(name).extent) for name in (rows, columns))
-    group = 1 if outer or high is None or wide is None else rows_together(high, wide, *tile, plan.machine.processors * each)
+    high, wide = (integer(builder.loop(name).extent) for name in (rows, columns))
+    group = 1 if outer or high is None or wide is None else rows_together(high, wide, *tile, builder.machine.processors * each)
     if group == 1:
-        return on_blocks(plan, ([columns], [rows], outer))
-    groups, row = plan.cut(rows, group, "exact")
-    if groups and not plan.step("reorder", groups, columns, row):
+        return on_blocks(builder, ([columns], [rows], outer))
+    groups, row = builder.split_if_longer(rows, group, "exact")
+    if groups and not builder.try_apply("reorder", groups, columns, row):
         return False
-    return on_blocks(plan, ([row], [columns], [groups] if groups else []))
+    return on_blocks(builder, ([row], [columns], [groups] if groups else []))
 
 
-def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool,
+def shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool,
            alone: bool = False) -> Rows | None:
     """Copy what a block reads at a time to shared memory, all threads together. None where it cannot be; else how far apart its rows are to
     be, so that they begin in different banks.
@@ -76,28 +76,28 @@ def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, 
         alone: elements that are turned are copied one by one, as asynchronous copies are.
         threads: of the block, along its axes from the last one to x.
     """
-    buffer = copied(plan, access.tensor, at, threads, 1 if turned and alone else neighbours(access))
+    buffer = copied(builder, access.tensor, at, threads, 1 if turned and alone else neighbours(access))
     if buffer is None:
         return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
-        if not plan.step("layout", buffer.name, with_last(buffer, last)):
+        if not builder.try_apply("layout", buffer.name, with_last(buffer, last)):
             return None
         last = buffer.rank - 1
     size = VECTOR_BYTES // buffer.dtype.bytes
     return Rows(buffer.name, last - buffer.rank, size, size)
 
 
-def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> bool:
+def shared_units(builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...]) -> bool:
     """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged, where rows have a power of two of them."""
-    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    buffer = copied(builder, access.tensor, at, threads, neighbours(access))
     if buffer is None:
         return False
     row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
-    if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
+    if not builder.try_apply("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
         last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
-        Rows(buffer.name, last - buffer.rank, unit, unit).step(plan)
+        Rows(buffer.name, last - buffer.rank, unit, unit).step(builder)
     return True
 
 
@@ -115,19 +115,19 @@ class Rows:
     multiple: int
     extra: int
 
-    def step(self, plan: Plan) -> bool:
+    def step(self, builder: ScheduleBuilder) -> bool:
         """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes after it."""
-        rank = next(t.rank for t in plan.kernel.temporaries if t.name == self.buffer)
-        return plan.step("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
+        rank = next(t.rank for t in builder.kernel.temporaries if t.name == self.buffer)
+        return builder.try_apply("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
 
 
-def shared_elements(plan: Plan, access: Access, at: str, threads: tuple[int, ...], *, apart: bool) -> Rows | None:
+def shared_elements(builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...], *, apart: bool) -> Rows | None:
     """As `shared`, for instructions whose lanes read an element each, eight by four: in the order of the tensor, without room between rows.
 
     Args:
         apart: rows have the eight.
     """
-    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    buffer = copied(builder, access.tensor, at, threads, neighbours(access))
     if buffer is None:
         return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
@@ -135,21 +135,21 @@ def shared_elements(plan: Plan, access: Access, at: str, threads: tuple[int, ...
     return Rows(buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size)
 
 
-def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:
+def copied(builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:
     """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none.
 
     Args:
         vector: neighbours that one thread copies at once.
     """
-    if not plan.step("cache_read", tensor.name, at):
+    if not builder.try_apply("cache_read", tensor.name, at):
         return None
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "shared")
-    filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
+    buffer = builder.kernel.temporaries[-1]
+    builder.try_apply("scope", buffer.name, "shared")
+    filled(builder, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
 
 
-def in_rows(plan: Plan, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
+def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
     """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of 128 bytes, longer ones in panels.
 
     Args:
@@ -161,17 +161,17 @@ def in_rows(plan: Plan, buffer: Tensor, threads: tuple[int, ...], vector: int) -
     loops = [f"{buffer.name}.d{d}" for d in long]
     row = ROW // buffer.dtype.bytes
     if integer(buffer.shape[-1]) != row:
-        panels = plan.split(loops[1], row, tail="exact")
+        panels = builder.split(loops[1], row, tail="exact")
         *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
         form = f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
-        if panels is None or not plan.step("layout", buffer.name, form):
+        if panels is None or not builder.try_apply("layout", buffer.name, form):
             return False
         loops[1:] = panels
-        if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
+        if not threads and not builder.try_apply("reorder", panels[0], loops[0], panels[1]):
             return False
     if threads:
-        filled(plan, loops, vector, threads)
-    return plan.step("swizzle", buffer.name, row // 8, 8, row)
+        filled(builder, loops, vector, threads)
+    return builder.try_apply("swizzle", buffer.name, row // 8, 8, row)
 
 
 def neighbours(access: Access) -> int:
@@ -182,26 +182,26 @@ def neighbours(access: Access) -> int:
     return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
 
 
-def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+def filled(builder: ScheduleBuilder, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
     """The loops of a copy shared out among the threads of a block."""
     inner = ""
-    if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:
+    if vector > 1 and (cut := builder.split(loops[-1], vector)) is not None:
         loops, inner = [*loops[:-1], cut[0]], cut[1]
-    name = fused(plan, loops)
-    rounds, name = plan.cut(name, prod(threads), "guard")
+    name = fused(builder, loops)
+    rounds, name = builder.split_if_longer(name, prod(threads), "guard")
     for axis, count in zip("xyz", reversed(threads)):
-        if axis != "xyz"[len(threads) - 1] and (cut := plan.split(name, count)) is not None:
+        if axis != "xyz"[len(threads) - 1] and (cut := builder.split(name, count)) is not None:
             name, bound = cut
-            plan.step("bind", bound, f"thread.{axis}")
+            builder.try_apply("bind", bound, f"thread.{axis}")
         else:
-            plan.step("bind", name, f"thread.{axis}")
-    if rounds and (integer(plan.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
-        plan.step("unroll", rounds)
+            builder.try_apply("bind", name, f"thread.{axis}")
+    if rounds and (integer(builder.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+        builder.try_apply("unroll", rounds)
     if inner:
-        plan.step("vectorize", inner)
+        builder.try_apply("vectorize", inner)
 
 
-def fragments(plan: Plan, shared: str, access: Access, at: str, along: For, upper: For | None = None) -> bool:
+def fragments(builder: ScheduleBuilder, shared: str, access: Access, at: str, along: For, upper: For | None = None) -> bool:
     """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16 elements or of 32 bytes.
 
     Args:
@@ -209,30 +209,30 @@ def fragments(plan: Plan, shared: str, access: Access, at: str, along: For, uppe
         along: the loop over rows or columns that the access moves with.
         upper: another one, where tiles have rows along two loops.
     """
-    if not plan.step("cache_read", shared, at):
+    if not builder.try_apply("cache_read", shared, at):
         return False
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "register")
+    buffer = builder.kernel.temporaries[-1]
+    builder.try_apply("scope", buffer.name, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
-        return _rows_of_tiles(plan, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
+        return _rows_of_tiles(builder, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
                                      if upper.var in variables(access.indices[d])), f"ldmatrix_{buffer.dtype}")
     if len(long) != 2:
         return False
     turned = along.var in variables(access.indices[long[1]])
     first, second = (f"{buffer.name}.d{d}" for d in long)
-    tiles, inner = plan.cut(second if turned else first, 16)
+    tiles, inner = builder.split_if_longer(second if turned else first, 16)
     names = [first, inner] if turned else [inner, second]
-    if tiles and not plan.step("reorder", tiles, *names):
+    if tiles and not builder.try_apply("reorder", tiles, *names):
         return False
-    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}"):
+    if not builder.try_apply("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}"):
         return False
-    return not tiles or plan.step("unroll", tiles)
+    return not tiles or builder.try_apply("unroll", tiles)
 
 
-def _rows_of_tiles(plan: Plan, loops: list[str], upper: int, instruction: str) -> bool:
+def _rows_of_tiles(builder: ScheduleBuilder, loops: list[str], upper: int, instruction: str) -> bool:
     """Tiles of 16 rows, one for each iteration of the upper loop."""
     tile = [n for k, n in enumerate(loops) if k != upper]
-    if upper and not plan.step("reorder", loops[upper], *tile):
+    if upper and not builder.try_apply("reorder", loops[upper], *tile):
         return False
-    return plan.step("tensorize", tile[0], instruction) and plan.step("unroll", loops[upper])
+    return builder.try_apply("tensorize", tile[0], instruction) and builder.try_apply("unroll", loops[upper])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import extent
 from texpr.autoschedule.gpu.contraction import FEW_TILES, Contraction, filling
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds
@@ -74,23 +74,23 @@ class _Tile:
         return (self.groups, THREADS) if self.groups > 1 else (THREADS,)
 
 
-def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
+def by_warpgroups(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     """Schedule a contraction so; None where the machine has no such products, or rows and terms are few."""
     c = _with_one_row(c)
-    tile = _tile(plan, c)
+    tile = _tile(builder, c)
     if tile is None:
         return None
-    boxes = plan.machine.has_bulk_copy and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
-    grid = _grid(plan, c, tile)
-    pair = _pair(plan, c, tile, grid) if grid else None
+    boxes = builder.machine.has_bulk_copy and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
+    grid = _grid(builder, c, tile)
+    pair = _pair(builder, c, tile, grid) if grid else None
     ways = [*([(grid, pair)] if pair is not None else []), *([(grid, None)] if grid else []), (None, None)]
     for box, along in ways if boxes else ():
-        if (names := plan.whole(partial(_scheduled, plan, c, tile, box, along, whole=True))) is not None:
+        if (names := builder.transaction(partial(_scheduled, builder, c, tile, box, along, whole=True))) is not None:
             return names
-    return _scheduled(plan, c, tile, None, None, whole=False)
+    return _scheduled(builder, c, tile, None, None, whole=False)
 
 
-def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | None, pair: int | None, *,
+def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[int] | None, pair: int | None, *,
                whole: bool) -> list[str] | None:
     """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together.
 
@@ -98,37 +98,38 @@ def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | Non
         box: of tiles that blocks have at once, which walk over all; without one each has one tile.
         pair: the loop over tiles of which two neighbours are for a cluster.
     """
-    names = _cut(plan, c, tile)
+    names = _cut(builder, c, tile)
     if names is None:
         return None
     rows, columns, terms, group, parts, row, column = names
-    around = plan.there([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
+    around = builder.surviving_loops([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
     cluster = ""
     if box is not None:
-        dealt = _dealt(plan, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box, pair)
+        dealt = _dealt(builder, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box, pair)
         if dealt is None:
             return None
         walks, cluster = dealt
         around = [*walks, *around]
-    plan.step("scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("scope", c.nest.main.tensor.name, "register")
     buffers: list[Tensor] = []
     for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
-        if not _shared(plan, access, along, terms, () if whole else tile.threads, letter in tile.turned):
+        if not _shared(builder, access, along, terms, () if whole else tile.threads, letter in tile.turned):
             return None
-        buffers.append(plan.kernel.temporaries[-1])
+        buffers.append(builder.kernel.temporaries[-1])
     size = ROWS * tile.groups, tile.columns
-    if box is None and not tiles_on_blocks(plan, rows, columns, [qualified(n) for n in c.outer], size, _blocks(plan, tile)):
+    if box is None and not tiles_on_blocks(builder, rows, columns, [qualified(n) for n in c.outer], size, _blocks(builder, tile)):
         return None
     if group:
-        plan.step("bind", group, "thread.y")
-    if not plan.step("tensorize", row, f"zero_wgmma_n{tile.columns}") or not plan.step("tensorize", row, tile.instruction, reassoc=True):
+        builder.try_apply("bind", group, "thread.y")
+    if (not builder.try_apply("tensorize", row, f"zero_wgmma_n{tile.columns}")
+        or not builder.try_apply("tensorize", row, tile.instruction, reassoc=True)):
         return None
-    plan.step("unroll", parts)
-    done = _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers, around)
-    if not done or whole and not plan.step("bulk", terms):
+    builder.try_apply("unroll", parts)
+    done = _in_lanes(builder, row, column) and _ahead(builder, tile, terms, buffers, around)
+    if not done or whole and not builder.try_apply("bulk", terms):
         return None
     shared = buffers[0 if pair == len(c.outer) + 1 else 1].name
-    return [rows] if not cluster or plan.step("multicast", shared, cluster) else None
+    return [rows] if not cluster or builder.try_apply("multicast", shared, cluster) else None
 
 
 def _with_one_row(c: Contraction) -> Contraction:
@@ -137,12 +138,12 @@ def _with_one_row(c: Contraction) -> Contraction:
     return replace(c, row=row, upper=None) if c.upper is not None and filling(row, ROWS) >= MUCH else c
 
 
-def _tile(plan: Plan, c: Contraction) -> _Tile | None:
+def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
     """The largest tiles of which there are enough, if rows and columns fill them as well as they would smaller ones."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     ways = _turned(c.left, c.row, c.term), _turned(c.right, c.column, c.term)
     size = c.left.tensor.dtype.bytes
-    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not plan.machine.has_async_copy:
+    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not builder.machine.has_async_copy:
         return None
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return None
@@ -150,7 +151,7 @@ def _tile(plan: Plan, c: Contraction) -> _Tile | None:
     suffix = f"_t{turned}" if turned else ""
     types = left if left == right else f"{left}_{right}"
     found = [_Tile(groups, n, f"wgmma_{types}_n{n}{suffix}", turned, size) for groups, n in TILES]
-    found = [t for t in found if t.instruction in plan.machine.instructions]
+    found = [t for t in found if t.instruction in builder.machine.instructions]
     uses = [filling(c.row, ROWS * t.groups) * filling(c.column, t.columns) for t in found]
     count = prod(extent(n) for n in c.outer) * extent(c.row) * extent(c.column)
     fitting = [t for t, used in zip(found, uses) if used >= MUCH * max(uses) and count >= FEW_TILES * t.groups * ROWS * t.columns]
@@ -162,21 +163,21 @@ def _turned(access: Access, along: For, term: For) -> bool | None:
     return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
 
 
-def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
+def _cut(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
     """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over steps, and of a step."""
-    cut = [plan.split(qualified(n), size, tail="pad") for n, size in
+    cut = [builder.split(qualified(n), size, tail="pad") for n, size in
            ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW // tile.size))]
     if None in cut:
         return None
     (rows, row), (columns, column), (terms, term) = cut  # type: ignore[misc]
-    parts, term = plan.split(term, DEEP // tile.size, tail="exact") or ("", "")
-    group, row = (plan.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
+    parts, term = builder.split(term, DEEP // tile.size, tail="exact") or ("", "")
+    group, row = (builder.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
     others = [qualified(n) for n in c.nest.reduction if n is not c.term]
     inside = [*([group] if group else []), parts, row, column, term]
-    if not plan.step("reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside):
+    if not builder.try_apply("reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside):
         return None
-    if integer(plan.loop(terms).extent) == 1 and not any(isinstance(n, Select) for n in walk(c.nest.main.value)):
-        terms = fused(plan, [*others, terms])  # of a window inside its field, whose positions have one tile of terms each
+    if integer(builder.loop(terms).extent) == 1 and not any(isinstance(n, Select) for n in walk(c.nest.main.value)):
+        terms = fused(builder, [*others, terms])  # of a window inside its field, whose positions have one tile of terms each
     return rows, columns, terms, group, parts, row, column
 
 
@@ -187,32 +188,33 @@ def _ways(c: Contraction, tile: _Tile) -> list[Way]:
     return [*outer, Way(-(-extent(c.row) // high), high, 0), Way(-(-extent(c.column) // tile.columns), 0, tile.columns)]
 
 
-def _grid(plan: Plan, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
+def _grid(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
     """How many tiles along each loop blocks have at once, where they walk over all."""
-    blocks = plan.machine.processors * _blocks(plan, tile)
+    blocks = builder.machine.processors * _blocks(builder, tile)
     known = all(integer(n.extent) is not None for n in (*c.outer, c.row, c.column))
     return at_once(_ways(c, tile), blocks) if blocks and known else None
 
 
-def _pair(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int]) -> int | None:
+def _pair(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[int]) -> int | None:
     """The loop over tiles of which two neighbours are for the blocks of a cluster, so that they have the larger operand in common; None
     where there are no clusters, or tiles that would have no neighbour.
     """
     rows, columns = len(c.outer), len(c.outer) + 1
     counts = {k: w.count for k, w in enumerate(_ways(c, tile))}
     order = (rows, columns) if tile.columns >= ROWS * tile.groups else (columns, rows)
-    return next((k for k in order if plan.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0), None)
+    return next((k for k in order if builder.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0), None)
 
 
-def _blocks(plan: Plan, tile: _Tile) -> int:
+def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
     """How many run at once on a processor."""
-    running = plan.machine.multiprocessor
+    running = builder.machine.multiprocessor
     if running is None:
         return 0
     return max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
 
 
-def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int], pair: int | None) -> tuple[list[str], str] | None:
+def _dealt(builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box: Sequence[int],
+           pair: int | None) -> tuple[list[str], str] | None:
     """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these walk over all tiles, outermost first, and
     of the loop over the blocks of a cluster (empty if there are none).
     """
@@ -221,7 +223,7 @@ def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int]
     axes, cluster = iter("xyz"), ""
     if pair is not None:
         loops, ways, box = list(loops), list(ways), list(box)
-        loops[pair], cluster = plan.split(loops[pair], CLUSTER, tail="exact") or ("", "")
+        loops[pair], cluster = builder.split(loops[pair], CLUSTER, tail="exact") or ("", "")
         ways[pair] = Way(ways[pair].count // CLUSTER, ways[pair].left * CLUSTER, ways[pair].right * CLUSTER)
         box[pair] //= CLUSTER
     for k in reversed(range(len(loops))):
@@ -229,66 +231,67 @@ def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int]
             walks[k] = loops[k]
             continue
         owner, _, plain = loops[k].rpartition(".")
-        names = tuple(free_name(plan.kernel, owner, plain + letter) for letter in "oi")
+        names = tuple(free_name(builder.kernel, owner, plain + letter) for letter in "oi")
         several = ways[k].count > box[k]
         if box[k] == 1:
             continue
         options: dict[str, object] = {"at_most": box[k]}
         options |= {} if names == (plain + "o", plain + "i") else {"names": names}
-        if not plan.step("bind", loops[k], f"block.{next(axes)}", **(options if several else {})):
+        if not builder.try_apply("bind", loops[k], f"block.{next(axes)}", **(options if several else {})):
             return None
         bound.insert(0, f"{owner}.{names[1]}" if several else loops[k])
         walks |= {k: f"{owner}.{names[0]}"} if several else {}
-    if cluster and not plan.step("bind", cluster, "cluster.x"):
+    if cluster and not builder.try_apply("bind", cluster, "cluster.x"):
         return None
     order = [walks[k] for k in order_of_rounds(ways, box)]
-    return (order, cluster) if plan.step("reorder", *bound, *([cluster] if cluster else []), *order) else None
+    return (order, cluster) if builder.try_apply("reorder", *bound, *([cluster] if cluster else []), *order) else None
 
 
-def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
+def _shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
     """Copy what a block reads at a time to shared memory, as descriptors say it lies; without `threads` the loops of the copy stay."""
-    if not plan.step("cache_read", access.tensor.name, at):
+    if not builder.try_apply("cache_read", access.tensor.name, at):
         return False
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "shared")
+    buffer = builder.kernel.temporaries[-1]
+    builder.try_apply("scope", buffer.name, "shared")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
         return False
-    return in_rows(plan, buffer, threads, neighbours(access))
+    return in_rows(builder, buffer, threads, neighbours(access))
 
 
-def _in_lanes(plan: Plan, row: str, column: str) -> bool:
+def _in_lanes(builder: ScheduleBuilder, row: str, column: str) -> bool:
     """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its warp two, of every 8 columns a pair."""
     cut: list[str] = []
     for name, size in ((row, 16), (column, 8)):
-        outer, inner = plan.split(name, size, tail="exact") or ("", "")
-        both = plan.split(inner, 8 if size == 16 else 2, tail="exact") if inner else None
+        outer, inner = builder.split(name, size, tail="exact") or ("", "")
+        both = builder.split(inner, 8 if size == 16 else 2, tail="exact") if inner else None
         if both is None:
             return False
         cut += [outer, *both]
     warps, halves, eighth, tiles, fours, pair = cut
     owner = row.rpartition(".")[0]
-    if not plan.step("reorder", warps, eighth, fours, tiles, halves, pair):
+    if not builder.try_apply("reorder", warps, eighth, fours, tiles, halves, pair):
         return False
-    if not plan.step("fuse", warps, eighth, name="eighths") or not plan.step("fuse", f"{owner}.eighths", fours, name="lane"):
+    if (not builder.try_apply("fuse", warps, eighth, name="eighths")
+        or not builder.try_apply("fuse", f"{owner}.eighths", fours, name="lane")):
         return False
-    done = plan.step("bind", f"{owner}.lane", "thread.x")
-    return done and all([plan.step("unroll", name) for name in (tiles, halves)]) and plan.step("vectorize", pair)
+    done = builder.try_apply("bind", f"{owner}.lane", "thread.x")
+    return done and all([builder.try_apply("unroll", name) for name in (tiles, halves)]) and builder.try_apply("vectorize", pair)
 
 
-def _ahead(plan: Plan, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]) -> bool:
+def _ahead(builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]) -> bool:
     """Copies run ahead in as many buffers as there is room for; with three or more, products of one tile go on while the next begin.
 
     Args:
         around: loops from one iteration of which to the next copies run on, outermost first.
     """
-    running, room = plan.machine.multiprocessor, plan.machine.shared_bytes
+    running, room = builder.machine.multiprocessor, builder.machine.shared_bytes
     if running is not None:
-        room = min(room, running.shared_bytes // _blocks(plan, tile) - running.reserved)
-    count = min(MOST_BUFFERS, room // sum(map(bytes_of, buffers)), max(2, integer(plan.loop(terms).extent) or MOST_BUFFERS))
+        room = min(room, running.shared_bytes // _blocks(builder, tile) - running.reserved)
+    count = min(MOST_BUFFERS, room // sum(map(bytes_of, buffers)), max(2, integer(builder.loop(terms).extent) or MOST_BUFFERS))
     options: dict[str, object] = {"asynchronous": True}
     options |= {"lead": count - 2} if count > 2 else {}
-    if count < 2 or not ((around and plan.step("pipeline", terms, count, **options, through=around[0]))
-                         or plan.step("pipeline", terms, count, **options)):
+    if count < 2 or not ((around and builder.try_apply("pipeline", terms, count, **options, through=around[0]))
+                         or builder.try_apply("pipeline", terms, count, **options)):
         return False
-    return plan.step("in_flight", terms, *((1,) if count > 2 else ()))
+    return builder.try_apply("in_flight", terms, *((1,) if count > 2 else ()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import FAR, WORTH, operations
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
@@ -37,44 +37,45 @@ MOST_AT_ONCE = 6
 """Indices of which all orders are looked at."""
 
 
-def in_least_order(plan: Plan) -> None:
+def in_least_order(builder: ScheduleBuilder) -> None:
     """Sum the indices of each product of several tensors in the order that takes the least work, where all extents are known."""
-    if plan.machine.tf32:
+    if builder.machine.tf32:
         return  # the certificate does not tell rounded sums of rounded factors from their products
-    while any(_taken(plan, nest) for nest in find_nests(plan.kernel)):
+    while any(_taken(builder, nest) for nest in find_nests(builder.kernel)):
         pass
-    while any(_multiplied(plan, nest) for nest in find_nests(plan.kernel)):
+    while any(_multiplied(builder, nest) for nest in find_nests(builder.kernel)):
         pass
 
 
-def _multiplied(plan: Plan, nest: Nest) -> bool:
+def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether two factors of the nest's terms were multiplied beforehand."""
-    found = _product(plan, nest)
+    found = _product(builder, nest)
     if found is None or len(found[0].factors) < 3 or prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
         return False
     product, names = found
     pair, cost = product.best_pair()
-    return product.is_worth(cost) and plan.step("premultiply", names[product.terms[-1]], *pair, reassoc=True)
+    return product.is_worth(cost) and builder.try_apply("premultiply", names[product.terms[-1]], *pair, reassoc=True)
 
 
-def _taken(plan: Plan, nest: Nest) -> bool:
+def _taken(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether a sum of the nest was taken apart."""
-    found = _product(plan, nest)
+    found = _product(builder, nest)
     if found is None:
         return False
     product, names = found
     first, cost = product.best()
-    return bool(first) and product.is_worth(cost) and plan.step(STEP, *(names[v] for v in product.terms if v in first), reassoc=True)
+    return (bool(first) and product.is_worth(cost)
+            and builder.try_apply(STEP, *(names[v] for v in product.terms if v in first), reassoc=True))
 
 
-def _product(plan: Plan, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
+def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
     """The product that a nest sums, and the loops of its indices; None where orders are not compared: two factors, conditions, ranges that
     depend on each other or on sizes that are not known.
     """
     if nest.main.update != "add" or len(nest.reduction) < 1:
         return None
-    program = equations_of(plan.kernel, STEP)
-    along = [reduction_along(plan.kernel, program, loop) for loop in nest.reduction]
+    program = equations_of(builder.kernel, STEP)
+    along = [reduction_along(builder.kernel, program, loop) for loop in nest.reduction]
     if along[0] is None or any(each is None or each[1] is not along[0][1] for each in along):
         return None
     number, old, _ = along[0]
@@ -89,7 +90,7 @@ def _product(plan: Plan, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
         return None
     names = {axis.var: qualified(loop) for loop, each in zip(nest.reduction, along) if each is not None for axis in (each[2],)}
     result = frozenset(a.var for a in e.axes)
-    return _Product(plan.machine, old.dtype.bytes, tuple(given), result, tuple(a.var for a in old.axes), extents), names
+    return _Product(builder.machine, old.dtype.bytes, tuple(given), result, tuple(a.var for a in old.axes), extents), names
 
 
 _Factor = tuple[frozenset[Var], int]

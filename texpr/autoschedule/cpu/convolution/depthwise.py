@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -40,16 +40,16 @@ class _Parts:
     step: int
 
 
-def slid(plan: Plan, nest: Nest) -> list[str] | None:
+def slid(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest that sums over such windows; names of its outer loops, or None if it is none."""
-    parts = _parts(plan, nest)
-    return None if parts is None else plan.whole(lambda: _scheduled(plan, nest, parts))
+    parts = _parts(builder, nest)
+    return None if parts is None else builder.transaction(lambda: _scheduled(builder, nest, parts))
 
 
-def _parts(plan: Plan, nest: Nest) -> _Parts | None:
-    value, lanes = nest.main.value, plan.lanes(nest)
+def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | None:
+    value, lanes = nest.main.value, builder.vector_lanes(nest)
     apart = nest.recurrent or nest.main.update != "add" or not isinstance(value, Mul) or len(nest.accesses) != 3
-    if apart or not plan.machine.vector_bytes or plan.machine.scalable_bytes or any(integer(n.extent) is None for n in nest.loops):
+    if apart or not builder.machine.vector_bytes or builder.machine.scalable_bytes or any(integer(n.extent) is None for n in nest.loops):
         return None
     _, first, second = nest.accesses
     found = _of(nest, first, second, lanes)
@@ -70,34 +70,34 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
     return _Parts(lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
 
 
-def _scheduled(plan: Plan, nest: Nest, parts: _Parts) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str] | None:
     lane, row = qualified(parts.lane), qualified(parts.row)
-    vectors = 2 if plan.machine.vector_registers >= MANY else 1
-    width = min(vectors, constant_extent(parts.lane) // plan.lanes(nest)) * plan.lanes(nest)
+    vectors = 2 if builder.machine.vector_registers >= MANY else 1
+    width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(nest)
     first, last = edges(nest, parts.row)
     # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
-    height = ROWS if plan.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
+    height = ROWS if builder.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
-        plan.step("peel", row, first, last)
-    rows, inner_row = plan.cut(row, height) if height > 1 else (row, "")
-    tiles, inner_lane = plan.cut(lane, width)
+        builder.try_apply("peel", row, first, last)
+    rows, inner_row = builder.split_if_longer(row, height) if height > 1 else (row, "")
+    tiles, inner_lane = builder.split_if_longer(lane, width)
     if tiles:
-        _ends_apart(plan, tiles, width, constant_extent(parts.lane), edges(nest, parts.lane))
+        _ends_apart(builder, tiles, width, constant_extent(parts.lane), edges(nest, parts.lane))
     spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
     outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
-    if not outer or not plan.step("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):
+    if not outer or not builder.try_apply("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):
         return None
     whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
     for name in (*filter(None, [inner_row]), *(map(qualified, nest.reduction) if whole else [qualified(parts.term)])):
-        plan.step("unroll", name)
-    plan.step("vectorize", inner_lane)
+        builder.try_apply("unroll", name)
+    builder.try_apply("vectorize", inner_lane)
     return outer
 
 
-def _ends_apart(plan: Plan, tiles: str, width: int, size: int, known: tuple[int, int]) -> None:
+def _ends_apart(builder: ScheduleBuilder, tiles: str, width: int, size: int, known: tuple[int, int]) -> None:
     """Peel the tiles off that reach past an edge; what fills no tile has a loop of its own already."""
     first, last = known
     beyond = max(0, last - size % width)
     counts = -(-first // width), -(-beyond // width)
     if 0 < sum(counts) < size // width:
-        plan.step("peel", tiles, *counts)
+        builder.try_apply("peel", tiles, *counts)

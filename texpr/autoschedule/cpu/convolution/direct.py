@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
 from texpr.autoschedule.core.numbers import even
@@ -126,18 +126,18 @@ class _Around:
     panels: bool
 
 
-def windowed(plan: Plan, nest: Nest) -> list[str] | None:
+def windowed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
-    found = _window(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _window(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def terms_outside(plan: Plan, nest: Nest) -> list[str]:
+def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
-    w = _window(plan, nest)
+    w = _window(builder, nest)
     if w is None or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
         return []
-    return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(plan, w))]
+    return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w))]
 
 
 def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
@@ -150,9 +150,9 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     return share_outside(w.field, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
 
 
-def _window(plan: Plan, nest: Nest) -> _Window | None:
-    lanes = plan.lanes(nest)
-    if nest.recurrent or nest.main.update is None or not plan.machine.caches or any(integer(n.extent) is None for n in nest.loops):
+def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | None:
+    lanes = builder.vector_lanes(nest)
+    if nest.recurrent or nest.main.update is None or not builder.machine.caches or any(integer(n.extent) is None for n in nest.loops):
         return None
     neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
     parts = next((p for n in neighbours_first if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
@@ -167,13 +167,13 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
-    values = 1 if plan.machine.has_memory_operands else VALUES
-    most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
+    values = 1 if builder.machine.has_memory_operands else VALUES
+    most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
     apart = nest.accesses[0].stride(lane.var) != 1
     most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
     sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = _height(most, *sizes), last_taps(nest, field, slid[-1]) if plan.machine.has_memory_operands else None
-    tile = taps and tile_with_taps(plan.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
+    height, taps = _height(most, *sizes), last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None
+    tile = taps and tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]
     images = tuple(n for n in shared if n not in slid)
@@ -223,98 +223,98 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
     return (divisors[0] if divisors else most), 1
 
 
-def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
-    ends = crossed(plan, w.nest, w.lane, w.x) if w.apart else []
-    large = _by_terms(plan, w)
-    around = _around(plan, w, large)
+def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
+    ends = crossed(builder, w.nest, w.lane, w.x) if w.apart else []
+    large = _by_terms(builder, w)
+    around = _around(builder, w, large)
     in_blocks = large and (around.panels or not around.lanes)
-    deep, shallow = _depths(plan, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
+    deep, shallow = _depths(builder, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
-    block, once = _image_block(plan, w, images) if _is_packed(w, around) and not large else ("", False)
-    outer = [*map(qualified, w.alone), *([] if large else images), *(around.blocks or (_for_each_core(plan, images) if large else []))]
-    panels_first = large or _panels_first(plan, w)
+    block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else ("", False)
+    outer = [*map(qualified, w.alone), *([] if large else images), *(around.blocks or (_for_each_core(builder, images) if large else []))]
+    panels_first = large or _panels_first(builder, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
-    if not outer or not plan.step("reorder", *outer, *deep, *middle, *shallow, around.lane):
+    if not outer or not builder.try_apply("reorder", *outer, *deep, *middle, *shallow, around.lane):
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
     if w.guarded or (w.apart and not _beside(w)):
-        _copied(plan, w, outer[-1], not shared)
+        _copied(builder, w, outer[-1], not shared)
     if _is_packed(w, around):
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
         whole = images[-1] if images and around.blocks and not large else ""
         first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
-        _packed(plan, w, block or whole or inside, first and not w.alone)
-    tiles = _in_tiles(plan, w, around, middle, shallow)
+        _packed(builder, w, block or whole or inside, first and not w.alone)
+    tiles = _in_tiles(builder, w, around, middle, shallow)
     if w.apart:
-        for total in totals(plan, w.nest):
-            _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
-        turned_ends(plan, ends, _around_row(tiles, around, outer))
+        for total in totals(builder, w.nest):
+            _last(builder, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
+        turned_ends(builder, ends, _around_row(tiles, around, outer))
     if deep:
-        in_registers(plan, w.nest, around.lane, [*reversed(tiles)])
+        in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
     if w.taps is not None:
-        plan.step("unroll", qualified(w.taps))
-    elif not plan.machine.has_indexed_fma:
-        shallow[-1] = in_pairs(plan, shallow[-1])
-    plan.step("vectorize", around.lane)
-    without_edges(plan, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
+        builder.try_apply("unroll", qualified(w.taps))
+    elif not builder.machine.has_indexed_fma:
+        shallow[-1] = in_pairs(builder, shallow[-1])
+    builder.try_apply("vectorize", around.lane)
+    without_edges(builder, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
 
-def _by_terms(plan: Plan, w: _Window) -> bool:
+def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
     """Whether the panel comes in blocks of terms, each used by all positions of all images, rather than whole for each block of rows.
 
     That moves less memory where the second cache does not hold a tile of lanes, or few positions would use what comes each time.
     """
     tiles = _lane_tiles(w)
     if tiles == 1:
-        return w.apart and bool(w.images) and w.panel_bytes > plan.nearby
+        return w.apart and bool(w.images) and w.panel_bytes > builder.l2_budget
     if prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
         return True
-    if w.panel_bytes <= plan.nearby or w.panel_bytes // tiles > plan.nearby:
-        return w.panel_bytes > plan.nearby
+    if w.panel_bytes <= builder.l2_budget or w.panel_bytes // tiles > builder.l2_budget:
+        return w.panel_bytes > builder.l2_budget
     groups, images = (prod(map(constant_extent, loops)) for loops in (w.alone, w.images))
-    rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(plan, w))
+    rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(builder, w))
     sums = prod(map(constant_extent, w.nest.spatial)) * w.nest.main.tensor.dtype.bytes
-    by_terms = groups * (_moved(plan, images * rows * w.row_bytes, tiles) + _moved(plan, w.panel_bytes, 1))
-    by_terms += _moved(plan, sums, 2 * -(-w.panel_bytes // plan.nearby))
-    by_rows = groups * images * (_moved(plan, rows * w.row_bytes // blocks, tiles * blocks) + _moved(plan, w.panel_bytes, blocks))
+    by_terms = groups * (_moved(builder, images * rows * w.row_bytes, tiles) + _moved(builder, w.panel_bytes, 1))
+    by_terms += _moved(builder, sums, 2 * -(-w.panel_bytes // builder.l2_budget))
+    by_rows = groups * images * (_moved(builder, rows * w.row_bytes // blocks, tiles * blocks) + _moved(builder, w.panel_bytes, blocks))
     return by_terms < by_rows
 
 
-def _moved(plan: Plan, size: int, times: int) -> int:
+def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
     """What it costs to read so many bytes so often."""
-    return size * times * (1 if size <= plan.nearby else FAR)
+    return size * times * (1 if size <= builder.l2_budget else FAR)
 
 
-def _for_each_core(plan: Plan, images: list[str]) -> list[str]:
+def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:
     """Cut the last of the loops that share the panel into a block for each core, which copies the panel for itself; names of the blocks."""
     if not images:
         return []
-    cut = plan.split(images[-1], -(-constant_extent(plan.loop(images[-1])) // plan.machine.cores), tail="clip")
+    cut = builder.split(images[-1], -(-constant_extent(builder.loop(images[-1])) // builder.machine.cores), tail="clip")
     if cut is None:
         return []
     images[-1:] = [cut[1]]
     return [cut[0]]
 
 
-def _image_block(plan: Plan, w: _Window, images: list[str]) -> tuple[str, bool]:
+def _image_block(builder: ScheduleBuilder, w: _Window, images: list[str]) -> tuple[str, bool]:
     """Cut the last of the loops that share the panel, so that a copy of it serves many images, or all where they are few.
 
     The name of the outer part, nothing if it is not cut, and whether that is a single block.
     """
     count = constant_extent(w.images[-1]) if w.images else 0
-    blocks = 2 * plan.machine.cores
+    blocks = 2 * builder.machine.cores
     once = 1 < count < 2 * blocks and len(w.images) == 1
     size = count if once else -(-count // blocks)
-    cut = plan.split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
+    cut = builder.split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
     if cut is None:
         return "", False
     images[-1:] = cut
     return cut[0], once
 
 
-def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
+def _in_tiles(builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
     """Cut the positions into tiles that stand inside the terms; names of the loops of `middle` then.
 
     This comes last: what is left over of rows stays under the loops that have copies, and uses them.
@@ -322,14 +322,14 @@ def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallo
     inside: list[str] = []
     tiles = list(middle)
     for name, height in zip(reversed(around.rows), w.height):
-        outer, inner = plan.cut(name, height) if height > 1 else (name, "")
+        outer, inner = builder.split_if_longer(name, height) if height > 1 else (name, "")
         at = tiles.index(name)
         tiles[at : at + 1] = [outer] if outer else []
         inside = [inner, *inside] if inner else inside
     first = min(map(middle.index, around.rows))
-    if plan.step("reorder", *tiles[first:], *shallow, *inside, around.lane):
+    if builder.try_apply("reorder", *tiles[first:], *shallow, *inside, around.lane):
         for name in inside:
-            plan.step("unroll", name)
+            builder.try_apply("unroll", name)
     return tiles
 
 
@@ -340,31 +340,31 @@ def _around_row(tiles: list[str], around: _Around, outer: list[str]) -> str:
     return before[-1]
 
 
-def _around(plan: Plan, w: _Window, large: bool) -> _Around:
+def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
-    lane_tiles, lane = plan.cut(qualified(w.lane), w.width, "mask")
+    lane_tiles, lane = builder.split_if_longer(qualified(w.lane), w.width, "mask")
     lanes = [*map(qualified, w.across), *([lane_tiles] if lane_tiles else [])]
     rows, blocks = [qualified(n) for n in w.positions], []
     if large and lanes:
         # One block for each core; a loop over a single block is where the copy of the field stands.
         count = constant_extent(w.across[0]) if w.across else constant_extent(w.lane) // w.width
-        if (cut := plan.split(lanes[0], max(1, -(-count // plan.machine.cores)), tail="clip")) is not None:
+        if (cut := builder.split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")) is not None:
             blocks, lanes[0] = [cut[0]], cut[1]
     elif w.y is not None:
-        tall = -(-constant_extent(w.y) // _row_blocks(plan, w))
-        y_blocks, rows[0] = plan.cut(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
+        tall = -(-constant_extent(w.y) // _row_blocks(builder, w))
+        y_blocks, rows[0] = builder.split_if_longer(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
         blocks = [y_blocks] if y_blocks else []
     return _Around(blocks, lanes, rows, lane, bool(lane_tiles))
 
 
-def _row_blocks(plan: Plan, w: _Window) -> int:
+def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
     """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it:
     tiles of lanes do, unless one core copied a field with edges for all of them, or a further loop takes an address that there is not.
     """
     assert w.y is not None
-    rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
-    fitting = -(-rows * w.row_bytes // plan.nearby)
-    apart = w.guarded and plan.machine.cores > 1 and plan.machine.address_registers >= ADDRESSES
+    rows, wanted = constant_extent(w.y), 2 * builder.machine.cores
+    fitting = -(-rows * w.row_bytes // builder.l2_budget)
+    apart = w.guarded and builder.machine.cores > 1 and builder.machine.address_registers >= ADDRESSES
     lanes = 1 if apart else _lane_tiles(w)
     busy = max(prod(map(constant_extent, (*w.alone, *w.images))), lanes) >= wanted
     step = _step(w.field, w.y)
@@ -382,47 +382,47 @@ def _lane_tiles(w: _Window) -> int:
     return prod(map(constant_extent, w.across)) * -(-constant_extent(w.lane) // w.width)
 
 
-def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
+def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]:
     """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
     deep: list[str] = []
     shallow: list[str] = []
     # Each core has a block of lanes for itself.
-    lanes = constant_extent(w.lane) if w.across else -(-_lane_tiles(w) // plan.machine.cores) * w.width
-    room = max(LEAST_DEPTH, plan.nearby // (lanes * w.panel.tensor.dtype.bytes))
+    lanes = constant_extent(w.lane) if w.across else -(-_lane_tiles(w) // builder.machine.cores) * w.width
+    room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.panel.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
         elif not deep and room > 1:
-            outer, inner = plan.cut(name, even(n, room), "clip")
+            outer, inner = builder.split_if_longer(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
             deep.insert(0, name)
     return deep, shallow
 
 
-def _panels_first(plan: Plan, w: _Window) -> bool:
+def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
     """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
-    return _moved(plan, field, _lane_tiles(w)) <= _moved(plan, w.panel_bytes, positions)
+    return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.panel_bytes, positions)
 
 
-def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
+def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
-    if not plan.step("cache_read", w.field.tensor.name, at):
+    if not builder.try_apply("cache_read", w.field.tensor.name, at):
         return
-    buffer = plan.kernel.temporaries[-1]
+    buffer = builder.kernel.temporaries[-1]
     sizes = [integer(n) or 1 for n in buffer.shape]
     last = _channel(w)
-    _vectors_along(plan, buffer, last)
+    _vectors_along(builder, buffer, last)
     if shared and prod(sizes) >= ENOUGH_TO_SHARE:
         long = next((d for d in range(last) if sizes[d] > 1), last)
-        plan.step("parallel", f"{buffer.name}.d{long}")
+        builder.try_apply("parallel", f"{buffer.name}.d{long}")
     if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
-        plan.step("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
-    _last(plan, buffer, last)
+        builder.try_apply("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
+    _last(builder, buffer, last)
 
 
 def _beside(w: _Window) -> bool:
@@ -440,18 +440,18 @@ def _channel(w: _Window) -> int:
     return along[-1] if w.apart and along else w.field.tensor.rank - 1
 
 
-def _vectors_along(plan: Plan, buffer: Tensor, d: int) -> None:
+def _vectors_along(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
     """Fill a buffer by vectors along one of its dimensions."""
     if d != buffer.rank - 1:
         others = [k for k in range(buffer.rank) if k != d and integer(buffer.shape[k]) != 1]
-        plan.step("reorder", *(f"{buffer.name}.d{k}" for k in [*others, d]))
-    plan.step("vectorize", f"{buffer.name}.d{d}")
+        builder.try_apply("reorder", *(f"{buffer.name}.d{k}" for k in [*others, d]))
+    builder.try_apply("vectorize", f"{buffer.name}.d{d}")
 
 
-def _last(plan: Plan, buffer: Tensor, d: int) -> None:
+def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
     """Let neighbours along a dimension be neighbours in memory."""
     if d != buffer.rank - 1:
-        plan.step("layout", buffer.name, with_last(buffer, d))
+        builder.try_apply("layout", buffer.name, with_last(buffer, d))
 
 
 def _is_packed(w: _Window, around: _Around) -> bool:
@@ -460,23 +460,23 @@ def _is_packed(w: _Window, around: _Around) -> bool:
     return w.apart or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
 
 
-def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
+def _packed(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
-    if not plan.step("cache_read", w.panel.tensor.name, at):
+    if not builder.try_apply("cache_read", w.panel.tensor.name, at):
         return
-    buffer = plan.kernel.temporaries[-1]
+    buffer = builder.kernel.temporaries[-1]
     along = next(d for d, i in enumerate(w.panel.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:
-        first = in_panels(plan, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
+        first = in_panels(builder, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
     else:
         others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
         first = next(iter(others), "")
         across = along != buffer.rank - 1 and others and sizes[along] > 1
         squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
-        if not across or not turned(plan, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
-            _vectors_along(plan, buffer, along)
-            _last(plan, buffer, along)
+        if not across or not turned(builder, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
+            _vectors_along(builder, buffer, along)
+            _last(builder, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
-        plan.step("parallel", first)
+        builder.try_apply("parallel", first)
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu.gemm.packing import turned
@@ -43,9 +43,9 @@ class Crossed:
     written: bool
 
 
-def crossed(plan: Plan, nest: Nest, lane: For, x: For) -> list[Crossed]:
+def crossed(builder: ScheduleBuilder, nest: Nest, lane: For, x: For) -> list[Crossed]:
     """What the end of a nest's sums writes and reads across its lanes, the target first; nothing if the sums have no end of their own."""
-    ends = [s for s in stores(plan.kernel) if s.equation == nest.main.equation and s.update is None and not s.start]
+    ends = [s for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is None and not s.start]
     if len(ends) != 1 or ends[0].tensor is nest.main.tensor:
         return []
     used = {a.tensor for a in nest.accesses}
@@ -68,24 +68,24 @@ def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None
     return Crossed(access.tensor, lanes[0], along[0], written)
 
 
-def turned_ends(plan: Plan, tensors: Sequence[Crossed], at: str) -> None:
+def turned_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: str) -> None:
     """Turn what the end of the sums writes and reads in an iteration of a loop, which holds whole rows of positions."""
     for each in tensors:
-        before = plan.here()
-        if not plan.step("cache_write" if each.written else "cache_read", each.tensor.name, at) or not _turned(plan, each):
-            plan.back(before)
+        before = builder.checkpoint()
+        if not builder.try_apply("cache_write" if each.written else "cache_read", each.tensor.name, at) or not _turned(builder, each):
+            builder.rollback(before)
             if each.written:
                 return
-        elif not each.written and bytes_of(each.tensor) > plan.nearby > 0:
-            plan.step("prefetch", each.tensor.name, at, 1)
+        elif not each.written and bytes_of(each.tensor) > builder.l2_budget > 0:
+            builder.try_apply("prefetch", each.tensor.name, at, 1)
 
 
-def _turned(plan: Plan, each: Crossed) -> bool:
+def _turned(builder: ScheduleBuilder, each: Crossed) -> bool:
     """The loops between a tensor and its buffer as squares; whether that was possible."""
-    buffer = plan.kernel.temporaries[-1]
+    buffer = builder.kernel.temporaries[-1]
     sizes = [integer(n) or 0 for n in buffer.shape]
     if not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
         return False
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
-    return turned(plan, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)))
+    return turned(builder, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, crowded, is_best_alone, operations, stored_alike
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -20,51 +20,51 @@ CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 
 
-def elementwise(plan: Plan, nest: Nest) -> list[str]:
+def elementwise(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Schedule a nest without reduction; names of its outer loops."""
     if not nest.spatial:
         return []
-    nest = collapse_contiguous(plan, nest)
+    nest = collapse_contiguous(builder, nest)
     for structure in (transposed, wavefront, side_by_side):
-        found = structure(plan, nest)
+        found = structure(builder, nest)
         if found is not None:
             return found
     names = [qualified(n) for n in nest.spatial]
-    best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
-    if plan.machine.vector_bytes and extent(best) > 1:
-        together = None if crowded(nest.main.value, plan.machine) else rows_together(plan, nest, best)
+    best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest)))
+    if builder.machine.vector_bytes and extent(best) > 1:
+        together = None if crowded(nest.main.value, builder.machine) else rows_together(builder, nest, best)
         rows, count = together or (None, 0)
         # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
-        beside = stored_alike(plan.kernel, nest.main.tensor)
+        beside = stored_alike(builder.kernel, nest.main.tensor)
         light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
         name = qualified(best)
-        peel_boundaries(plan, nest, best)
+        peel_boundaries(builder, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        far = nest.main.tensor.name in past_caches(plan)
-        one = integer(best.extent) is None or any(is_best_alone(s, plan.machine, far) for s in beside)
-        halves = light and not one and waits_by_halves(plan, nest)
+        far = nest.main.tensor.name in past_caches(builder)
+        one = integer(best.extent) is None or any(is_best_alone(s, builder.machine, far) for s in beside)
+        halves = light and not one and waits_by_halves(builder, nest)
         registers = 1 if one else 4 if light and not halves else 2
-        if any_length.wanted(plan):
-            longer = any_length.elements(plan, nest, best, together, 4 if light else registers)
+        if any_length.wanted(builder):
+            longer = any_length.elements(builder, nest, best, together, 4 if light else registers)
             if longer is not None:
                 return longer
-        outer, inner = plan.cut(name, registers * plan.lanes(nest))
+        outer, inner = builder.split_if_longer(name, registers * builder.vector_lanes(nest))
         rest = [n for n in names if n != name]
         row = ""
         if rows is not None:
             split = qualified(rows)
-            row_outer, row = plan.cut(split, count)
+            row_outer, row = builder.split_if_longer(split, count)
             rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
         rest += [outer] if outer else []
         inside = [row, inner] if row else [inner]
-        if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
-            plan.step("unroll", row)
-        strips, inner = plan.cut(inner, plan.lanes(nest) // 2) if halves else ("", inner)
-        plan.step("vectorize", inner)
+        if (rest or row) and (row or best is not nest.spatial[-1]) and builder.try_apply("reorder", *rest, *inside) and row:
+            builder.try_apply("unroll", row)
+        strips, inner = builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else ("", inner)
+        builder.try_apply("vectorize", inner)
         if strips:
-            plan.step("unroll", strips)
+            builder.try_apply("unroll", strips)
         for loop in nest.spatial:
-            if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and plan.step("unroll", qualified(loop)):
+            if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and builder.try_apply("unroll", qualified(loop)):
                 rest.remove(qualified(loop))
         names = rest
     return names
@@ -76,8 +76,8 @@ def _has_boundary_cases(nest: Nest, loop: For) -> bool:
         isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
 
 
-def peel_boundaries(plan: Plan, nest: Nest, loop: For) -> None:
+def peel_boundaries(builder: ScheduleBuilder, nest: Nest, loop: For) -> None:
     """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
     first, last = edges(nest, loop)
-    if first + last and extent(loop) >= 4 * plan.lanes(nest) + first + last:
-        plan.step("peel", qualified(loop), first, last)
+    if first + last and extent(loop) >= 4 * builder.vector_lanes(nest) + first + last:
+        builder.try_apply("peel", qualified(loop), first, last)

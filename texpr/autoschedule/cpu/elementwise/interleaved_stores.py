@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
@@ -23,23 +23,23 @@ STEPS = (2, 4, 8, 16)
 REGISTERS = 2
 
 
-def weave(plan: Plan, nests: Sequence[Nest]) -> dict[str, str]:
+def weave(builder: ScheduleBuilder, nests: Sequence[Nest]) -> dict[str, str]:
     """Compute such elements in one loop over vectors; by the labels of the nests, that of the one whose loops they have then."""
     into: dict[str, str] = {}
     at = 0
     while at < len(nests):
         group = _woven(nests[at:])
-        if group and plan.whole(lambda group=group: _joined(plan, group)) is not None:
+        if group and builder.transaction(lambda group=group: _joined(builder, group)) is not None:
             into |= {n.label: group[-1].label for n in group}
         at += max(1, len(group))
     return into
 
 
-def woven_loops(plan: Plan, nest: Nest) -> list[str]:
+def woven_loops(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Schedule the nest that has the statements of all; names of its outer loops."""
     *rest, vector = map(qualified, nest.spatial)
-    outer, inner = plan.cut(vector, REGISTERS * plan.lanes(nest))
-    plan.step("vectorize", inner)
+    outer, inner = builder.split_if_longer(vector, REGISTERS * builder.vector_lanes(nest))
+    builder.try_apply("vectorize", inner)
     return [*rest, *([outer] if outer else [])]
 
 
@@ -74,7 +74,7 @@ def _alike(a: Nest, b: Nest) -> bool:
     return extents(a.spatial) == extents(b.spatial) and 0 not in extents(a.spatial)
 
 
-def _joined(plan: Plan, group: Sequence[Nest]) -> list[str] | None:
+def _joined(builder: ScheduleBuilder, group: Sequence[Nest]) -> list[str] | None:
     inside = qualified(group[-1].spatial[-1])
     names = [n.label for n in group[:-1]]
-    return names if all([plan.step("compute_at", name, inside, recompute=False) for name in names]) else None
+    return names if all([builder.try_apply("compute_at", name, inside, recompute=False) for name in names]) else None

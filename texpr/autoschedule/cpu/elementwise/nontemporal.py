@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, iterations, operations
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.cpu.gemm.packing import LINE
@@ -22,27 +22,27 @@ FEW_OPERATIONS = 40
 """Of an element, up to which several rows that have half of what they read in common are worth the code."""
 
 
-def past_caches(plan: Plan) -> list[str]:
+def past_caches(builder: ScheduleBuilder) -> list[str]:
     """Outputs that are written past the caches: those would not hold what the kernel uses, and rows begin at whole lines.
 
     What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
     """
-    caches, used = plan.machine.caches, _used(plan)
-    if not plan.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
+    caches, used = builder.machine.caches, _used(builder)
+    if not builder.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
         return []
-    if used <= sum(caches) and _arithmetic(plan) < LIGHT * used:
+    if used <= sum(caches) and _arithmetic(builder) < LIGHT * used:
         return []
-    return [t.name for t in plan.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
+    return [t.name for t in builder.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
 
-def rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | None:
+def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[For, int] | None:
     """The loop whose neighbouring iterations read the same, and how many of them together read it once, and come from memory side by side.
 
     Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
     """
     if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
         return None
-    computed = [a for a in nest.accesses[1:] if a.tensor in plan.kernel.temporaries]
+    computed = [a for a in nest.accesses[1:] if a.tensor in builder.kernel.temporaries]
     others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
               and all(a.stride(n.var) == 0 for a in computed)]
     best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
@@ -50,29 +50,29 @@ def rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | None
         return None
     if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
         return best, ROWS_TOGETHER
-    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or _is_best_by_rows(plan, nest, best)
+    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or _is_best_by_rows(builder, nest, best)
     return None if by_rows else (best, 2)
 
 
-def _is_best_by_rows(plan: Plan, nest: Nest, rows: For) -> bool:
+def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     """Whether light elements are computed fastest a row after the other: where what rows have in common stays in the first cache, it comes
     for nothing; and past the caches, one row at a time is written fastest.
     """
     common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
-    return NEAR * common <= next(iter(plan.machine.caches), 0) or nest.main.tensor.name in past_caches(plan)
+    return NEAR * common <= next(iter(builder.machine.caches), 0) or nest.main.tensor.name in past_caches(builder)
 
 
-def waits_by_halves(plan: Plan, nest: Nest) -> bool:
+def waits_by_halves(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether light elements, which wait for what they load, are computed fastest by halves of registers: unless whole lines of them are
     written past the caches.
     """
-    far = 0 < plan.machine.half_vector_threshold_bytes < _used(plan)
-    return far and plan.lanes(nest) > 1 and nest.main.tensor.name not in past_caches(plan)
+    far = 0 < builder.machine.half_vector_threshold_bytes < _used(builder)
+    return far and builder.vector_lanes(nest) > 1 and nest.main.tensor.name not in past_caches(builder)
 
 
-def _used(plan: Plan) -> int:
+def _used(builder: ScheduleBuilder) -> int:
     """Bytes of inputs and outputs."""
-    return sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    return sum(bytes_of(t) for t in (*builder.kernel.inputs, *builder.kernel.outputs))
 
 
 def _is_in_lines(tensor: Tensor) -> bool:
@@ -80,10 +80,10 @@ def _is_in_lines(tensor: Tensor) -> bool:
     return row is not None and row * tensor.dtype.bytes % LINE == 0
 
 
-def _arithmetic(plan: Plan) -> int:
+def _arithmetic(builder: ScheduleBuilder) -> int:
     """Operations of a run of the kernel, without those that are the same for all iterations of an innermost loop."""
     total = 0
-    for above, s in paths(plan.kernel):
+    for above, s in paths(builder.kernel):
         loops = [n for n in above if isinstance(n, For)]
         if isinstance(s, Store) and loops:
             total += iterations(above) * operations(s.value, along=loops[-1].var)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.instructions import transpose
@@ -43,14 +43,14 @@ class _Turn:
     side: int
 
 
-def transposed(plan: Plan, nest: Nest) -> list[str] | None:
+def transposed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest that reads across what it writes; names of its outer loops, or None if it is none."""
-    found = _turn(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _turn(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def _turn(plan: Plan, nest: Nest) -> _Turn | None:
-    lanes, wide = plan.lanes(nest), nest.main.tensor.dtype.bytes >= 4
+def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | None:
+    lanes, wide = builder.vector_lanes(nest), nest.main.tensor.dtype.bytes >= 4
     least = lanes if wide else min(lanes, *_SMALLER)
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None)
     if lane is None or nest.recurrent or nest.reduction:
@@ -62,41 +62,41 @@ def _turn(plan: Plan, nest: Nest) -> _Turn | None:
         return None
     most = min(lanes, constant_extent(lane), constant_extent(row))
     known = [n for n in (lanes, *_SMALLER)
-             if n <= most and all(transpose(a.tensor.dtype, n) in plan.machine.instructions for a in across)]
+             if n <= most and all(transpose(a.tensor.dtype, n) in builder.machine.instructions for a in across)]
     # Of narrow elements a register holds more than there are registers for rows, half of which are shuffled into the other half.
-    side = next((n for n in known if 2 * n <= plan.machine.vector_registers), min(known, default=0))
+    side = next((n for n in known if 2 * n <= builder.machine.vector_registers), min(known, default=0))
     return _Turn(nest, lane, row, tuple(across), side) if side and (side == lanes or not wide) else None
 
 
-def _scheduled(plan: Plan, t: _Turn) -> list[str] | None:
-    rows, row = plan.cut(qualified(t.row), t.side)
-    lines, lane = plan.cut(qualified(t.lane), t.side)
-    blocks, rows = plan.cut(rows, _beside(plan, t), "clip") if rows else ("", "")
+def _scheduled(builder: ScheduleBuilder, t: _Turn) -> list[str] | None:
+    rows, row = builder.split_if_longer(qualified(t.row), t.side)
+    lines, lane = builder.split_if_longer(qualified(t.lane), t.side)
+    blocks, rows = builder.split_if_longer(rows, _beside(builder, t), "clip") if rows else ("", "")
     outer = [*(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row), *([blocks] if blocks else [])]
     squares = [name for name in (lines, rows) if name]
-    if not (outer or squares) or not plan.step("reorder", *outer, *squares, row, lane):
+    if not (outer or squares) or not builder.try_apply("reorder", *outer, *squares, row, lane):
         return None
-    if not all(_turned(plan, t, a, (outer + squares)[-1], t.side) for a in t.turned):
+    if not all(_turned(builder, t, a, (outer + squares)[-1], t.side) for a in t.turned):
         return None
-    plan.step("unroll", row)
-    plan.step("vectorize", lane)
+    builder.try_apply("unroll", row)
+    builder.try_apply("vectorize", lane)
     return outer
 
 
-def _beside(plan: Plan, t: _Turn) -> int:
+def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
     """Squares of a row that come together: half a page, less where cores would have no blocks."""
     squares = -(-constant_extent(t.row) // t.side)
     size = t.side * t.nest.main.tensor.dtype.bytes
-    return max(1, min(BESIDE // size, squares // (SHARES * plan.machine.cores)))
+    return max(1, min(BESIDE // size, squares // (SHARES * builder.machine.cores)))
 
 
-def _turned(plan: Plan, t: _Turn, access: Access, at: str, lanes: int) -> bool:
+def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: int) -> bool:
     """Copy a square to a buffer in which it lies along the lanes."""
     places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
-    if any(len(found) != 1 for found in places) or not plan.step("cache_read", access.tensor.name, at):
+    if any(len(found) != 1 for found in places) or not builder.try_apply("cache_read", access.tensor.name, at):
         return False
     (lane,), (row,) = places
-    buffer = plan.kernel.temporaries[-1]
-    return (plan.step("layout", buffer.name, with_last(buffer, lane))
-            and plan.step("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
-            and plan.step("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))
+    buffer = builder.kernel.temporaries[-1]
+    return (builder.try_apply("layout", buffer.name, with_last(buffer, lane))
+            and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
+            and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container
 from functools import partial
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import FUNCTION, operations
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches
@@ -23,28 +23,28 @@ from texpr.ir.traverse import tensors
 from texpr.schedule.structure.loops import all_loops, qualified
 
 
-def write_past_caches(plan: Plan) -> None:
+def write_past_caches(builder: ScheduleBuilder) -> None:
     """Write outputs past the caches that would not hold them, those of pairs of rows in turns with what they are computed from."""
-    for name in past_caches(plan):
-        plan.step("stream", name)
-        for row in [n for n in all_loops(plan.kernel) if n.var.name == ROW]:
+    for name in past_caches(builder):
+        builder.try_apply("stream", name)
+        for row in [n for n in all_loops(builder.kernel) if n.var.name == ROW]:
             last = row.body[-1]
             written = _vector(last)
             if not isinstance(last, For) or written is None or _store(written).tensor.name != name:
                 continue
             made = [n for n in row.body[:-1] if isinstance(n, For) and _is_made_for(n, last, tensors(_store(written).value))]
             if len(made) == 1:
-                plan.whole(partial(_in_turns, plan, made[0], last))
+                builder.transaction(partial(_in_turns, builder, made[0], last))
 
 
-def _in_turns(plan: Plan, made: For, written: For) -> list[str] | None:
+def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> list[str] | None:
     """Compute what is made a row ahead, as much of it at a time as is written; the name of the loop, None if that is not possible."""
     vector, each, outer = _vector(made), constant_extent(made) // constant_extent(written), qualified(made)
-    if vector is None or not plan.step("pipeline", _store(vector).tensor.name, 2):
+    if vector is None or not builder.try_apply("pipeline", _store(vector).tensor.name, 2):
         return None
     if each > 1:
-        outer, _ = plan.split(outer, each, tail="exact") or ("", "")
-    return [outer] if outer and plan.step("join", outer, qualified(written)) else None
+        outer, _ = builder.split(outer, each, tail="exact") or ("", "")
+    return [outer] if outer and builder.try_apply("join", outer, qualified(written)) else None
 
 
 def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:

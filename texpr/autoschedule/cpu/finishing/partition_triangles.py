@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.ir.affine import Linear, ceiling
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
@@ -14,14 +14,14 @@ from texpr.schedule.steps.loops.partition import bounds_of
 from texpr.schedule.structure.loops import all_loops, qualified
 
 
-def separated(plan: Plan) -> None:
+def separated(builder: ScheduleBuilder) -> None:
     """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more. Those that lost their
     edges have been.
     """
-    before = {step.args for step in plan.steps if step.name == "partition"}
-    for name in _names(plan.kernel):
+    before = {step.args for step in builder.steps if step.name == "separate"}
+    for name in _names(builder.kernel):
         if (name,) not in before:
-            plan.step("separate", name)
+            builder.try_apply("separate", name)
 
 
 def _names(kernel: Kernel) -> list[str]:
@@ -42,18 +42,18 @@ def _names(kernel: Kernel) -> list[str]:
     return list(names)
 
 
-def without_edges(plan: Plan, names: Collection[str]) -> None:
+def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
     """Separate those of some loops, inner ones first, that are the innermost ones which a condition bounds, if it says of their first or
     last iterations alone that it fails there. What it says in terms of loops around is left to `separated`.
     """
-    loops = [n for n in all_loops(plan.kernel) if qualified(n) in names]
+    loops = [n for n in all_loops(builder.kernel) if qualified(n) in names]
     around = {n.var for n in loops}
     taken: set[int] = set()
     for n in reversed(loops):
         if n.kind == "serial":
             bounds = [b for of in bounds_of(n) for b in of]
             if any(id(b.condition) not in taken and not _compares(b.surely, n, around) for b in bounds):
-                plan.step("separate", qualified(n))
+                builder.try_apply("separate", qualified(n))
             taken |= {id(b.condition) for b in bounds}
 
 

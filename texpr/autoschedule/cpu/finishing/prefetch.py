@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import FUNCTION, operations
 from texpr.autoschedule.core.nest import extent
 from texpr.ir.affine import linear
@@ -32,40 +32,40 @@ LEAST_ROW = 1024
 """Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
 
 
-def ask_ahead(plan: Plan) -> None:
+def ask_ahead(builder: ScheduleBuilder) -> None:
     """Prefetch inputs in the loops of expensive elements: rows that several nests read one row early, else some vectors."""
-    caches = plan.machine.caches[:2]
-    far = [t for t in plan.kernel.inputs if caches and bytes_of(t) > caches[-1]]
-    alone = [t for t in far if len(_readers(plan, t)) == 1]
-    for loop in all_loops(plan.kernel) if alone else ():
+    caches = builder.machine.caches[:2]
+    far = [t for t in builder.kernel.inputs if caches and bytes_of(t) > caches[-1]]
+    alone = [t for t in far if len(_readers(builder, t)) == 1]
+    for loop in all_loops(builder.kernel) if alone else ():
         for tensor in alone:
             vector = _vector(loop, tensor)
             if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
-                plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
-    rows = [n for n in all_loops(plan.kernel) if len(n.body) > 1]
+                builder.try_apply("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
+    rows = [n for n in all_loops(builder.kernel) if len(n.body) > 1]
     for tensor in far:
-        any(_ask_for_row(plan, row, tensor) for row in rows)
+        any(_ask_for_row(builder, row, tensor) for row in rows)
 
 
-def _ask_for_row(plan: Plan, row: For, tensor: Tensor) -> bool:
+def _ask_for_row(builder: ScheduleBuilder, row: For, tensor: Tensor) -> bool:
     """Prefetch a row of a tensor one iteration early; whether one was."""
     nests = list(_nests_of_row(row, tensor, row.var))
     several = sum(extent(n) != 1 for n in nests) > 1  # and not one whose first elements have a loop of their own
-    last = nests[-1] if several and row_from_afar(plan, tensor) else None
+    last = nests[-1] if several and row_from_afar(builder, tensor) else None
     at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
-    room = plan.machine.caches[:2][-1] >= SHARE * bytes_of(tensor, tensor.shape[1:])
-    return at is not None and room and bool(plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(at)))
+    room = builder.machine.caches[:2][-1] >= SHARE * bytes_of(tensor, tensor.shape[1:])
+    return at is not None and room and bool(builder.try_apply("prefetch", tensor.name, qualified(row), 1, at=qualified(at)))
 
 
-def row_from_afar(plan: Plan, tensor: Tensor) -> bool:
+def row_from_afar(builder: ScheduleBuilder, tensor: Tensor) -> bool:
     """Whether rows of a tensor come from beyond the second cache, each so many lines that a nest has time to ask for the next one."""
-    caches = plan.machine.caches[:2]
+    caches = builder.machine.caches[:2]
     return bool(caches) and bytes_of(tensor) > caches[-1] and bytes_of(tensor, tensor.shape[1:]) >= LEAST_ROW
 
 
-def _readers(plan: Plan, tensor: Tensor) -> set[int]:
+def _readers(builder: ScheduleBuilder, tensor: Tensor) -> set[int]:
     """The equations that read a tensor, or copy from it."""
-    return {s.equation for s in stores(plan.kernel) if any(isinstance(n, Read) and n.tensor is tensor for n in walk(s))}
+    return {s.equation for s in stores(builder.kernel) if any(isinstance(n, Read) and n.tensor is tensor for n in walk(s))}
 
 
 def _vector(loop: For, tensor: Tensor) -> int:

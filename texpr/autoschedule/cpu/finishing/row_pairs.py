@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, operations
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
@@ -28,36 +28,36 @@ LEAST_ROWS = 64
 """Rows for each core, from which on pairs are worth their code: where their number is odd, the last one has code of its own."""
 
 
-def paired(plan: Plan) -> None:
+def paired(builder: ScheduleBuilder) -> None:
     """Compute the rows of outermost loops in pairs, where each is summed across lanes and the first cache holds two."""
-    for loop in plan.kernel.body if plan.machine.caches else ():
-        if isinstance(loop, For) and constant_extent(loop) >= LEAST_ROWS * plan.machine.cores and _fits(loop, plan.machine.caches[0]):
-            plan.whole(partial(_in_pairs, plan, loop))
+    for loop in builder.kernel.body if builder.machine.caches else ():
+        if isinstance(loop, For) and constant_extent(loop) >= LEAST_ROWS * builder.machine.cores and _fits(loop, builder.machine.caches[0]):
+            builder.transaction(partial(_in_pairs, builder, loop))
 
 
-def _in_pairs(plan: Plan, loop: For) -> list[str] | None:
+def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[str] | None:
     """Cut before elements that have operands in common, or behind the first sum; the name of the new loop, None if nothing is gained."""
     equations = [_equation(s) for s in loop.body]
     sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
     if not sums or equations[-1] == equations[sums[0]]:
         return None
     beside = _have_operands_in_common(loop, [s for s, e in zip(loop.body, equations) if e == equations[-1]])
-    if beside and any(row_from_afar(plan, t) for t in plan.kernel.inputs if _is_read_by_row(loop, t)):
+    if beside and any(row_from_afar(builder, t) for t in builder.kernel.inputs if _is_read_by_row(loop, t)):
         return None
     before = equations.index(equations[-1]) if beside else equations.index(next(e for e in equations[sums[0]:] if e != equations[sums[0]]))
-    blocks, row = plan.cut(qualified(loop), 2)
+    blocks, row = builder.split_if_longer(qualified(loop), 2)
     last = stores(loop.body[before - 1])[-1].tensor.name
-    if not blocks or not plan.step("fission", row, last, name=ROW):
+    if not blocks or not builder.try_apply("fission", row, last, name=ROW):
         return None
-    return [blocks] if not beside or _side_by_side(plan, loop) else None
+    return [blocks] if not beside or _side_by_side(builder, loop) else None
 
 
-def _side_by_side(plan: Plan, loop: For) -> bool:
+def _side_by_side(builder: ScheduleBuilder, loop: For) -> bool:
     """Walk along both rows at once; whether that was possible."""
     row = f"{loop.tensor}.{ROW}"
-    plan.step("fission", row)
-    columns = next((n for n in plan.loop(row).body if isinstance(n, For)), None)
-    return columns is not None and plan.step("reorder", qualified(columns), row) and plan.step("unroll", row)
+    builder.try_apply("fission", row)
+    columns = next((n for n in builder.loop(row).body if isinstance(n, For)), None)
+    return columns is not None and builder.try_apply("reorder", qualified(columns), row) and builder.try_apply("unroll", row)
 
 
 def _is_read_by_row(loop: For, tensor: Tensor) -> bool:

@@ -8,7 +8,7 @@ rows of an image do then. Where some rows are left to another loop, they stay as
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
 from texpr.autoschedule.cpu.gemm.packed import packed
@@ -16,21 +16,21 @@ from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
 
-def as_one(plan: Plan, nest: Nest) -> list[str] | None:
+def as_one(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest as a large contraction of loops that become one; names of its outer loops, None if there are none."""
-    if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3 or _is_linked(plan, nest):
+    if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3 or _is_linked(builder, nest):
         return None
-    return plan.whole(lambda: _packed(plan, nest))
+    return builder.transaction(lambda: _packed(builder, nest))
 
 
-def _packed(plan: Plan, nest: Nest) -> list[str] | None:
+def _packed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     one = nest
     while (pair := _pair(one)) is not None:
         outer, inner = pair
-        if not plan.step("fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name):
+        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name):
             break
-        one = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
-    return None if one is nest or _rows(one) > 1 else packed(plan, one)
+        one = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
+    return None if one is nest or _rows(one) > 1 else packed(builder, one)
 
 
 def _rows(nest: Nest) -> int:
@@ -46,9 +46,9 @@ def _pair(nest: Nest) -> tuple[For, For] | None:
     return next((p for p in pairs if are_one(nest, *p) and all(edges(nest, n) == (0, 0) for n in p)), None)
 
 
-def _is_linked(plan: Plan, nest: Nest) -> bool:
+def _is_linked(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether it uses what another nest computes, or another one uses it: those may be joined with its loops as they are."""
-    computed = {t.name for t in plan.kernel.temporaries} | {nest.label}
-    others = (n for n in find_nests(plan.kernel) if n.label != nest.label)
+    computed = {t.name for t in builder.kernel.temporaries} | {nest.label}
+    others = (n for n in find_nests(builder.kernel) if n.label != nest.label)
     read = {a.tensor.name for a in nest.accesses[1:]}
     return bool(read & computed) or any(a.tensor.name in (nest.label, nest.main.tensor.name) for n in others for a in n.accesses[1:])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -53,19 +53,19 @@ class _Dots:
         return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
 
 
-def dotted(plan: Plan, nest: Nest) -> list[str] | None:
+def dotted(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
-    found = _dots(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _dots(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def _dots(plan: Plan, nest: Nest) -> _Dots | None:
+def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | None:
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
     target, term = nest.accesses[0], nest.reduction[0]
-    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
+    for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         if len(meaning(name).inputs) != 2 or meaning(name).inputs[0].rank != 1:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
@@ -83,66 +83,66 @@ def _dots(plan: Plan, nest: Nest) -> _Dots | None:
     return None
 
 
-def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     """Panels of the right operand stay in the second cache, a tile of rows of the left one in the first, the sums in registers."""
-    vectors, height = _tile(plan, d)
+    vectors, height = _tile(builder, d)
     width = vectors * d.lanes
     tiles = -(-constant_extent(d.lane) // width)
-    count = _blocks(plan, d, tiles, width)
-    by_rows = count < plan.machine.cores
+    count = _blocks(builder, d, tiles, width)
+    by_rows = count < builder.machine.cores
     others = [qualified(n) for n in d.nest.spatial if n is not d.lane and n is not d.row]
-    lane_tiles, lane = plan.split(qualified(d.lane), width, tail="pad") or ("", "")
-    blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // count), tail="clip")) or ("", "")
+    lane_tiles, lane = builder.split(qualified(d.lane), width, tail="pad") or ("", "")
+    blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // count), tail="clip")) or ("", "")
     row, term = qualified(d.row), qualified(d.term)
-    if not blocks or not plan.step("reorder", *others, blocks, row, lane_tiles, term, lane):
+    if not blocks or not builder.try_apply("reorder", *others, blocks, row, lane_tiles, term, lane):
         return None
-    packed = _packed(plan, d, blocks, width)
+    packed = _packed(builder, d, blocks, width)
     if packed is None:
         return None
-    row_tiles, row = plan.cut(row, height, "peel" if by_rows else "overlap")
+    row_tiles, row = builder.split_if_longer(row, height, "peel" if by_rows else "overlap")
     names = [row_tiles] if row_tiles else []
-    if not plan.step("reorder", *names, lane_tiles, term, row, lane):
+    if not builder.try_apply("reorder", *names, lane_tiles, term, row, lane):
         return None
-    near = _copied(plan, d, row_tiles or blocks)
+    near = _copied(builder, d, row_tiles or blocks)
     copy, buffer, form = packed
-    groups, term = plan.cut(term, d.terms, "peel")
-    chunks, lane = plan.split(lane, d.lanes, tail="exact") or ("", "")
+    groups, term = builder.split_if_longer(term, d.terms, "peel")
+    chunks, lane = builder.split(lane, d.lanes, tail="exact") or ("", "")
     together = ""
-    if groups and near and plan.machine.has_indexed_fma:
-        groups, together = plan.cut(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
+    if groups and near and builder.machine.has_indexed_fma:
+        groups, together = builder.split_if_longer(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
     order = [name for name in (groups, together) if name]
-    if not chunks or not plan.step("reorder", *order, row, chunks, lane, term):
+    if not chunks or not builder.try_apply("reorder", *order, row, chunks, lane, term):
         return None
-    if groups and together and plan.step("cache_read", near, groups):
-        registers = plan.kernel.temporaries[-1]
-        plan.step("vectorize", f"{registers.name}.d{registers.rank - 1}")
-        plan.step("unroll", f"{registers.name}.d{registers.rank - 2}")
-        plan.step("unroll", together)
+    if groups and together and builder.try_apply("cache_read", near, groups):
+        registers = builder.kernel.temporaries[-1]
+        builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
+        builder.try_apply("unroll", f"{registers.name}.d{registers.rank - 2}")
+        builder.try_apply("unroll", together)
     for each in (row, chunks):
-        plan.step("unroll", each)
-    plan.step("vectorize", lane)
+        builder.try_apply("unroll", each)
+    builder.try_apply("vectorize", lane)
     # The layout comes last: only now are all indices sums of tiles and places in them.
-    if not plan.step("layout", buffer, form) or not plan.step("tensorize", lane, d.instruction, **d.permitted):
+    if not builder.try_apply("layout", buffer, form) or not builder.try_apply("tensorize", lane, d.instruction, **d.permitted):
         return None
     if others or not by_rows or not row_tiles:
         return [*others, blocks]
-    plan.step("parallel", copy)
+    builder.try_apply("parallel", copy)
     return [row_tiles]
 
 
-def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
+def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
     """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the registers, little is left over.
 
     Where products take elements of registers, these hold a few groups of terms of each row.
     """
     size = constant_extent(d.lane)
-    choices = {2: 12, 3: 8, 1: 16} if plan.machine.vector_registers >= 32 else {1: 8, 2: 4}
+    choices = {2: 12, 3: 8, 1: 16} if builder.machine.vector_registers >= 32 else {1: 8, 2: 4}
     more = int(INSTRUCTIONS[d.instruction].offset)
-    if more and plan.machine.vector_registers >= 32:
+    if more and builder.machine.vector_registers >= 32:
         choices[1] = 24  # more rows share what a register takes beside them
-    if plan.machine.has_indexed_fma:  # rows take registers too
+    if builder.machine.has_indexed_fma:  # rows take registers too
         choices = {3: 6, 2: 8, 1: 12}
-    loading = LOADING if plan.machine.fma_per_cycle > 1 else 0.02
+    loading = LOADING if builder.machine.fma_per_cycle > 1 else 0.02
     costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
@@ -150,42 +150,42 @@ def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
     return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
 
 
-def _blocks(plan: Plan, d: _Dots, tiles: int, width: int) -> int:
+def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
     """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
-    nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 1 << 18
+    nearby = builder.machine.caches[:2][-1] if builder.machine.caches else 1 << 18
     most = max(1, nearby // 2 // (constant_extent(d.term) * d.panel.tensor.dtype.bytes * width))
     blocks = -(-tiles // most)
-    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
 
 
-def _packed(plan: Plan, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:
+def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:
     """Copy the right operand to a buffer, for panels in which groups of terms lie beside each other.
 
     Gives the outermost loop of the copy, the buffer and its layout.
     """
     along = {n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1) for n in (d.lane, d.term)}
-    if -1 in along.values() or not plan.step("cache_read", d.panel.tensor.name, at):
+    if -1 in along.values() or not builder.try_apply("cache_read", d.panel.tensor.name, at):
         return None
-    buffer = plan.kernel.temporaries[-1]
+    buffer = builder.kernel.temporaries[-1]
     j, k = along[d.lane], along[d.term]
-    panels, lane = plan.split(f"{buffer.name}.d{j}", width) or ("", "")
-    groups, term = plan.cut(f"{buffer.name}.d{k}", d.terms, "peel")
+    panels, lane = builder.split(f"{buffer.name}.d{j}", width) or ("", "")
+    groups, term = builder.split_if_longer(f"{buffer.name}.d{k}", d.terms, "peel")
     if not panels or not groups:
         return None
-    plan.step("reorder", groups, panels, lane, term)
-    plan.step("unroll", term)
-    plan.step("vectorize", lane)
+    builder.try_apply("reorder", groups, panels, lane, term)
+    builder.try_apply("unroll", term)
+    builder.try_apply("vectorize", lane)
     names = list("abcdefghijklmnop"[: buffer.rank])
     rest = " ".join(n for i, n in enumerate(names) if i not in (j, k))
     form = f"{names[j]}/{width} {names[k]}/{d.terms} {names[j]}%{width} {names[k]}%{d.terms}"
     return groups, buffer.name, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}"
 
 
-def _copied(plan: Plan, d: _Dots, at: str) -> str:
+def _copied(builder: ScheduleBuilder, d: _Dots, at: str) -> str:
     """The left operand of a tile of rows, beside each other and near; the name of the copy, nothing if there is none."""
-    if not plan.step("cache_read", d.shared.tensor.name, at):
+    if not builder.try_apply("cache_read", d.shared.tensor.name, at):
         return ""
-    buffer = plan.kernel.temporaries[-1]
-    _, inner = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
-    plan.step("vectorize", inner)
+    buffer = builder.kernel.temporaries[-1]
+    _, inner = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
+    builder.try_apply("vectorize", inner)
     return buffer.name

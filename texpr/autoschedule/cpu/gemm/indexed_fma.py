@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.cpu.gemm.packing import through_rows, turned
 from texpr.ir.build import integer
@@ -21,23 +21,23 @@ TERMS = 4
 """Of a sum, that are added together where there are 32 registers; half of them where there are 16: LLVM loads for all of them first."""
 
 
-def rows_beside(plan: Plan, buffer: Tensor, rows: int) -> None:
+def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
     """Fill a buffer so that neighbours along dimension `rows` are neighbours in memory: by squares that are transposed in registers, or a
     row of the result at a time.
     """
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
     along, layout = f"{buffer.name}.d{rows}", with_last(buffer, rows)
-    if not others or not turned(plan, buffer, layout, (*others[:-1], along, others[-1]), whole=True, through=through_rows(buffer, rows)):
-        plan.step("reorder", *others, along)
-        plan.step("vectorize", along)
-        plan.step("layout", buffer.name, layout)
+    if not others or not turned(builder, buffer, layout, (*others[:-1], along, others[-1]), whole=True, through=through_rows(buffer, rows)):
+        builder.try_apply("reorder", *others, along)
+        builder.try_apply("vectorize", along)
+        builder.try_apply("layout", buffer.name, layout)
 
 
-def terms_together(plan: Plan, buffers: Sequence[Tensor], terms: str) -> None:
+def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: str) -> None:
     """Some terms are added together; what buffers, whose last dimension is rows, have for each is loaded as registers."""
-    _, term = plan.cut(terms, TERMS if plan.machine.vector_registers >= 32 else TERMS // 2)
+    _, term = builder.split_if_longer(terms, TERMS if builder.machine.vector_registers >= 32 else TERMS // 2)
     for buffer in buffers:
-        if plan.step("cache_read", buffer.name, term):
-            registers = plan.kernel.temporaries[-1]
-            plan.step("vectorize", f"{registers.name}.d{registers.rank - 1}")
-    plan.step("unroll", term)
+        if builder.try_apply("cache_read", buffer.name, term):
+            registers = builder.kernel.temporaries[-1]
+            builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
+    builder.try_apply("unroll", term)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -47,13 +47,13 @@ class _Squares:
     width: int
 
 
-def squared(plan: Plan, nest: Nest) -> list[str] | None:
+def squared(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
-    found = _squares(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _squares(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def _squares(plan: Plan, nest: Nest) -> _Squares | None:
+def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | None:
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return None
     if len(nest.spatial) != 2 or any(integer(n.extent) is None for n in nest.loops):
@@ -71,7 +71,7 @@ def _squares(plan: Plan, nest: Nest) -> _Squares | None:
     height, width = min(TILES, key=lambda tile: (filled(tile), columns % tile[1] != 0))
     if 2 * filled((height, width)) > 3 * rows * columns:
         return None  # instructions for fewer products do as much
-    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
+    for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         does = meaning(name)
         if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
             continue
@@ -82,56 +82,56 @@ def _squares(plan: Plan, nest: Nest) -> _Squares | None:
     return None
 
 
-def _scheduled(plan: Plan, s: _Squares) -> list[str] | None:
-    lane_tiles, lane = plan.split(qualified(s.lane), s.width, tail="pad") or ("", "")
-    row_tiles, row = plan.split(qualified(s.row), s.height, tail="pad") or ("", "")
-    groups, term = plan.split(qualified(s.term), s.terms, tail="pad") or ("", "")
+def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
+    lane_tiles, lane = builder.split(qualified(s.lane), s.width, tail="pad") or ("", "")
+    row_tiles, row = builder.split(qualified(s.row), s.height, tail="pad") or ("", "")
+    groups, term = builder.split(qualified(s.term), s.terms, tail="pad") or ("", "")
     if not (lane_tiles and row_tiles and groups):
         return None
-    tiles = constant_extent(plan.loop(lane_tiles))
-    blocks, lane_tiles = plan.split(lane_tiles, -(-tiles // _blocks(plan, s, tiles)), tail="clip") or ("", "")
-    if not blocks or not plan.step("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term):
+    tiles = constant_extent(builder.loop(lane_tiles))
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, s, tiles)), tail="clip") or ("", "")
+    if not blocks or not builder.try_apply("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term):
         return None
-    packed = [_packed(plan, a, at, along, width, s.terms)
+    packed = [_packed(builder, a, at, along, width, s.terms)
               for a, at, along, width in ((s.right, blocks, s.lane, s.width), (s.left, row_tiles, s.row, s.height))]
-    rows, row = plan.split(row, s.side, tail="exact") or ("", "")
-    lanes, lane = plan.split(lane, s.side, tail="exact") or ("", "")
-    _, together = plan.cut(groups, GROUPS, "peel")
-    if not rows or not lanes or not plan.step("reorder", together, rows, lanes, row, lane, term):
+    rows, row = builder.split(row, s.side, tail="exact") or ("", "")
+    lanes, lane = builder.split(lane, s.side, tail="exact") or ("", "")
+    _, together = builder.split_if_longer(groups, GROUPS, "peel")
+    if not rows or not lanes or not builder.try_apply("reorder", together, rows, lanes, row, lane, term):
         return None
     for each in (together, rows, lanes, row):
-        plan.step("unroll", each)
-    plan.step("vectorize", lane)
+        builder.try_apply("unroll", each)
+    builder.try_apply("vectorize", lane)
     total = s.nest.main.tensor.name
     for buffer, form in (*packed, (total, f"i j -> i/{s.side} j/{s.side} i%{s.side} j%{s.side}")):
-        if not plan.step("layout", buffer, form):
+        if not builder.try_apply("layout", buffer, form):
             return None
     permitted = {"reassoc": True} if INSTRUCTIONS[s.instruction].flushes else {}
-    return [blocks] if plan.step("tensorize", row, s.instruction, **permitted) else None
+    return [blocks] if builder.try_apply("tensorize", row, s.instruction, **permitted) else None
 
 
-def _blocks(plan: Plan, s: _Squares, tiles: int) -> int:
+def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
     """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
-    most = max(1, plan.nearby // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
+    most = max(1, builder.l2_budget // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
     blocks = -(-tiles // most)
-    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
 
 
-def _packed(plan: Plan, a: Access, at: str, loop: For, width: int, terms: int) -> tuple[str, str]:
+def _packed(builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int, terms: int) -> tuple[str, str]:
     """Copy what is read to panels of `width` rows, in which groups of terms lie beside each other; the buffer, and its layout, which comes
     last: only then are all indices sums of tiles and places in them.
     """
     along = next((d for d, i in enumerate(a.indices) if loop.var in variables(i)), 0)
-    if a.tensor.rank != 2 or not plan.step("cache_read", a.tensor.name, at):
+    if a.tensor.rank != 2 or not builder.try_apply("cache_read", a.tensor.name, at):
         return "", ""
-    buffer, other = plan.kernel.temporaries[-1], 1 - along
-    panels, lane = plan.split(f"{buffer.name}.d{along}", width, tail="exact") or ("", f"{buffer.name}.d{along}")
-    groups, term = plan.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
-    plan.step("reorder", *filter(None, (groups, panels)), lane, term)
+    buffer, other = builder.kernel.temporaries[-1], 1 - along
+    panels, lane = builder.split(f"{buffer.name}.d{along}", width, tail="exact") or ("", f"{buffer.name}.d{along}")
+    groups, term = builder.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
+    builder.try_apply("reorder", *filter(None, (groups, panels)), lane, term)
     if a.stride(loop.var) == 1:  # rows of terms are woven
-        plan.step("unroll", term)
-        plan.step("vectorize", lane)
+        builder.try_apply("unroll", term)
+        builder.try_apply("vectorize", lane)
     else:
-        plan.step("vectorize", term)
+        builder.try_apply("vectorize", term)
     names = "ab"
     return buffer.name, f"a b -> {names[along]}/{width} {names[other]}/{terms} {names[along]}%{width} {names[other]}%{terms}"

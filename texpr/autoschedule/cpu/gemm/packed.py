@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt, prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -91,15 +91,15 @@ class _Contraction:
         return self.nest.main.tensor.dtype
 
 
-def packed(plan: Plan, nest: Nest) -> list[str] | None:
+def packed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest as a large contraction; names of its outer loops, or None if it is none."""
-    found = _contraction(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _contraction(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
-    lanes = plan.lanes(nest)
-    if nest.recurrent or nest.main.update is None or plan.machine.vector_registers < 16:
+def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | None:
+    lanes = builder.vector_lanes(nest)
+    if nest.recurrent or nest.main.update is None or builder.machine.vector_registers < 16:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
@@ -108,14 +108,15 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    if constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1 or plan.machine.has_indexed_fma):
+    if (constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1
+                                               or builder.machine.has_indexed_fma)):
         return None  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
-    if plan.machine.scalable_bytes:
-        width, height = any_length.tile_of(plan, nest.main.tensor.dtype)
+    if builder.machine.scalable_bytes:
+        width, height = any_length.tile_of(builder, nest.main.tensor.dtype)
     else:
         most = max(map(constant_extent, sharing), default=0)
-        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1,
+        width, height = tile_of(builder, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1,
                                 nest.main.tensor.dtype.is_int)
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
@@ -123,11 +124,11 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (joined and sharers < LEAST_SHARING):
         return None
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
-    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane, sharers))):
+    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(builder, nest, panel, lane, sharers))):
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
-    tall = height if _by_element(plan) and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
+    tall = height if _by_element(builder) and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
     return _Contraction(nest, lane, row, panel, width, tall)
 
 
@@ -143,24 +144,24 @@ def _lane_waste(lane: For, width: int) -> int:
     return -constant_extent(lane) % width
 
 
-def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
+def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
     """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles; or rows that share
     it are so many that a copy, whose registers are lines of memory, pays where loads that cross them are dear.
 
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    nearest, crossings = next(iter(plan.machine.caches), 0), plan.machine.split_load_cost
+    nearest, crossings = next(iter(builder.machine.caches), 0), builder.machine.split_load_cost
     made_before = nest.outer or nest.again
     if crossings > 1 and rows >= MANY_ROWS and not made_before and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane):
         return True
     if bytes_of(panel.tensor) <= crossings * nearest:
         nearest *= crossings  # copying takes longer than tiles of few registers and many rows wait
-    near = plan.nearby if made_before or _streams(plan, nest, panel) else nearest
+    near = builder.l2_budget if made_before or _streams(builder, nest, panel) else nearest
     return used * panel.tensor.dtype.bytes > near
 
 
-def _streams(plan: Plan, nest: Nest, panel: Access) -> bool:
+def _streams(builder: ScheduleBuilder, nest: Nest, panel: Access) -> bool:
     """Whether a core fetches rows of the operand from its second cache faster than it multiplies, with nothing else to wait for: vectors
     are lines of memory, those of other rows lie in other places of the first cache, the other operand does not come from memory, and a
     vector times a value of it is one instruction, which needs no copies of either.
@@ -168,8 +169,8 @@ def _streams(plan: Plan, nest: Nest, panel: Access) -> bool:
     steps = [(panel.stride(n.var) or 0) * panel.tensor.dtype.bytes for n in nest.reduction]
     whole = all(step % LINE == 0 and step % ALIAS for step in steps) and panel.tensor.dtype == nest.main.tensor.dtype
     others = [a for a in nest.accesses[1:] if a is not panel]
-    by_lines = plan.machine.split_load_cost == 1 and whole and not _by_element(plan)
-    return by_lines and len(others) == 1 and not plan.is_far(nest, others[0]) and others[0].stride(nest.reduction[-1].var) == 1
+    by_lines = builder.machine.split_load_cost == 1 and whole and not _by_element(builder)
+    return by_lines and len(others) == 1 and not builder.exceeds_l2(nest, others[0]) and others[0].stride(nest.reduction[-1].var) == 1
 
 
 def _places(nest: Nest, panel: Access) -> int:
@@ -180,7 +181,7 @@ def _places(nest: Nest, panel: Access) -> int:
     return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
 
 
-def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False,
+def tile_of(builder: ScheduleBuilder, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False,
             whole: bool = False) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
 
@@ -192,21 +193,21 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
         whole: sums are of whole numbers: a product takes a register of its own before it is added.
     """
     if across and size == lanes:
-        return lanes, min(MOST_OF_ONE, plan.machine.vector_registers - SPARE)
-    if plan.machine.vector_registers < 32:
-        return 2 * lanes, 4 if plan.machine.has_indexed_fma else 5 if whole else 6
+        return lanes, min(MOST_OF_ONE, builder.machine.vector_registers - SPARE)
+    if builder.machine.vector_registers < 32:
+        return 2 * lanes, 4 if builder.machine.has_indexed_fma else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    tiles = [(3, 8), (2, 12)] if plan.machine.has_indexed_fma else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
+    tiles = [(3, 8), (2, 12)] if builder.machine.has_indexed_fma else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
 
     def cost(tile: tuple[int, int]) -> float:
         n, height = tile
         computed = -(-size // (n * lanes)) * n
-        if rows >= BLOCK_ROWS and not plan.machine.has_indexed_fma:
+        if rows >= BLOCK_ROWS and not builder.machine.has_indexed_fma:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
         if across and size % (n * lanes):
             computed *= 1 + RAGGED
-        if plan.machine.split_load_cost > 1:
+        if builder.machine.split_load_cost > 1:
             return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
         return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
 
@@ -221,23 +222,23 @@ def height_of(rows: int, most: int) -> int:
     return next((n for n in range(most, most - most // 8 - 1, -1) if rows % n == 0), most)
 
 
-def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
+def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
     """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few; of
     equal ones the tile of more rows, for which less of the panel comes from the second cache.
     """
-    registers, rows, vectors = plan.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
+    registers, rows, vectors = builder.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
     if nest.outer or nest.again:
-        width, height = tile_of(plan, constant_extent(lane), lanes)
+        width, height = tile_of(builder, constant_extent(lane), lanes)
         return width // lanes, height_of(rows, height)
-    cores = plan.machine.cores if nest.spatial[0] is row else 1
+    cores = builder.machine.cores if nest.spatial[0] is row else 1
 
     def cost(tile: tuple[int, int]) -> float:
         n, height = tile
         tiles = -(-rows // height)
         busiest = -(-tiles // cores) * height * cores
         uneven = PARTLY_FILLED * (vectors % n != 0)
-        if plan.machine.split_load_cost > 1:
-            return busiest * (1 + uneven + _loads(vectors, n, height, plan.machine.split_load_cost))
+        if builder.machine.split_load_cost > 1:
+            return busiest * (1 + uneven + _loads(vectors, n, height, builder.machine.split_load_cost))
         return busiest * (1 + uneven + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
     tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
@@ -249,61 +250,61 @@ def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
     return LOADS * (-(-vectors // n) / vectors / 3 + each / height)
 
 
-def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     nest = c.nest
     others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
     alone = [qualified(n) for n in others if c.panel.stride(n.var) != 0]
     sharing = [qualified(n) for n in others if c.panel.stride(n.var) == 0]
     scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
     tiles = -(-constant_extent(c.lane) // c.width)
-    blocks = _blocks(plan, c, tiles)
+    blocks = _blocks(builder, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
-    uneven = is_uneven(plan.machine.cores, tiles, blocks)
+    uneven = is_uneven(builder.machine.cores, tiles, blocks)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
-    by_others = "" if nest.outer or by_rows or not uneven else used_again(plan, c.panel, others)
-    deep, shallow = _depths(plan, c)
-    lane_tiles, lane = _cut_lanes(plan, c)
-    lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
+    by_others = "" if nest.outer or by_rows or not uneven else used_again(builder, c.panel, others)
+    deep, shallow = _depths(builder, c)
+    lane_tiles, lane = _cut_lanes(builder, c)
+    lane_blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
-    any_length_lanes = bool(plan.machine.scalable_bytes)
+    any_length_lanes = bool(builder.machine.scalable_bytes)
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
-    if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, *tiles_of):
+    if not lane_blocks or not builder.try_apply("reorder", *outer, *deep, qualified(c.row), *sharing, *tiles_of):
         return None
-    copied = pack(plan, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums, _own(c, lane))
+    copied = pack(builder, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums, _own(c, lane))
     if not copied:
         return None
     left = constant_extent(c.row) % c.height
     filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_arecopied_to(c, scattered)
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
     tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
-    row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, tail)
+    row_blocks, row_tiles, row = _cut_rows(builder, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
-    if not plan.step("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
+    if not builder.try_apply("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
         return None
-    beside, late = _beside(plan, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
+    beside, late = _beside(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
     if any_length_lanes:
         if beside and shallow:
-            any_length.terms_together(plan, shallow[-1], left if tail == "peel" else 0)
-    elif plan.machine.has_indexed_fma and beside and shallow:
-        terms_together(plan, beside, shallow[-1])
-    elif not plan.machine.has_indexed_fma and shallow and constant_extent(c.row) >= MANY_ROWS:
-        in_pairs(plan, shallow[-1])
+            any_length.terms_together(builder, shallow[-1], left if tail == "peel" else 0)
+    elif builder.machine.has_indexed_fma and beside and shallow:
+        terms_together(builder, beside, shallow[-1])
+    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row) >= MANY_ROWS:
+        in_pairs(builder, shallow[-1])
     if deep:
-        in_registers(plan, nest, lane, [lane] if any_length_lanes else inside[::-1])
+        in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     for name in late:
-        plan.step("prefetch", name, row_tiles[0], 1)
-    plan.step("unroll", row)
+        builder.try_apply("prefetch", name, row_tiles[0], 1)
+    builder.try_apply("unroll", row)
     if any_length_lanes:
-        plan.step("vectorize_scalable", lane, any_length.TILE)
+        builder.try_apply("vectorize_scalable", lane, any_length.TILE)
     else:
-        plan.step("vectorize", lane)
+        builder.try_apply("vectorize", lane)
     if not row_blocks and not by_others:
         return outer
-    plan.step("parallel", copied)
+    builder.try_apply("parallel", copied)
     return row_blocks or [by_others]
 
 
-def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
+def _beside(builder: ScheduleBuilder, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
             row: str) -> tuple[list[Tensor], list[str]]:
     """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
 
@@ -314,13 +315,13 @@ def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: lis
     beside: list[Tensor] = []
     late: list[str] = []
     for a in (a for a in c.nest.accesses[1:] if a is not c.panel):
-        if a in scattered and pack(plan, a, at, c.row, c.height, c.sums, _own(c, row)):
-            beside.append(plan.kernel.temporaries[-1])
-        elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
-            beside.append(plan.kernel.temporaries[-1])
+        if a in scattered and pack(builder, a, at, c.row, c.height, c.sums, _own(c, row)):
+            beside.append(builder.kernel.temporaries[-1])
+        elif row_tiles and a not in scattered and _by_lanes(builder, c, a, row_tiles[0]):
+            beside.append(builder.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
-            _widened(plan, a, row_tiles[0], c.sums)
-        elif row_tiles and _comes_late(plan, c, a):
+            _widened(builder, a, row_tiles[0], c.sums)
+        elif row_tiles and _comes_late(builder, c, a):
             late.append(a.tensor.name)
     return beside, late
 
@@ -330,54 +331,55 @@ def _own(c: _Contraction, loop: str) -> str:
     return loop if sum(a.tensor is c.panel.tensor for a in c.nest.accesses[1:]) > 1 else ""
 
 
-def _cut_lanes(plan: Plan, c: _Contraction) -> tuple[str, str]:
+def _cut_lanes(builder: ScheduleBuilder, c: _Contraction) -> tuple[str, str]:
     """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which nothing can fill up, the rest is peeled off."""
-    tails = (_lane_tail(plan, c), "peel")
-    return next((cut for tail in tails if (cut := plan.split(qualified(c.lane), c.width, tail=tail))), ("", ""))
+    tails = (_lane_tail(builder, c), "peel")
+    return next((cut for tail in tails if (cut := builder.split(qualified(c.lane), c.width, tail=tail))), ("", ""))
 
 
-def in_pairs(plan: Plan, terms: str) -> str:
+def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
     """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long.
 
     The name of the loop over pairs, or over terms where they have none.
     """
-    if plan.machine.vector_registers >= 32 and constant_extent(plan.loop(terms)) % 2 == 0 and (cut := plan.split(terms, 2, tail="exact")):
-        plan.step("unroll", cut[1])
+    if (builder.machine.vector_registers >= 32 and constant_extent(builder.loop(terms)) % 2 == 0
+        and (cut := builder.split(terms, 2, tail="exact"))):
+        builder.try_apply("unroll", cut[1])
         return cut[0]
     return terms
 
 
-def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:
+def _cut_rows(builder: ScheduleBuilder, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:
     """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if there are several, and of the rows."""
-    tiles, row = plan.cut(qualified(c.row), c.height, tail)
+    tiles, row = builder.split_if_longer(qualified(c.row), c.height, tail)
     if not tiles or not by_rows:
         return [], [tiles] if tiles else [], row
-    blocks, tiles = plan.cut(tiles, _tiles_of_a_block(plan, constant_extent(c.row), c.height), "clip")
+    blocks, tiles = builder.split_if_longer(tiles, _tiles_of_a_block(builder, constant_extent(c.row), c.height), "clip")
     return [blocks] if blocks else [], [tiles], row
 
 
-def _lane_tail(plan: Plan, c: _Contraction) -> str:
+def _lane_tail(builder: ScheduleBuilder, c: _Contraction) -> str:
     """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So is what parts of registers would hold,
     if these are more than a tile has and constants take registers too, or there are not so many for as many rows.
     """
-    if plan.machine.scalable_bytes:
+    if builder.machine.scalable_bytes:
         return "clip"
-    size, lanes = constant_extent(c.lane), plan.lanes(c.nest)
+    size, lanes = constant_extent(c.lane), builder.vector_lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
-    few = not plan.machine.has_memory_operands or registers * (c.height + 1) >= plan.machine.vector_registers
+    few = not builder.machine.has_memory_operands or registers * (c.height + 1) >= builder.machine.vector_registers
     ragged = few and size > c.width and registers > c.width // lanes
     return "pad" if ragged or _lane_waste(c.lane, c.width) <= size // FILLING else "peel"
 
 
-def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
+def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
     again for each of them, where no core then has many more tiles than others. Where these and all of the panel stay in the second
     cache, and loads are dear, blocks are small, which are found there while they are warm.
     """
-    nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
-    depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
+    depth = min(_room(builder, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
     tile = depth * _packed_bytes(c) * c.width
-    warm = plan.machine.split_load_cost > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:])
+    warm = builder.machine.split_load_cost > 1 and not any(builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:])
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1
@@ -388,21 +390,22 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     return -(-tiles // max(fair, key=lambda n: (across and tiles % n == 0, n)))  # whole blocks of what lies across are turned fast
 
 
-def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
+def _widened(builder: ScheduleBuilder, access: Access, at: str, sums: DType) -> None:
     """A tile of rows in the type of the sums; rows begin in different sets of the first cache."""
-    if plan.step("cache_read", access.tensor.name, at, dtype=sums.name):
-        buffer = plan.kernel.temporaries[-1]
-        _, lane = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", plan.machine.vector_bytes // sums.bytes * 4, "peel")
-        plan.step("vectorize", lane)
-        plan.step("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
+    if builder.try_apply("cache_read", access.tensor.name, at, dtype=sums.name):
+        buffer = builder.kernel.temporaries[-1]
+        _, lane = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", builder.machine.vector_bytes // sums.bytes * 4, "peel")
+        builder.try_apply("vectorize", lane)
+        builder.try_apply("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
 
 
-def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
+def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
     along = access.moving(c.row.var)
-    if not _by_element(plan) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float or not copied_to(plan, access, at, c.sums):
+    if (not _by_element(builder) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float
+        or not copied_to(builder, access, at, c.sums)):
         return False
-    rows_beside(plan, plan.kernel.temporaries[-1], along[0])
+    rows_beside(builder, builder.kernel.temporaries[-1], along[0])
     return True
 
 
@@ -416,9 +419,9 @@ def _rows_arecopied_to(c: _Contraction, scattered: list[Access]) -> bool:
     return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.panel)
 
 
-def _by_element(plan: Plan) -> bool:
+def _by_element(builder: ScheduleBuilder) -> bool:
     """Whether products take one element of a register: of parts of 128 bits where registers have any length."""
-    return plan.machine.has_indexed_fma or plan.machine.scalable_bytes > 0
+    return builder.machine.has_indexed_fma or builder.machine.scalable_bytes > 0
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:
@@ -426,24 +429,24 @@ def _scattered(c: _Contraction, access: Access) -> bool:
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
 
 
-def _comes_late(plan: Plan, c: _Contraction, access: Access) -> bool:
+def _comes_late(builder: ScheduleBuilder, c: _Contraction, access: Access) -> bool:
     """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better ask for the rows of the next one. Not
     where those would push its own out of the first cache, nor where two products begin in a cycle: requests take the places of loads then.
     """
     terms, step = c.nest.reduction[-1], access.stride(c.row.var) or 0
     runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
-    idle = plan.machine.fma_per_cycle == 1
-    return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and plan.is_far(c.nest, access)
+    idle = builder.machine.fma_per_cycle == 1
+    return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and builder.exceeds_l2(c.nest, access)
 
 
-def _room(plan: Plan, c: _Contraction) -> int:
+def _room(builder: ScheduleBuilder, c: _Contraction) -> int:
     """The most terms of a block: all if they are few, else as many as move least memory.
 
     With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes to memory and back for every d terms,
     and rows come again for every S/d lanes: 2/d + d/S per term is least for d = sqrt(2*S).
     """
     terms = prod(map(constant_extent, c.nest.reduction))
-    return DEPTH if terms <= DEPTH else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * plan.nearby // _packed_bytes(c))))
+    return DEPTH if terms <= DEPTH else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * builder.l2_budget // _packed_bytes(c))))
 
 
 def _packed_bytes(c: _Contraction) -> int:
@@ -451,27 +454,27 @@ def _packed_bytes(c: _Contraction) -> int:
     return max(c.panel.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1)
 
 
-def _depths(plan: Plan, c: _Contraction) -> tuple[list[str], list[str]]:
+def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[str]]:
     """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `_room` terms."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = _room(plan, c)
+    room = _room(builder, c)
     for loop in reversed(c.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
         elif not deep and room >= 32:
-            outer, inner = plan.cut(name, even(n, room), "clip")
+            outer, inner = builder.split_if_longer(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
             deep.insert(0, name)
     return deep, shallow
 
 
-def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
+def _tiles_of_a_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
     """As many tiles as let each core have the same number of blocks, two at least, of `BLOCK_ROWS` to `MOST_ROWS`."""
-    cores = plan.machine.cores
+    cores = builder.machine.cores
     rounds = max(2, -(-rows // (MOST_ROWS * cores)))
     blocks = max(1, min(rounds * cores, rows // BLOCK_ROWS))
     return -(-(rows // height) // blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.ir.build import integer
@@ -28,7 +28,7 @@ TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
 
 
-def copied_to(plan: Plan, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
+def copied_to(builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
     """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use.
 
     Args:
@@ -36,23 +36,23 @@ def copied_to(plan: Plan, access: Access, at: str, sums: DType | None, along: st
     """
     own = {"along": along} if along else {}
     if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
-        if plan.step("cache_read", access.tensor.name, at, dtype=sums.name, **own):
+        if builder.try_apply("cache_read", access.tensor.name, at, dtype=sums.name, **own):
             return True
-    return plan.step("cache_read", access.tensor.name, at, **own)
+    return builder.try_apply("cache_read", access.tensor.name, at, **own)
 
 
-def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DType | None = None, along: str = "") -> str:
+def pack(builder: ScheduleBuilder, access: Access, at: str, loop: For, factor: int, sums: DType | None = None, along: str = "") -> str:
     """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
 
     What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
     """
     moving = access.moving(loop.var)
-    if len(moving) != 1 or not copied_to(plan, access, at, sums, along):
+    if len(moving) != 1 or not copied_to(builder, access, at, sums, along):
         return ""
-    return in_panels(plan, plan.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
+    return in_panels(builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
 
 
-def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
+def in_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
     """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order that suits both sides.
 
     Gives the outermost of these loops, nothing if there are none.
@@ -61,7 +61,7 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
         in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time is transposed.
     """
     names = list("abcdefghijklmnop"[: buffer.rank])
-    cut = plan.split(f"{buffer.name}.d{d}", factor)
+    cut = builder.split(f"{buffer.name}.d{d}", factor)
     if cut is None:
         return ""
     rest = " ".join(n for k, n in enumerate(names) if k != d)
@@ -69,21 +69,21 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     squares = (cut[0], *outside[:-1], cut[1], *outside[-1:])
-    if not in_line and full and outside and turned(plan, buffer, layout, squares, whole=True, through=through_rows(buffer, d)):
+    if not in_line and full and outside and turned(builder, buffer, layout, squares, whole=True, through=through_rows(buffer, d)):
         return cut[0]
     of_line = LINE // buffer.dtype.bytes
-    line = None if in_line or not outside or _extent(plan, outside[-1]) < of_line else plan.split(outside[-1], of_line)
+    line = None if in_line or not outside or _extent(builder, outside[-1]) < of_line else builder.split(outside[-1], of_line)
     if line is not None:
         order = [cut[0], *outside[:-1], line[0], cut[1]]
-        plan.step("reorder", *order, line[1])
-        plan.step("unroll", line[1])
+        builder.try_apply("reorder", *order, line[1])
+        builder.try_apply("unroll", line[1])
     else:
-        rows = plan.cut(outside[-1], TOGETHER, "clip") if outside else ("", "")
+        rows = builder.split_if_longer(outside[-1], TOGETHER, "clip") if outside else ("", "")
         order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
-        plan.step("reorder", *order, cut[1])
-        if not (any_length.wanted(plan) and plan.step("vectorize_scalable", cut[1], any_length.TILE)):
-            plan.step("vectorize", cut[1])
-    plan.step("layout", buffer.name, layout)
+        builder.try_apply("reorder", *order, cut[1])
+        if not (any_length.wanted(builder) and builder.try_apply("vectorize_scalable", cut[1], any_length.TILE)):
+            builder.try_apply("vectorize", cut[1])
+    builder.try_apply("layout", buffer.name, layout)
     return order[0]
 
 
@@ -92,14 +92,15 @@ def through_rows(buffer: Tensor, d: int) -> list[str]:
     return [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1][:-1]
 
 
-def _ask_ahead(plan: Plan, buffer: Tensor, loop: str, row: int) -> None:
+def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: str, row: int) -> None:
     """Read what comes from far ahead of a loop whose iterations copy `row` elements of rows each."""
-    for source in [s.value.tensor for s in stores(plan.kernel) if s.tensor.name == buffer.name and isinstance(s.value, Read)][:1]:
-        if bytes_of(source) > plan.nearby > 0:
-            plan.step("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
+    for source in [s.value.tensor for s in stores(builder.kernel) if s.tensor.name == buffer.name and isinstance(s.value, Read)][:1]:
+        if bytes_of(source) > builder.l2_budget > 0:
+            builder.try_apply("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
 
 
-def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False, through: Sequence[str] = ()) -> bool:
+def turned(builder: ScheduleBuilder, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False,
+           through: Sequence[str] = ()) -> bool:
     """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was possible.
 
     The last two loops are over squares, the first of them along neighbours in what is written. Of the squares that leave least over, the
@@ -109,69 +110,70 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
         whole: squares of registers, or of halves of them, that leave nothing over will do alone.
         through: those of the loops that run through rows: the rows of a square are copied to their ends before the next ones.
     """
-    extents = [_extent(plan, name) for name in loops[-2:]]
-    lane = plan.machine.vector_bytes // buffer.dtype.bytes
-    fitting = [n for n in ((lane, lane // 2) if whole else _SIDES) if transpose(buffer.dtype, n) in plan.machine.instructions
+    extents = [_extent(builder, name) for name in loops[-2:]]
+    lane = builder.machine.vector_bytes // buffer.dtype.bytes
+    fitting = [n for n in ((lane, lane // 2) if whole else _SIDES) if transpose(buffer.dtype, n) in builder.machine.instructions
                and buffer.dtype.bytes >= 4 and n <= min(extents) and not (whole and any(e % n for e in extents))]
     side = min(fitting, key=lambda n: (sum(e % n for e in extents), -n), default=0)
     if not side:
         return False
-    before = plan.here()
-    across, lane = plan.cut(loops[-2], side)
-    along, row = plan.cut(loops[-1], side)
+    before = builder.checkpoint()
+    across, lane = builder.split_if_longer(loops[-2], side)
+    along, row = builder.split_if_longer(loops[-1], side)
     order = [*(n for n in loops[:-2] if n not in through), across, *through, along, row, lane]
     name = transpose(buffer.dtype, side)
-    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *filter(None, order)) and plan.step("tensorize", row, name):
+    if (builder.try_apply("layout", buffer.name, layout) and builder.try_apply("reorder", *filter(None, order))
+        and builder.try_apply("tensorize", row, name)):
         if through:
-            _ask_ahead(plan, buffer, through[-1], extents[-1])
+            _ask_ahead(builder, buffer, through[-1], extents[-1])
         return True
-    plan.back(before)
+    builder.rollback(before)
     return False
 
 
-def _extent(plan: Plan, loop: str) -> int:
-    return plan.extents(loop)[0] or 1
+def _extent(builder: ScheduleBuilder, loop: str) -> int:
+    return builder.extents(loop)[0] or 1
 
 
 _SIDES = (4, 8, 16)
 """Of squares: smaller ones cost more shuffles than they save lines of memory."""
 
 
-def totals(plan: Plan, nest: Nest) -> list[Tensor]:
+def totals(builder: ScheduleBuilder, nest: Nest) -> list[Tensor]:
     """The tensors to which the terms of a nest are added: what is left over of tiles has its own."""
-    added = {s.tensor for s in stores(plan.kernel) if s.equation == nest.main.equation and s.update is not None}
-    return [t for t in plan.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
+    added = {s.tensor for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is not None}
+    return [t for t in builder.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
-def in_registers(plan: Plan, nest: Nest, lane: str, places: Sequence[str]) -> None:
+def in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, places: Sequence[str]) -> None:
     """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
 
     Args:
         lane: the loop over the lanes of a tile.
         places: loops whose iterations are tiles, the innermost first.
     """
-    for total in totals(plan, nest):
-        for _ in range(_sums_in(plan, total)):
-            before, count = plan.here(), _sums_in(plan, total)
-            if not any(plan.step("cache_write", total.name, at) for at in places):
+    for total in totals(builder, nest):
+        for _ in range(_sums_in(builder, total)):
+            before, count = builder.checkpoint(), _sums_in(builder, total)
+            if not any(builder.try_apply("cache_write", total.name, at) for at in places):
                 break
-            if _sums_in(plan, total) == count:  # a start alone was meant
-                plan.back(before)
+            if _sums_in(builder, total) == count:  # a start alone was meant
+                builder.rollback(before)
                 break
-            buffer = plan.kernel.temporaries[-1]
-            along = _dimension(plan, buffer, lane)
+            buffer = builder.kernel.temporaries[-1]
+            along = _dimension(builder, buffer, lane)
             for d, n in enumerate(buffer.shape):
                 if integer(n) != 1:
-                    plan.step("vectorize" if d == along else "unroll", f"{buffer.name}.d{d}")
+                    builder.try_apply("vectorize" if d == along else "unroll", f"{buffer.name}.d{d}")
 
 
-def _dimension(plan: Plan, total: Tensor, loop: str) -> int | None:
+def _dimension(builder: ScheduleBuilder, total: Tensor, loop: str) -> int | None:
     """The dimension of a tensor, as it lies in memory, that terms are added to along a loop."""
-    moving = {n.var for n in find_loops(plan.kernel, loop)}
-    added = (s for s in stores(plan.kernel) if s.tensor.name == total.name and s.update is not None)
+    moving = {n.var for n in find_loops(builder.kernel, loop)}
+    added = (s for s in stores(builder.kernel) if s.tensor.name == total.name and s.update is not None)
     return next((d for s in added for d, i in enumerate(s.indices) if moving & variables(i)), None)
 
 
-def _sums_in(plan: Plan, total: Tensor) -> int:
+def _sums_in(builder: ScheduleBuilder, total: Tensor) -> int:
     """In how many places terms are added to a tensor itself."""
-    return sum(n.tensor.name == total.name and n.update is not None for n in stores(plan.kernel))
+    return sum(n.tensor.name == total.name and n.update is not None for n in stores(builder.kernel))

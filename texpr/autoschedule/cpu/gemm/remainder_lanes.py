@@ -6,25 +6,26 @@ together then have more sums than there are registers, the last tile begins earl
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, edges, extent
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
 
-def cut_lanes(plan: Plan, nest: Nest, lane: For, registers: int, rows: int) -> tuple[str, str]:
+def cut_lanes(builder: ScheduleBuilder, nest: Nest, lane: For, registers: int, rows: int) -> tuple[str, str]:
     """Cut the loop over lanes into tiles of so many registers for each of so many rows; names of the outer (empty if there is none) and the
     inner loop.
     """
-    lanes, count = plan.lanes(nest), extent(lane)
+    lanes, count = builder.vector_lanes(nest), extent(lane)
     width = registers * lanes
-    if not plan.machine.has_memory_operands:  # what fills no register is made of parts of several
-        return plan.cut(qualified(lane), lanes, "overlap") if lanes < count < width and count % lanes else plan.cut(qualified(lane), width)
+    if not builder.machine.has_memory_operands:  # what fills no register is made of parts of several
+        overlaps = lanes < count < width and count % lanes
+        return builder.split_if_longer(qualified(lane), lanes, "overlap") if overlaps else builder.split_if_longer(qualified(lane), width)
     again = rows > 1 and count > lanes and not nest.recurrent and integer(lane.extent) is not None and edges(nest, lane) == (0, 0)
-    if not again or _sums(count % width, lanes, rows) <= plan.machine.vector_registers:
-        return plan.cut(qualified(lane), width)
-    return plan.cut(qualified(lane), width if count > width else lanes, "overlap")
+    if not again or _sums(count % width, lanes, rows) <= builder.machine.vector_registers:
+        return builder.split_if_longer(qualified(lane), width)
+    return builder.split_if_longer(qualified(lane), width if count > width else lanes, "overlap")
 
 
 def _sums(count: int, lanes: int, rows: int) -> int:

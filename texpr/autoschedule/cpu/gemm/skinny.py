@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
@@ -63,16 +63,17 @@ class _Product:
         return constant_extent(self.row), constant_extent(self.lane), constant_extent(self.term)
 
 
-def in_strips(plan: Plan, nest: Nest) -> list[str] | None:
+def in_strips(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a product of few rows; names of its outer loops, or None if it is none."""
-    found = _few_rows(plan, nest)
+    found = _few_rows(builder, nest)
     if found is None:
         return None
-    return plan.whole(lambda: _copied_on_the_way(plan, found) if plan.machine.fma_per_cycle > 1 else _read_in_place(plan, found))
+    return builder.transaction(lambda: _copied_on_the_way(builder, found) if builder.machine.fma_per_cycle > 1
+                               else _read_in_place(builder, found))
 
 
-def _few_rows(plan: Plan, nest: Nest) -> _Product | None:
-    machine = plan.machine
+def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | None:
+    machine = builder.machine
     if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return None
     if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:
@@ -92,18 +93,18 @@ def _is_full(lanes: int, width: int) -> bool:
     return MOST_WASTE * (-lanes % width) <= lanes
 
 
-def _read_in_place(plan: Plan, p: _Product) -> list[str] | None:
-    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, plan.machine.caches[:2]
-    width = _width(lanes, plan.lanes(p.nest), (3, 2))
+def _read_in_place(builder: ScheduleBuilder, p: _Product) -> list[str] | None:
+    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
+    width = _width(lanes, builder.vector_lanes(p.nest), (3, 2))
     stays = terms * width * each <= second // SHARE and first < terms * lanes * each <= FAR * second
     if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
         return None
-    strips, lane = plan.cut(qualified(p.lane), width)
-    tiles, row = plan.cut(qualified(p.row), -(-rows // -(-rows // HEIGHT)))
+    strips, lane = builder.split_if_longer(qualified(p.lane), width)
+    tiles, row = builder.split_if_longer(qualified(p.row), -(-rows // -(-rows // HEIGHT)))
     outer = [name for name in (strips, tiles) if name]
-    if not plan.step("reorder", *outer, qualified(p.term), row, lane):
+    if not builder.try_apply("reorder", *outer, qualified(p.term), row, lane):
         return None
-    return outer if plan.step("unroll", row) and plan.step("vectorize", lane) else None
+    return outer if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane) else None
 
 
 def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
@@ -111,32 +112,34 @@ def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
     return min(choice, key=lambda n: -(-lanes // (n * register)) * n) * register
 
 
-def _copied_on_the_way(plan: Plan, p: _Product) -> list[str] | None:
+def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> list[str] | None:
     """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
-    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, plan.machine.caches[:2]
-    width = _width(lanes, plan.lanes(p.nest), (4, 3))
-    most = MOST_ON_THE_WAY if plan.machine.split_load_cost > 1 else MOST_ROWS
+    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
+    width = _width(lanes, builder.vector_lanes(p.nest), (4, 3))
+    most = MOST_ON_THE_WAY if builder.machine.split_load_cost > 1 else MOST_ROWS
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
     far = terms * lanes * each > second // NEAR
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
         return None
-    strips, lane = plan.cut(qualified(p.lane), width, "pad")
-    shares, strips = plan.cut(strips, -(-lanes // width // plan.machine.cores), "clip") if plan.machine.cores > 1 else ("", strips)
-    blocks, term = plan.cut(qualified(p.term), block, "exact")
-    tiles, row = plan.cut(qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
+    strips, lane = builder.split_if_longer(qualified(p.lane), width, "pad")
+    shares, strips = (builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
+                      if builder.machine.cores > 1 else ("", strips))
+    blocks, term = builder.split_if_longer(qualified(p.term), block, "exact")
+    tiles, row = builder.split_if_longer(qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
     outer = [name for name in (shares, blocks) if name]
-    if not (plan.step("reorder", *outer, strips, tiles, term, row, lane) and _left_behind(plan, p, strips, tiles, term, block)):
+    if not (builder.try_apply("reorder", *outer, strips, tiles, term, row, lane) and _left_behind(builder, p, strips, tiles, term, block)):
         return None
-    in_pairs(plan, term)
-    if not (plan.step("unroll", row) and plan.step("vectorize", lane)):
+    in_pairs(builder, term)
+    if not (builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)):
         return None
     return [shares or strips] if shares or not blocks else []
 
 
-def _left_behind(plan: Plan, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:
+def _left_behind(builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:
     """The panel of a strip is computed by the first tile of rows; whether that was possible."""
-    if not plan.step("cache_read", p.operand.tensor.name, strips):
+    if not builder.try_apply("cache_read", p.operand.tensor.name, strips):
         return False
-    panel = plan.kernel.temporaries[-1].name
-    return (plan.split(f"{panel}.d0", block) is not None and plan.step("vectorize", f"{panel}.d1") and plan.step("peel", tiles, 1, 0)
-            and plan.step("compute_at", panel, term, recompute=False))
+    panel = builder.kernel.temporaries[-1].name
+    return (builder.split(f"{panel}.d0", block) is not None and builder.try_apply("vectorize", f"{panel}.d1")
+            and builder.try_apply("peel", tiles, 1, 0)
+            and builder.try_apply("compute_at", panel, term, recompute=False))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.ir.build import integer
@@ -79,14 +79,14 @@ class _Tiles:
         return self.group * ROW_BYTES // COLUMN_BYTES
 
 
-def tiled_product(plan: Plan, nest: Nest) -> list[str] | None:
+def tiled_product(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest whose sums tiles hold; names of its outer loops, or None if there are none."""
-    found = _tiles(plan, nest)
-    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+    found = _tiles(builder, nest)
+    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
 
 
-def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
-    if not plan.machine.tile_registers or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
+def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | None:
+    if not builder.machine.tile_registers or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
         return None
     if len(nest.reduction) != 1 or len(nest.accesses) != 3 or any(integer(n.extent) is None for n in nest.loops):
         return None
@@ -100,7 +100,7 @@ def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
     row = max(rows, key=constant_extent, default=None)
     if row is None or left.stride(lane.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
         return None
-    instruction = _instruction(plan, left, right, target)
+    instruction = _instruction(builder, left, right, target)
     if not instruction or not all(_is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))):
         return None
     others = [n for n in nest.spatial if n is not row and n is not lane]
@@ -108,10 +108,10 @@ def _tiles(plan: Plan, nest: Nest) -> _Tiles | None:
     return found if _fills(found) else None
 
 
-def _instruction(plan: Plan, *operands: Access) -> str:
+def _instruction(builder: ScheduleBuilder, *operands: Access) -> str:
     """The one that multiplies tiles of these types; empty if the machine has none."""
     types = [a.tensor.dtype for a in operands]
-    for name in sorted(plan.machine.instructions - plan.machine.unprofitable_instructions):
+    for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         does = meaning(name)
         if len(does.inputs) == 2 and all(t.rank == 3 for t in does.inputs) and [t.dtype for t in (*does.inputs, *does.outputs)] == types:
             return name
@@ -132,65 +132,65 @@ def _fills(t: _Tiles) -> bool:
     return prod(n for n, _ in extents) >= LEAST_FILLED * prod(-(-n // tile) * tile for n, tile in extents)
 
 
-def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
     """Panels of the right operand stay in the second cache, a few rows of the left one in the first, the sums in registers."""
-    lane_tiles, lane = plan.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
-    row_tiles, row = plan.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
-    terms, term = plan.split(qualified(t.term), t.terms, tail="pad") or ("", "")
+    lane_tiles, lane = builder.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
+    row_tiles, row = builder.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
+    terms, term = builder.split(qualified(t.term), t.terms, tail="pad") or ("", "")
     if not (lane_tiles and row_tiles and terms):
         return None
-    tiles = constant_extent(plan.loop(lane_tiles))
-    blocks, lane_tiles = plan.split(lane_tiles, -(-tiles // _blocks(plan, t, tiles)), tail="clip") or ("", "")
-    deep, terms = _term_blocks(plan, terms)
+    tiles = constant_extent(builder.loop(lane_tiles))
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, t, tiles)), tail="clip") or ("", "")
+    deep, terms = _term_blocks(builder, terms)
     others = [qualified(n) for n in t.others]
     outer = [*others, blocks, row_tiles, *deep]
-    if not blocks or not plan.step("reorder", *outer, lane_tiles, terms, row, lane, term):
+    if not blocks or not builder.try_apply("reorder", *outer, lane_tiles, terms, row, lane, term):
         return None
     layouts: list[tuple[str, str]] = []
-    right, left = (_packed(plan, t, a, at, along, layouts) for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row)))
-    groups, term = plan.split(term, t.group, tail="exact") or ("", "")
-    rows, row = plan.split(row, SIDE, tail="exact") or ("", "")
-    lanes, lane = plan.split(lane, SIDE, tail="exact") or ("", "")
-    if not (right and left and groups and rows and lanes) or not plan.step("reorder", terms, rows, lanes, row, lane, groups, term):
+    right, left = (_packed(builder, t, a, at, along, layouts) for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row)))
+    groups, term = builder.split(term, t.group, tail="exact") or ("", "")
+    rows, row = builder.split(row, SIDE, tail="exact") or ("", "")
+    lanes, lane = builder.split(lane, SIDE, tail="exact") or ("", "")
+    if not (right and left and groups and rows and lanes) or not builder.try_apply("reorder", terms, rows, lanes, row, lane, groups, term):
         return None
-    moves = _operands(plan, t, left, right, terms, layouts)
+    moves = _operands(builder, t, left, right, terms, layouts)
     in_tiles = [buffer for buffer, _, _ in moves]
     sums = t.nest.main.tensor.name
     if deep:
-        moves += _in_blocks(plan, t, (deep[0], lane_tiles, rows, row), in_tiles, layouts)
+        moves += _in_blocks(builder, t, (deep[0], lane_tiles, rows, row), in_tiles, layouts)
     else:
-        moves += [_stored(plan, t, rows, sums), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
+        moves += [_stored(builder, t, rows, sums), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
         in_tiles.append(sums)
     layouts.append((sums, _form(t.nest.main.tensor, *t.of_sums, SIDE)))
     for each in (rows, lanes):
-        plan.step("unroll", each)
-    if not all(buffer and plan.step("layout", buffer, form) for buffer, form in layouts):
+        builder.try_apply("unroll", each)
+    if not all(buffer and builder.try_apply("layout", buffer, form) for buffer, form in layouts):
         return None
-    if not all(plan.step("scope", each, "tile") for each in in_tiles):
+    if not all(builder.try_apply("scope", each, "tile") for each in in_tiles):
         return None
-    if not all(plan.step("tensorize", loop, name) for _, loop, name in moves):
+    if not all(builder.try_apply("tensorize", loop, name) for _, loop, name in moves):
         return None
-    if not plan.step("tensorize", row, t.instruction, **t.permitted):
+    if not builder.try_apply("tensorize", row, t.instruction, **t.permitted):
         return None
-    plan.step("vectorize", lane)  # of what no instruction runs
+    builder.try_apply("vectorize", lane)  # of what no instruction runs
     return [*others, blocks]
 
 
-def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
+def _term_blocks(builder: ScheduleBuilder, terms: str) -> tuple[list[str], str]:
     """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a block: rows of so many of the left
     operand stay in the first cache while tiles of the right one come from the second.
     """
-    count = constant_extent(plan.loop(terms))
-    most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
-    cut = plan.split(terms, even(count, most), tail="clip") if count > most else None
+    count = constant_extent(builder.loop(terms))
+    most = max(1, next(iter(builder.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
+    cut = builder.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
 
-def _blocks(plan: Plan, t: _Tiles, tiles: int) -> int:
+def _blocks(builder: ScheduleBuilder, t: _Tiles, tiles: int) -> int:
     """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
-    most = max(1, plan.nearby // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
+    most = max(1, builder.l2_budget // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
     blocks = -(-tiles // most)
-    return min(-(-blocks // plan.machine.cores) * plan.machine.cores, tiles)
+    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
 
 
 def _dimension(a: Access, loop: For) -> int:
@@ -218,79 +218,80 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
     return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
 
 
-def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
+def _packed(builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
     """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are indices sums of tiles and places in them."""
-    if not plan.step("cache_read", a.tensor.name, at):
+    if not builder.try_apply("cache_read", a.tensor.name, at):
         return ""
-    buffer = plan.kernel.temporaries[-1]
+    buffer = builder.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     group = t.terms if a is t.left else t.group
-    panels, lane = plan.split(f"{buffer.name}.d{d}", SIDE, tail="exact") or ("", "")
-    groups, term = plan.split(f"{buffer.name}.d{e}", group, tail="exact") or ("", "")
+    panels, lane = builder.split(f"{buffer.name}.d{d}", SIDE, tail="exact") or ("", "")
+    groups, term = builder.split(f"{buffer.name}.d{e}", group, tail="exact") or ("", "")
     if not panels or not groups:
         return ""
-    far = bytes_of(a.tensor) > plan.nearby and a.stride((t.term if a is t.left else along).var) == 1
+    far = bytes_of(a.tensor) > builder.l2_budget and a.stride((t.term if a is t.left else along).var) == 1
     if a is t.left:
-        plan.step("reorder", panels, lane, groups, term)
-        plan.step("vectorize", term)
-        if 0 < constant_extent(t.term) - (constant_extent(plan.loop(groups)) - 1) * t.terms < min(t.terms, constant_extent(t.term)):
-            plan.step("peel", groups, 0, 1)  # the last tile alone asks where rows end
+        builder.try_apply("reorder", panels, lane, groups, term)
+        builder.try_apply("vectorize", term)
+        if 0 < constant_extent(t.term) - (constant_extent(builder.loop(groups)) - 1) * t.terms < min(t.terms, constant_extent(t.term)):
+            builder.try_apply("peel", groups, 0, 1)  # the last tile alone asks where rows end
         asking = lane, ROWS_AHEAD
     else:
-        plan.step("reorder", groups, panels, lane, term)
+        builder.try_apply("reorder", groups, panels, lane, term)
         asking = groups, GROUPS_AHEAD
         if a.stride(along.var) == 1:  # rows of terms are woven
-            plan.step("unroll", term)
-            plan.step("vectorize", lane)
+            builder.try_apply("unroll", term)
+            builder.try_apply("vectorize", lane)
         else:
-            plan.step("vectorize", term)
+            builder.try_apply("vectorize", term)
     if far:
-        plan.step("prefetch", a.tensor.name, *asking)
+        builder.try_apply("prefetch", a.tensor.name, *asking)
     layouts.append((buffer.name, _form(buffer, d, e, group)))
     layouts.append((buffer.name, _in_pairs(buffer, t.terms // group)))
     return buffer.name
 
 
-def _operands(plan: Plan, t: _Tiles, left: str, right: str, terms: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+def _operands(builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms: str,
+              layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
     """Tiles of both operands, those from the first cache in turns with those from the second one, which take longer."""
-    near, tiles_of_rows = _loaded(plan, t, left, t.left, t.row, terms, layouts)
-    far, tiles_of_lanes = _loaded(plan, t, right, t.right, t.lane, terms, layouts)
-    joined = plan.step("join", tiles_of_lanes, tiles_of_rows)
+    near, tiles_of_rows = _loaded(builder, t, left, t.left, t.row, terms, layouts)
+    far, tiles_of_lanes = _loaded(builder, t, right, t.right, t.lane, terms, layouts)
+    joined = builder.try_apply("join", tiles_of_lanes, tiles_of_rows)
     for each in (tiles_of_lanes,) if joined else (tiles_of_lanes, tiles_of_rows):
-        plan.step("unroll", each)
+        builder.try_apply("unroll", each)
     return [near, far]
 
 
-def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
+def _loaded(builder: ScheduleBuilder, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
             layouts: list[tuple[str, str]]) -> tuple[tuple[str, str, str], str]:
     """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name; the loop over tiles."""
-    if not plan.step("cache_read", buffer, terms):
+    if not builder.try_apply("cache_read", buffer, terms):
         return ("", "", ""), ""
-    tiles = plan.kernel.temporaries[-1]
+    tiles = builder.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
-    outer, row = plan.split(f"{tiles.name}.d{d}", SIDE, tail="exact") or ("", "")
+    outer, row = builder.split(f"{tiles.name}.d{d}", SIDE, tail="exact") or ("", "")
     term = f"{tiles.name}.d{e}"
     if a is t.right:
-        groups, term = plan.split(term, t.group, tail="exact") or ("", "")
+        groups, term = builder.split(term, t.group, tail="exact") or ("", "")
         order = [groups, row]
     else:
         order = [row]
-    plan.step("reorder", outer, *order, term)
+    builder.try_apply("reorder", outer, *order, term)
     layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
     return (tiles.name, order[0], name), outer
 
 
-def _stored(plan: Plan, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
+def _stored(builder: ScheduleBuilder, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
     """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
     total = t.nest.main.tensor
-    if not plan.step("cache_read", sums, rows):
+    if not builder.try_apply("cache_read", sums, rows):
         return "", "", ""
-    buffer = plan.kernel.temporaries[-1]
-    return buffer.name, _as_tiles(plan, t, buffer), f"tilestored_{total.dtype}"
+    buffer = builder.kernel.temporaries[-1]
+    return buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{total.dtype}"
 
 
-def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles: list[str],
+def _in_blocks(builder: ScheduleBuilder, t: _Tiles, loops: tuple[str, str, str, str], in_tiles: list[str],
                layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
     """Sums that begin in tiles with the first block of terms, are taken up again by each of the others, and are used after the last one.
 
@@ -299,38 +300,39 @@ def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles
         in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are added.
     """
     blocks, columns, rows, row = loops
-    count = constant_extent(plan.loop(blocks))
-    known = {b.name for b in plan.kernel.temporaries}
-    if not plan.step("peel", blocks, 1, 1) or not plan.step("join", columns, columns):
+    count = constant_extent(builder.loop(blocks))
+    known = {b.name for b in builder.kernel.temporaries}
+    if not builder.try_apply("peel", blocks, 1, 1) or not builder.try_apply("join", columns, columns):
         return [("", "", "")]
-    peeled = [(b.name, one) for b in plan.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
+    peeled = [(b.name, one) for b in builder.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
     in_tiles += [name for name, _ in peeled]
-    kept = [_kept(plan, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
+    kept = [_kept(builder, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
     in_tiles += [name for (name, *_), *_ in kept]
     (_, put), *more, (got, _) = kept  # Nothing is fetched for the first block, and nothing put back after the last one.
-    used = _stored(plan, t, rows, got[0])
+    used = _stored(builder, t, rows, got[0])
     begin = t.nest.main.tensor.name, row, f"tilezero_{t.nest.main.tensor.dtype}"
     return [put, *(each for both in more for each in both), got, used, begin]
 
 
-def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *, last: bool) -> list[tuple[str, str, str]]:
+def _kept(builder: ScheduleBuilder, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *,
+          last: bool) -> list[tuple[str, str, str]]:
     """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
     total = t.nest.main.tensor
-    if not plan.step("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
+    if not builder.try_apply("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
         return [("", "", "")] * 2
-    buffer = plan.kernel.temporaries[-1]
-    row = _as_tiles(plan, t, buffer)
+    buffer = builder.kernel.temporaries[-1]
+    row = _as_tiles(builder, t, buffer)
     layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
     return [(buffer.name, row, f"tileloadd_{total.dtype}"), (buffer.name, row, f"tilestored_{total.dtype}")]
 
 
-def _as_tiles(plan: Plan, t: _Tiles, buffer: Tensor) -> str:
+def _as_tiles(builder: ScheduleBuilder, t: _Tiles, buffer: Tensor) -> str:
     """Copies of sums by tiles; the loop over the rows of one."""
     rows, columns = (f"{buffer.name}.d{d}" for d in t.of_sums)
-    outer, row = plan.cut(rows, SIDE, "exact")
-    lanes, lane = plan.split(columns, SIDE, tail="exact") or ("", "")
-    plan.step("reorder", *filter(None, (outer, lanes)), row, lane)
+    outer, row = builder.split_if_longer(rows, SIDE, "exact")
+    lanes, lane = builder.split(columns, SIDE, tail="exact") or ("", "")
+    builder.try_apply("reorder", *filter(None, (outer, lanes)), row, lane)
     for each in filter(None, (outer, lanes)):
-        plan.step("unroll", each)
+        builder.try_apply("unroll", each)
     return row

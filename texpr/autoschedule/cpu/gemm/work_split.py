@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
@@ -23,9 +23,9 @@ def busiest_of(tiles: int, block: int, cores: int) -> int:
     return rounds * block + (block if others else tiles - rounds * cores * block)
 
 
-def used_again(plan: Plan, panel: Access, others: list[For]) -> str:
+def used_again(builder: ScheduleBuilder, panel: Access, others: list[For]) -> str:
     """The outermost loop that uses the whole panel again, if it has an iteration for each core; nothing where a loop moves the panel."""
     wide = [n for n in others if constant_extent(n) > 1]
     if not wide or any(panel.stride(n.var) != 0 for n in wide):
         return ""
-    return qualified(wide[0]) if constant_extent(wide[0]) >= plan.machine.cores > 1 else ""
+    return qualified(wide[0]) if constant_extent(wide[0]) >= builder.machine.cores > 1 else ""

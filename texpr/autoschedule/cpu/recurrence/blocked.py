@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
@@ -28,10 +28,10 @@ MOST_MORE = 2
 """Terms beside one for each earlier element."""
 
 
-def blocked(plan: Plan, nest: Nest) -> list[str] | None:
+def blocked(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule sums over earlier elements in tiles; names of the outer loops, or None if there are none such."""
-    width = REGISTERS * plan.lanes(nest)
-    if not plan.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
+    width = REGISTERS * builder.vector_lanes(nest)
+    if not builder.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
         return None
     lane, term = nest.spatial[-1], nest.reduction[0]
     more = linear(sub(term.extent, lane.var))
@@ -39,7 +39,7 @@ def blocked(plan: Plan, nest: Nest) -> list[str] | None:
         return None
     if _longest(nest, lane) < LEAST_TILES * width or not _walks_across(nest, lane, term):
         return None
-    return plan.whole(lambda: _scheduled(plan, nest, width, more.constant))
+    return builder.transaction(lambda: _scheduled(builder, nest, width, more.constant))
 
 
 def _longest(nest: Nest, loop: For) -> int:
@@ -54,15 +54,15 @@ def _walks_across(nest: Nest, lane: For, term: For) -> bool:
     return all(across in (0, 1) for across, _ in steps) and any(across == 1 and along not in (0, 1) for across, along in steps)
 
 
-def _scheduled(plan: Plan, nest: Nest, width: int, more: int) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> list[str] | None:
     lane, term = nest.spatial[-1], nest.reduction[0]
-    if more and not plan.step("peel", qualified(term), more, 0):
+    if more and not builder.try_apply("peel", qualified(term), more, 0):
         return None
-    tiles, inner = plan.split(qualified(lane), width) or ("", "")
-    if not tiles or not plan.step("expand", nest.main.tensor.name, inner):
+    tiles, inner = builder.split(qualified(lane), width) or ("", "")
+    if not tiles or not builder.try_apply("expand", nest.main.tensor.name, inner):
         return None
-    blocks, within = plan.split(qualified(term), width, tail="peel") or ("", "")
-    rest = free_name(plan.kernel, lane.tensor, f"{lane.var.name}r")
-    if not blocks or not plan.step("fission", inner, blocks, name=rest) or not plan.step("reorder", blocks, within, inner):
+    blocks, within = builder.split(qualified(term), width, tail="peel") or ("", "")
+    rest = free_name(builder.kernel, lane.tensor, f"{lane.var.name}r")
+    if not blocks or not builder.try_apply("fission", inner, blocks, name=rest) or not builder.try_apply("reorder", blocks, within, inner):
         return None
-    return [*(qualified(n) for n in nest.spatial[:-1]), tiles] if plan.step("vectorize", inner) else None
+    return [*(qualified(n) for n in nest.spatial[:-1]), tiles] if builder.try_apply("vectorize", inner) else None

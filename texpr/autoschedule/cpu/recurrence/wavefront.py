@@ -9,7 +9,7 @@ Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
@@ -23,7 +23,7 @@ FARTHEST = 2
 """By how many iterations a row may be behind the one above it."""
 
 
-def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
+def wavefront(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a recurrence no loop of which can have lanes; names of loops to share, of which there are none, or None if it is none."""
     loops = _loops(nest)
     if not nest.recurrent or nest.reduction or len(loops) < 2:
@@ -31,21 +31,22 @@ def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
     row, inner = loops[-2:]
     if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
         return None
-    if any(_has_lanes(plan, qualified(n)) for n in loops):
+    if any(_has_lanes(builder, qualified(n)) for n in loops):
         return None
     for behind in range(1, FARTHEST + 1):
-        before = plan.here()
-        cut = plan.split(qualified(row), ROWS)
+        before = builder.checkpoint()
+        cut = builder.split(qualified(row), ROWS)
         near = cut[1] if cut is not None else ""
-        moved = cut is not None and plan.step("skew", qualified(inner), near, behind) and plan.step("reorder", qualified(inner), near)
-        if moved and _has_lanes(plan, near):  # rows that wait for each other in one iteration would not overlap
-            plan.step("unroll", near)
+        moved = (cut is not None and builder.try_apply("skew", qualified(inner), near, behind)
+                 and builder.try_apply("reorder", qualified(inner), near))
+        if moved and _has_lanes(builder, near):  # rows that wait for each other in one iteration would not overlap
+            builder.try_apply("unroll", near)
             return []
-        plan.back(before)
+        builder.rollback(before)
     return None
 
 
-def side_by_side(plan: Plan, nest: Nest) -> list[str] | None:
+def side_by_side(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a recurrence along rows of memory that do not wait for each other, which lanes would gather; names of its outer loops, or
     None if it is none."""
     loops = _loops(nest)
@@ -54,19 +55,19 @@ def side_by_side(plan: Plan, nest: Nest) -> list[str] | None:
     row, inner = loops[-2:]
     if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
         return None
-    if _has_lanes(plan, qualified(inner)) or not _has_lanes(plan, qualified(row)):
+    if _has_lanes(builder, qualified(inner)) or not _has_lanes(builder, qualified(row)):
         return None
 
     def steps() -> list[str] | None:
         first, last = edges(nest, inner)
         if first + last and extent(inner) >= LEAST:  # what runs at the edges has a loop of its own, so that others need not ask
-            plan.step("peel", qualified(inner), first, last)
-        outer, near = plan.cut(qualified(row), CHAINS, "guard")
-        if not outer or not plan.step("reorder", qualified(inner), near) or not plan.step("unroll", near):
+            builder.try_apply("peel", qualified(inner), first, last)
+        outer, near = builder.split_if_longer(qualified(row), CHAINS, "guard")
+        if not outer or not builder.try_apply("reorder", qualified(inner), near) or not builder.try_apply("unroll", near):
             return None
         return [*(qualified(n) for n in loops[:-2]), outer]
 
-    return plan.whole(steps)
+    return builder.transaction(steps)
 
 
 def _loops(nest: Nest) -> list[For]:
@@ -74,6 +75,6 @@ def _loops(nest: Nest) -> list[For]:
     return [n for n in nest.spatial if constant_extent(n) != 1]
 
 
-def _has_lanes(plan: Plan, name: str) -> bool:
+def _has_lanes(builder: ScheduleBuilder, name: str) -> bool:
     """Whether iterations of the loop could run in lock step."""
-    return plan.could("vectorize", name, 2)
+    return builder.can_apply("vectorize", name, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import crowded
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN, TILE_CHAIN, in_levels
@@ -15,44 +15,44 @@ ROWS, FAR_ROWS = 4, 8
 """Rows of a tile that use what is loaded of another operand, and of one whose rows come from memory."""
 
 
-def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
+def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int) -> list[str]:
     """Schedule the nest; names of its outer loops.
 
     Tiles of two spatial loops reuse what was loaded. Of an operand that comes from memory more rows are read side by side.
     """
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
-    width = lanes if tiles else (2 if crowded(nest.main.value, plan.machine) else 4) * lanes
+    width = lanes if tiles else (2 if crowded(nest.main.value, builder.machine) else 4) * lanes
     name = qualified(best)
     n = integer(best.extent)
     if n is None or n > width:
-        tile, inner = plan.split(name, width) or ("", name)
+        tile, inner = builder.split(name, width) or ("", name)
         outer = [tile] if tile else []
     else:
         outer, inner = [], name
-    if not plan.step("rfactor", inner, reassoc=True):
+    if not builder.try_apply("rfactor", inner, reassoc=True):
         return spatial
     terms = [[name] for name in (*(qualified(r) for r in nest.reduction if r is not best), *outer)]
-    chained = in_levels(plan, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
+    chained = in_levels(builder, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
     inside: list[str] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
-    many = plan.machine.has_memory_operands or plan.machine.vector_registers > 2 * FAR_ROWS
-    height = FAR_ROWS if many and len(tiles) == 1 and any(plan.is_far(nest, a) for a in nest.accesses[1:]) else ROWS
+    many = builder.machine.has_memory_operands or builder.machine.vector_registers > 2 * FAR_ROWS
+    height = FAR_ROWS if many and len(tiles) == 1 and any(builder.exceeds_l2(nest, a) for a in nest.accesses[1:]) else ROWS
     for tile in tiles:
-        tile_outer, tile_inner = plan.cut(qualified(tile), height)
+        tile_outer, tile_inner = builder.split_if_longer(qualified(tile), height)
         at = spatial.index(qualified(tile))
         spatial[at : at + 1] = [tile_outer] if tile_outer else []
         inside.append(tile_inner)
     first, *rest = [*(chained or terms), []]
-    if not tiles and (blocks := in_memory_order(plan, nest, best)) is not None:
+    if not tiles and (blocks := in_memory_order(builder, nest, best)) is not None:
         spatial[-1] = blocks[0]
         first = [*first, blocks[1]]
-    if plan.step("reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner):
+    if builder.try_apply("reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner):
         for each in inside:
-            plan.step("unroll", each)
-    plan.step("vectorize", inner)
-    plan.step("vectorize", f"{inner}_sum")
+            builder.try_apply("unroll", each)
+    builder.try_apply("vectorize", inner)
+    builder.try_apply("vectorize", f"{inner}_sum")
     if outer and not chained and n is not None and n % width:
         # Under a condition the sums would go to memory and back in every iteration.
-        plan.step("peel", outer[0], 0, 1)
+        builder.try_apply("peel", outer[0], 0, 1)
     return spatial

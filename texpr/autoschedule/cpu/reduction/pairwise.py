@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
 from texpr.ir.build import integer
 
@@ -26,7 +26,7 @@ _Chain = tuple[str, int]
 """The name of a loop and how many iterations it has, at most."""
 
 
-def in_levels(plan: Plan, nest: Nest, terms: Sequence[Sequence[str]], inside: Sequence[str], chain: int = CHAIN,
+def in_levels(builder: ScheduleBuilder, nest: Nest, terms: Sequence[Sequence[str]], inside: Sequence[str], chain: int = CHAIN,
               first: Sequence[int] = ()) -> list[list[str]] | None:
     """Add the terms of a nest in levels, where chains would be longer than twice `chain`.
 
@@ -39,7 +39,7 @@ def in_levels(plan: Plan, nest: Nest, terms: Sequence[Sequence[str]], inside: Se
     """
     if nest.main.update != "add" or not nest.main.tensor.dtype.is_float or nest.recurrent:
         return None
-    count = prod(_iterations(plan, name) for names in terms for name in names)
+    count = prod(_iterations(builder, name) for names in terms for name in names)
     if count <= 2 * chain or any(integer(n.extent) is None for n in nest.loops):
         return None
     found: list[list[_Chain]] = []
@@ -48,24 +48,24 @@ def in_levels(plan: Plan, nest: Nest, terms: Sequence[Sequence[str]], inside: Se
         loops = [name for names in terms for name in names]
         found[:] = []
         for name in reversed(loops):
-            found.insert(0, _cut(plan, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()))
+            found.insert(0, _cut(builder, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()))
         chains = [each for of in found for each in of]
-        return [name for name, _ in chains] if _levels(plan, chains, inside, max(_longest(chain), prod(first))) else None
+        return [name for name, _ in chains] if _levels(builder, chains, inside, max(_longest(chain), prod(first))) else None
 
-    return None if plan.whole(work) is None else [[name for name, _ in of] for of in found]
+    return None if builder.transaction(work) is None else [[name for name, _ in of] for of in found]
 
 
-def _cut(plan: Plan, name: str, chain: int, most: int, first: Sequence[int]) -> list[_Chain]:
+def _cut(builder: ScheduleBuilder, name: str, chain: int, most: int, first: Sequence[int]) -> list[_Chain]:
     """Cut a loop into chains of chains, outermost first, at most so many times."""
     inside: list[_Chain] = []
-    while len(inside) < most and (n := _iterations(plan, name)) > (first[len(inside)] if len(inside) < len(first) else _longest(chain)):
+    while len(inside) < most and (n := _iterations(builder, name)) > (first[len(inside)] if len(inside) < len(first) else _longest(chain)):
         length = first[len(inside)] if len(inside) < len(first) else _length(n, chain)
-        cut = plan.split(name, length, tail="clip" if inside else "guard")
+        cut = builder.split(name, length, tail="clip" if inside else "guard")
         if cut is None:
             break
         name = cut[0]
         inside.insert(0, (cut[1], length))
-    return [(name, _iterations(plan, name)), *inside]
+    return [(name, _iterations(builder, name)), *inside]
 
 
 def _length(n: int, chain: int) -> int:
@@ -82,36 +82,36 @@ def _longest(chain: int) -> int:
     return chain * 5 // 4
 
 
-def _levels(plan: Plan, chains: Sequence[_Chain], inside: Sequence[str], longest: int) -> bool:
+def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence[str], longest: int) -> bool:
     """Each loop but those of the innermost chain gets sums for its iterations; whether that was possible."""
     loops = [name for name, _ in chains]
-    if not _ordered(plan, *loops, *inside):
+    if not _ordered(builder, *loops, *inside):
         return False
     together, outer = 1, len(chains)
     while outer and together * chains[outer - 1][1] <= longest:
         outer -= 1
         together *= chains[outer][1]
-    if not all(_level(plan, name, [*loops[k + 1:], *inside], inside) for k, name in enumerate(loops[:outer])):
+    if not all(_level(builder, name, [*loops[k + 1:], *inside], inside) for k, name in enumerate(loops[:outer])):
         return False
     for name in loops:  # those that end before a tile does have code of their own
-        plan.step("separate", name)
+        builder.try_apply("separate", name)
     return True
 
 
-def _level(plan: Plan, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
+def _level(builder: ScheduleBuilder, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
     """Give each iteration of a loop over terms a sum of its own, which is added to that of the loop around it at once."""
     total = f"{name}_sum"
-    if not plan.step("rfactor", name, reassoc=True) or not _ordered(plan, total, *inside) or not _ordered(plan, name, *below):
+    if not builder.try_apply("rfactor", name, reassoc=True) or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):
         return False
-    sums = plan.kernel.temporaries[-1]
-    joined = plan.step("join", name, name) and plan.step("join", name, total)
-    return joined and plan.step("fold", sums.name, len(sums.shape) - 1, 1)
+    sums = builder.kernel.temporaries[-1]
+    joined = builder.try_apply("join", name, name) and builder.try_apply("join", name, total)
+    return joined and builder.try_apply("fold", sums.name, len(sums.shape) - 1, 1)
 
 
-def _ordered(plan: Plan, *loops: str) -> bool:
-    return len(loops) < 2 or plan.step("reorder", *loops)
+def _ordered(builder: ScheduleBuilder, *loops: str) -> bool:
+    return len(loops) < 2 or builder.try_apply("reorder", *loops)
 
 
-def _iterations(plan: Plan, name: str) -> int:
+def _iterations(builder: ScheduleBuilder, name: str) -> int:
     """Of the longest loop of a name."""
-    return max(each or 1 for each in plan.extents(name))
+    return max(each or 1 for each in builder.extents(name))

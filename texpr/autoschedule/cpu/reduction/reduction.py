@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import SHORT, Nest, constant_extent, edges, extent, offsets_of
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -43,16 +43,16 @@ FEW_TERMS = 9
 """Of a sum along vector lanes: they are written out, so that it stays in a register."""
 
 
-def reduction(plan: Plan, nest: Nest) -> list[str]:
+def reduction(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
-    nest, parts = in_parts(plan, nest)
-    names = _structured(plan, nest)
-    if names is None and (joined := collapse_contiguous(plan, nest)) is not nest:
-        nest, names = joined, _structured(plan, joined)
+    nest, parts = in_parts(builder, nest)
+    names = _structured(builder, nest)
+    if names is None and (joined := collapse_contiguous(builder, nest)) is not nest:
+        nest, names = joined, _structured(builder, joined)
     if names is not None:
         return names
-    lanes, longer = plan.lanes(nest), any_length.wanted(plan)
-    register = max(lanes, plan.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
+    lanes, longer = builder.vector_lanes(nest), any_length.wanted(builder)
+    register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
         return nest.cost(loop) + (SHORT if 4 * extent(loop) <= register else 0)
@@ -61,15 +61,15 @@ def reduction(plan: Plan, nest: Nest) -> list[str]:
         return cost(loop), qualified(loop) == parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
 
     best = min(nest.loops, key=worse)
-    if not plan.machine.vector_bytes or extent(best) < 2:
+    if not builder.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]
     if any(best is n for n in nest.reduction):
-        found = any_length.along(plan, nest, best) if longer else None
-        return along_reduction(plan, nest, best, lanes) if found is None else found
+        found = any_length.along(builder, nest, best) if longer else None
+        return along_reduction(builder, nest, best, lanes) if found is None else found
     rows = _tile_loop(nest, best)
-    masked = plan.machine.scalable_bytes and edges(nest, best) != (0, 0)
-    found = any_length.across(plan, nest, best, rows, _window(nest, rows)) if longer or masked else None
-    return _vectorize_outputs(plan, nest, best, rows, lanes) if found is None else found
+    masked = builder.machine.scalable_bytes and edges(nest, best) != (0, 0)
+    found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer or masked else None
+    return _vectorize_outputs(builder, nest, best, rows, lanes) if found is None else found
 
 
 def _window(nest: Nest, rows: For | None) -> str:
@@ -77,30 +77,30 @@ def _window(nest: Nest, rows: For | None) -> str:
     return qualified(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else ""
 
 
-def _structured(plan: Plan, nest: Nest) -> list[str] | None:
+def _structured(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
     known = (blocked, tiled_product, squared, dotted, in_strips, streamed, as_one, windowed, packed, slid)
-    return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
+    return next((names for schedule in known if (names := schedule(builder, nest)) is not None), None)
 
 
-def _vectorize_outputs(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:
+def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
-    registers, height, tail = _tile(plan, nest, best, rows, lanes)
-    block = _reduction_block_for_l1(plan, nest, best, rows)
-    chained = in_levels(plan, nest, [[qualified(n)] for n in nest.reduction], []) if rows is None else None
-    peel_boundaries(plan, nest, best)
-    outer, inner = cut_lanes(plan, nest, best, registers, height if rows is not None else 1)
+    registers, height, tail = _tile(builder, nest, best, rows, lanes)
+    block = _reduction_block_for_l1(builder, nest, best, rows)
+    chained = in_levels(builder, nest, [[qualified(n)] for n in nest.reduction], []) if rows is None else None
+    peel_boundaries(builder, nest, best)
+    outer, inner = cut_lanes(builder, nest, best, registers, height if rows is not None else 1)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []
     if rows is not None:
-        row_outer, row_inner = plan.cut(qualified(rows), height, "peel" if block else tail)
-        at = 0 if _row_block_fits_l1(plan, nest, rows) else len(spatial)
+        row_outer, row_inner = builder.split_if_longer(qualified(rows), height, "peel" if block else tail)
+        at = 0 if _row_block_fits_l1(builder, nest, rows) else len(spatial)
         spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
     terms = [name for names in chained for name in names] if chained else [qualified(n) for n in nest.reduction]
     order = [*spatial, *terms, *inside, inner]
-    again = _tile_repeated_reduction(plan, nest, best, rows, row_outer if rows is not None else "")
+    again = _tile_repeated_reduction(builder, nest, best, rows, row_outer if rows is not None else "")
     if again:
         shares, tiles, blocks, within = again
         before = spatial[: spatial.index(row_outer)]
@@ -108,29 +108,29 @@ def _vectorize_outputs(plan: Plan, nest: Nest, best: For, rows: For | None, lane
         order[:] = [*shared, *terms[:-1], blocks, tiles, *([outer] if outer else []), within, *inside, inner]
         spatial = shared or [tiles]
     elif block and rows is not None and row_outer:
-        blocks, within = plan.cut(terms[0], block, "exact")
+        blocks, within = builder.split_if_longer(terms[0], block, "exact")
         order[:] = [*spatial[: spatial.index(row_outer)], blocks, *spatial[spatial.index(row_outer) :], within, *inside, inner]
-    if plan.step("reorder", *order):
+    if builder.try_apply("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
             window = qualified(nest.reduction[-1])
             # All rows together hold what the window slides over; where there are registers for it, or no operand comes from memory, a row
             # after the other: the window is held then.
-            held = not plan.machine.has_memory_operands or plan.machine.vector_registers >= 32
-            by_rows = held and plan.step("reorder", *inside, window, inner)
+            held = not builder.machine.has_memory_operands or builder.machine.vector_registers >= 32
+            by_rows = held and builder.try_apply("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
         # Of terms that end with the row, pairs would keep the conditions that loops of their own do without.
-        tile = rows is not None and not plan.machine.has_indexed_fma and _is_product(nest, best, rows)
-        if tile and integer(plan.loop(order[-3]).extent) is not None:
-            in_pairs(plan, order[-3])
+        tile = rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows)
+        if tile and integer(builder.loop(order[-3]).extent) is not None:
+            in_pairs(builder, order[-3])
         if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
             inside += terms
         for name in inside:
-            plan.step("unroll", name)
-    plan.step("vectorize", inner)
+            builder.try_apply("unroll", name)
+    builder.try_apply("vectorize", inner)
     return spatial
 
 
-def _reduction_block_for_l1(plan: Plan, nest: Nest, best: For, rows: For | None) -> int:
+def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None) -> int:
     """How many terms tiles of rows add before others do, where all that moves with the lanes would come from the second cache each time.
 
     Half of the first cache holds it for so many terms; 0 where it holds it for all, or for few.
@@ -139,18 +139,19 @@ def _reduction_block_for_l1(plan: Plan, nest: Nest, best: For, rows: For | None)
     if rows is None or not nest.outer or len(nest.reduction) != 1 or len(moving) != 1 or not _is_product(nest, best, rows):
         return 0
     terms, each = constant_extent(nest.reduction[0]), constant_extent(best) * moving[0].tensor.dtype.bytes
-    near = next(iter(plan.machine.caches), 0)
+    near = next(iter(builder.machine.caches), 0)
     block = even(terms, near // 2 // each) if each and terms * each > near and near // 2 // each >= LEAST_TERMS else 0
     return block if block and terms % block == 0 else 0
 
 
-def _row_block_fits_l1(plan: Plan, nest: Nest, rows: For) -> bool:
+def _row_block_fits_l1(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     """Whether cores that have some rows of a recurrence each use what they have computed themselves, and not what others have."""
-    computed = [a for a in nest.accesses[1:] if a.tensor in (*plan.kernel.temporaries, *plan.kernel.outputs)]
-    return bool(nest.again and computed) and plan.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
+    computed = [a for a in nest.accesses[1:] if a.tensor in (*builder.kernel.temporaries, *builder.kernel.outputs)]
+    return bool(nest.again and computed) and builder.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
 
 
-def _tile_repeated_reduction(plan: Plan, nest: Nest, best: For, rows: For | None, tiles: str) -> tuple[str, str, str, str] | None:
+def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None,
+                             tiles: str) -> tuple[str, str, str, str] | None:
     """For a product that a recurrence repeats with an operand much larger than the first cache: the names of a loop over as many blocks of
     tiles of rows as there are cores, of that over tiles, of that over blocks of terms for which half of the cache holds the operand,
     and of that over terms. All tiles of a core add these, before others come from the second cache.
@@ -158,41 +159,42 @@ def _tile_repeated_reduction(plan: Plan, nest: Nest, best: For, rows: For | None
     moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
     if not nest.again or nest.outer or not tiles or rows is None or len(moving) != 1 or not _is_product(nest, best, rows):
         return None
-    (panel,), near, cores = moving, next(iter(plan.machine.caches), 0), plan.machine.cores
+    (panel,), near, cores = moving, next(iter(builder.machine.caches), 0), builder.machine.cores
     each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
     whole = prod(constant_extent(n) for n in nest.reduction if panel.stride(n.var) != 0) * each
-    most, count = near // 2 // max(1, each), longest(plan, tiles)
+    most, count = near // 2 // max(1, each), longest(builder, tiles)
     block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > FAR * near else 0
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None
-    before = plan.here()
-    shares, tiles = plan.cut(tiles, count // cores, "exact") if cores > 1 else ("", tiles)
-    blocks, within = plan.cut(qualified(term), block, "exact")
+    before = builder.checkpoint()
+    shares, tiles = builder.split_if_longer(tiles, count // cores, "exact") if cores > 1 else ("", tiles)
+    blocks, within = builder.split_if_longer(qualified(term), block, "exact")
     if not blocks or (cores > 1 and not shares):
-        plan.back(before)
+        builder.rollback(before)
         return None
     return shares, tiles, blocks, within
 
 
-def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
+def _tile(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
     """Registers beside each other, rows of them, and what becomes of the rows that are left over."""
-    if plan.machine.vector_registers < 32:
-        return 2, _few_rows(plan, nest, rows), "peel"
-    if rows is not None and not plan.machine.has_indexed_fma and _is_product(nest, best, rows):
-        return *product_tile(plan, nest, best, rows, lanes), "overlap"
+    if builder.machine.vector_registers < 32:
+        return 2, _few_rows(builder, nest, rows), "peel"
+    if rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows):
+        return *product_tile(builder, nest, best, rows, lanes), "overlap"
     # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of them would share.
     shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
     wide = rows is not None and shared and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
-    few = rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(plan, nest, rows)
+    few = rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(builder, nest, rows)
     return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS // 2 if few else TILE_ROWS, "peel"
 
 
-def _few_rows(plan: Plan, nest: Nest, rows: For | None) -> int:
+def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
     """Rows of two registers each where registers are few: a window that slides along them takes some, rows with edges an address each."""
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
-    taken = 0 if plan.machine.has_memory_operands or not window else 2 * (window + 2)
-    most = TILE_ROWS // 4 if rows is not None and plan.machine.address_registers < ADDRESSES and any(edges(nest, rows)) else TILE_ROWS // 2
-    return min(most, max(1, (plan.machine.vector_registers - taken) // 2))
+    taken = 0 if builder.machine.has_memory_operands or not window else 2 * (window + 2)
+    most = (TILE_ROWS // 4 if rows is not None and builder.machine.address_registers < ADDRESSES
+            and any(edges(nest, rows)) else TILE_ROWS // 2)
+    return min(most, max(1, (builder.machine.vector_registers - taken) // 2))
 
 
 def _is_product(nest: Nest, lane: For, rows: For) -> bool:

@@ -6,7 +6,7 @@ of neighbouring sums goes through memory in its order. Every sum adds its terms 
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
@@ -18,7 +18,7 @@ LEAST_LEAPS = 4
 """From run to run of a sum, that are worth another loop."""
 
 
-def in_memory_order(plan: Plan, nest: Nest, vector: For) -> tuple[str, str] | None:
+def in_memory_order(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[str, str] | None:
     """Cut the innermost loop over sums into blocks that belong inside of the outermost loop over terms; names of both parts.
 
     None where memory has another order, where runs are long or few or the second cache holds them, or where cores would have no block
@@ -34,10 +34,10 @@ def in_memory_order(plan: Plan, nest: Nest, vector: For) -> tuple[str, str] | No
         if run is None or leap is None or not 0 < run < leap or run * a.tensor.dtype.bytes >= LONG_RUN:
             return None
     sizes = [bytes_of(a.tensor) for a in moving]
-    block = _block(constant_extent(last), 2 * plan.machine.cores)
-    if sum(sizes) <= plan.nearby or block < 2 or constant_extent(first) < LEAST_LEAPS:
+    block = _block(constant_extent(last), 2 * builder.machine.cores)
+    if sum(sizes) <= builder.l2_budget or block < 2 or constant_extent(first) < LEAST_LEAPS:
         return None
-    return plan.split(qualified(last), block, tail="exact")
+    return builder.split(qualified(last), block, tail="exact")
 
 
 def _block(extent: int, least: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
@@ -23,33 +23,33 @@ PARTS = 64
 LONGEST_PART = 1 << 24
 
 
-def in_parts(plan: Plan, nest: Nest) -> tuple[Nest, str]:
+def in_parts(builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, str]:
     """Cut a long loop over terms into parts, where sums are long and few; the nest that adds the terms then, and the loop over parts,
     empty where there are none.
     """
     elements = nest.work // max(1, prod(map(extent, nest.reduction)))
     if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
         return nest, ""
-    nest = _along_memory(plan, nest)
-    return plan.whole(lambda: _cut(plan, nest)) or (nest, "")
+    nest = _along_memory(builder, nest)
+    return builder.transaction(lambda: _cut(builder, nest)) or (nest, "")
 
 
-def _cut(plan: Plan, nest: Nest) -> tuple[Nest, str] | None:
-    terms = _cut_loop(nest, plan.lanes(nest))
+def _cut(builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, str] | None:
+    terms = _cut_loop(nest, builder.vector_lanes(nest))
     name, length = qualified(terms), -(-extent(terms) // PARTS)
     rounds = ""
     if length > LONGEST_PART:
-        rounds, name = plan.cut(name, PARTS * LONGEST_PART, "guard")
+        rounds, name = builder.split_if_longer(name, PARTS * LONGEST_PART, "guard")
         length = LONGEST_PART
-    whole = next((n for n in (4 * plan.lanes(nest) * CHAIN ** k for k in (2, 1, 0)) if length >= 4 * n), 1)
-    outer, _ = plan.cut(name, -(-length // whole) * whole, "guard")
+    whole = next((n for n in (4 * builder.vector_lanes(nest) * CHAIN ** k for k in (2, 1, 0)) if length >= 4 * n), 1)
+    outer, _ = builder.split_if_longer(name, -(-length // whole) * whole, "guard")
     if rounds:
-        plan.step("reorder", rounds, outer)
-    if not outer or not plan.step("rfactor", outer, reassoc=True):
+        builder.try_apply("reorder", rounds, outer)
+    if not outer or not builder.try_apply("rfactor", outer, reassoc=True):
         return None
-    parts = plan.kernel.temporaries[-1]
-    _added_in_lanes(plan, f"{outer}_sum", plan.lanes(nest))
-    added = next((n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None), None)
+    parts = builder.kernel.temporaries[-1]
+    _added_in_lanes(builder, f"{outer}_sum", builder.vector_lanes(nest))
+    added = next((n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None)
     return None if added is None else (added, outer)  # Loops that folding shows to be empty are gone.
 
 
@@ -61,14 +61,14 @@ def _cut_loop(nest: Nest, lanes: int) -> For:
     return next((n for n in nest.reduction if extent(n) >= PARTS), longest)
 
 
-def _along_memory(plan: Plan, nest: Nest) -> Nest:
+def _along_memory(builder: ScheduleBuilder, nest: Nest) -> Nest:
     """Neighbouring loops over terms that walk through all memory as one are one loop: parts are runs of memory then."""
     while (pair := next((p for p in zip(nest.reduction, nest.reduction[1:]) if _is_run(nest, *p)), None)) is not None:
         outer, inner = pair
-        name = free_name(plan.kernel, outer.tensor, outer.var.name + inner.var.name)
-        if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
+        name = free_name(builder.kernel, outer.tensor, outer.var.name + inner.var.name)
+        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
-        nest = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
+        nest = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
     return nest
 
 
@@ -77,13 +77,13 @@ def _is_run(nest: Nest, *pair: For) -> bool:
     return are_one(nest, *pair) and all(edges(nest, n) == (0, 0) for n in pair)
 
 
-def _added_in_lanes(plan: Plan, parts: str, lanes: int) -> None:
+def _added_in_lanes(builder: ScheduleBuilder, parts: str, lanes: int) -> None:
     """Add the sums of parts in a few chains side by side."""
 
     def steps() -> list[str] | None:
-        cut = plan.split(parts, lanes)
-        if cut is None or not plan.step("rfactor", cut[1], reassoc=True):
+        cut = builder.split(parts, lanes)
+        if cut is None or not builder.try_apply("rfactor", cut[1], reassoc=True):
             return None
-        return [cut[1]] if plan.step("vectorize", cut[1]) and plan.step("vectorize", f"{cut[1]}_sum") else None
+        return [cut[1]] if builder.try_apply("vectorize", cut[1]) and builder.try_apply("vectorize", f"{cut[1]}_sum") else None
 
-    plan.whole(steps)
+    builder.transaction(steps)

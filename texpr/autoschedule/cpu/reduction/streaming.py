@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.cpu.gemm.packed import FILLING, in_pairs
@@ -52,18 +52,18 @@ class _Stream:
     shared: tuple[For, ...]
 
 
-def streamed(plan: Plan, nest: Nest) -> list[str] | None:
+def streamed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
     """Schedule a nest that reads a large operand few times; names of its outer loops, or None if it is none."""
-    found = _stream(plan, nest)
-    return None if found is None else _scheduled(plan, found)
+    found = _stream(builder, nest)
+    return None if found is None else _scheduled(builder, found)
 
 
-def _stream(plan: Plan, nest: Nest) -> _Stream | None:
-    if nest.recurrent or nest.main.update is None or not nest.reduction or not plan.machine.vector_bytes:
+def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | None:
+    if nest.recurrent or nest.main.update is None or not nest.reduction or not builder.machine.vector_bytes:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
-    least = 4 * plan.lanes(nest)
+    least = 4 * builder.vector_lanes(nest)
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least), None)
     if lane is None:
         return None
@@ -71,7 +71,8 @@ def _stream(plan: Plan, nest: Nest) -> _Stream | None:
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
-        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and plan.is_far(nest, a) and not _slides(nest, a, lane, depth):
+        if (in_rows and prod(map(constant_extent, shared)) <= MOST_USES and builder.exceeds_l2(nest, a)
+            and not _slides(nest, a, lane, depth)):
             return _Stream(nest, lane, depth, a, shared)
     return None
 
@@ -82,41 +83,42 @@ def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
     return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
 
 
-def _scheduled(plan: Plan, s: _Stream) -> list[str]:
-    size, width = constant_extent(s.lane), 2 * plan.lanes(s.nest)
+def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[str]:
+    size, width = constant_extent(s.lane), 2 * builder.vector_lanes(s.nest)
     busy = prod(map(constant_extent, s.shared)) >= BUSY
     terms = [[qualified(n)] for n in s.nest.reduction]
-    chained = None if s.shared else in_levels(plan, s.nest, terms, [], first=(DEPTH, STRIPS))
-    tiles, lane = plan.cut(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
-    strips, tiles = plan.cut(tiles, -(-_strip(plan, s) // width), "clip")
+    chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=(DEPTH, STRIPS))
+    tiles, lane = builder.split_if_longer(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
+    strips, tiles = builder.split_if_longer(tiles, -(-_strip(builder, s) // width), "clip")
     if chained:
         *sums, depth = [name for names in chained for name in names]
         rows = ""
     else:
-        rows, depth = plan.cut(qualified(s.depth), even(constant_extent(s.depth), _panel_depth(plan, s, width)) if busy else DEPTH)
+        rows, depth = builder.split_if_longer(qualified(s.depth),
+                                              even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH)
         sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
     if tall is not None:
-        outer, inner = plan.cut(qualified(tall), 8 if plan.machine.vector_registers >= 32 else 4)
+        outer, inner = builder.split_if_longer(qualified(tall), 8 if builder.machine.vector_registers >= 32 else 4)
         around += [outer] if outer else []
         inside.append(inner)
     outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
-    if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
+    if builder.try_apply("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
         if busy and rows:
-            pack(plan, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
-            in_pairs(plan, depth)
-        plan.step("unroll", inside[0] if tall is not None and constant_extent(tall) > 1 else depth)
-    plan.step("vectorize", lane)
+            pack(builder, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
+            in_pairs(builder, depth)
+        builder.try_apply("unroll", inside[0] if tall is not None and constant_extent(tall) > 1 else depth)
+    builder.try_apply("vectorize", lane)
     return outside
 
 
-def _panel_depth(plan: Plan, s: _Stream, width: int) -> int:
+def _panel_depth(builder: ScheduleBuilder, s: _Stream, width: int) -> int:
     """Rows of which the first cache holds a panel in one half."""
-    return max(DEPTH, plan.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes))
+    return max(DEPTH, builder.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes))
 
 
-def _strip(plan: Plan, s: _Stream) -> int:
+def _strip(builder: ScheduleBuilder, s: _Stream) -> int:
     """Elements of a row that a thread walks along: a strip for each core, since short runs are over before hardware prefetches them."""
-    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // plan.machine.cores))
+    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // builder.machine.cores))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.gpu.shared_memory import on_blocks
 from texpr.schedule.analysis.access import Access
@@ -55,8 +55,8 @@ class Work(ABC):
     high, wide = ROWS, TERMS
     tiles = False
 
-    def __init__(self, plan: Plan, parts: Parts, depth: int) -> None:
-        self.plan, self.parts, self.depth = plan, parts, depth
+    def __init__(self, builder: ScheduleBuilder, parts: Parts, depth: int) -> None:
+        self.builder, self.parts, self.depth = builder, parts, depth
         self.rows: dict[str, str] = {}
         self.home = parts.ends[-1]
         self.last = parts.runs[-1]
@@ -74,14 +74,15 @@ class Work(ABC):
 
     def moved(self) -> bool:
         """All nests under one loop over blocks of rows, and one over blocks of terms."""
-        plan, parts = self.plan, self.parts
+        builder, parts = self.builder, self.parts
         for label in (*parts.inside, *parts.runs, *parts.starts, *parts.ends):
             rows, inner = self.names(label)
-            cut = plan.split(rows[-1], self.high)
+            cut = builder.split(rows[-1], self.high)
             if cut is None:
                 return False
             self.rows[label] = cut[1]
-            if label not in (*parts.ends, *parts.starts) and not plan.step("reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:]):
+            if (label not in (*parts.ends, *parts.starts)
+                and not builder.try_apply("reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:])):
                 return False
             if label == self.home:
                 self.block, self.outer = cut[0], rows[:-1]
@@ -89,12 +90,12 @@ class Work(ABC):
                 self.along = inner[0]
         self.rows[parts.scores] = self.names(parts.scores)[0][-1]
         def at(labels: list[str], loop: str) -> bool:
-            return all(plan.step("compute_at", label, loop, recompute=False) for label in reversed(labels))
+            return all(builder.try_apply("compute_at", label, loop, recompute=False) for label in reversed(labels))
 
         ordered = [n for n in parts.nests if n in (*parts.inside, *parts.runs) and n != self.last]
         return (at(parts.ends[:-1], self.block) and at(ordered, self.along) and at([self.last], self.block) and at(parts.starts, self.block)
-                and plan.step("compute_at", parts.scores, self.along, recompute=True)
-                and all(plan.step("fold", label[:-2], self.depth) for label in parts.runs))
+                and builder.try_apply("compute_at", parts.scores, self.along, recompute=True)
+                and all(builder.try_apply("fold", label[:-2], self.depth) for label in parts.runs))
 
     def steps(self) -> list[str] | None:
         """All of them; the name of the outermost loop."""
@@ -115,14 +116,14 @@ class Work(ABC):
 
     def fits(self) -> bool:
         """Whether a block has the shared memory."""
-        return self.shared_bytes() <= self.plan.machine.shared_bytes - REST_BYTES
+        return self.shared_bytes() <= self.builder.machine.shared_bytes - REST_BYTES
 
     def shared_bytes(self) -> int:
         """What is said to be in shared memory; of tensors that nests fill, which are larger before they are placed, a tile."""
-        shared = [t for t in self.plan.kernel.temporaries if t.scope == "shared"]
+        shared = [t for t in self.builder.kernel.temporaries if t.scope == "shared"]
         return sum(self.high * self.wide * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
                    for t in shared)
 
     def done(self) -> list[str] | None:
         """Blocks of rows are blocks of threads."""
-        return [self.block] if on_blocks(self.plan, ([self.block], self.outer[-1:], self.outer[:-1])) else None
+        return [self.block] if on_blocks(self.builder, ([self.block], self.outer[-1:], self.outer[:-1])) else None

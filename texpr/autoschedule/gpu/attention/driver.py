@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from texpr.autoschedule.core.builder import Plan
+from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent, find_nests
 from texpr.autoschedule.gpu.attention.common import Parts, Work
 from texpr.autoschedule.gpu.attention.threads import ByThreads
@@ -35,22 +35,22 @@ LEAST = 32
 """Elements that a row of scores has of each operand, at least."""
 
 
-def attended(plan: Plan) -> bool:
+def attended(builder: ScheduleBuilder) -> bool:
     """Schedule the nests around the first maximum that allows it; whether there is one."""
-    if any(integer(n.extent) == 0 for n in all_loops(plan.kernel)):
+    if any(integer(n.extent) == 0 for n in all_loops(builder.kernel)):
         return False  # Nests without iterations are no longer there.
-    nests = find_nests(plan.kernel)
-    found = (n.label for n in nests if n.main.update == "max" and _of_products(plan, n, nests))
-    return any(plan.whole(partial(_scheduled, plan, label, way)) is not None for label in found for way in WAYS)
+    nests = find_nests(builder.kernel)
+    found = (n.label for n in nests if n.main.update == "max" and _of_products(builder, n, nests))
+    return any(builder.transaction(partial(_scheduled, builder, label, way)) is not None for label in found for way in WAYS)
 
 
-def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
+def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: list[Nest]) -> bool:
     """Whether these are maxima along rows of an intermediate that is a sum of products."""
     if len(maximum.reduction) != 1 or len(maximum.accesses) != 2:
         return False
     read = maximum.accesses[1].tensor
     scores = [n for n in nests if n.label == read.name]
-    if read not in plan.kernel.temporaries or len(scores) != 1:
+    if read not in builder.kernel.temporaries or len(scores) != 1:
         return False
     made = scores[0]
     enough = all(extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
@@ -62,26 +62,26 @@ def _moves(terms: For, rows: Sequence[For]) -> bool:
     return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
-def _scheduled(plan: Plan, maximum: str, way: type[Work]) -> list[str] | None:
-    before = {n.label for n in find_nests(plan.kernel)}
-    old = next(n for n in find_nests(plan.kernel) if n.label == maximum)
+def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> list[str] | None:
+    before = {n.label for n in find_nests(builder.kernel)}
+    old = next(n for n in find_nests(builder.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
     along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
-    if not plan.step("online", maximum, way.wide, **along, reassoc=True):
+    if not builder.try_apply("online", maximum, way.wide, **along, reassoc=True):
         return None
-    for name in dict.fromkeys(under_conditions(plan.kernel)) if way.tiles else ():
-        plan.step("widen", name, finite=True)
-    for name in dict.fromkeys(with_exponentials(plan.kernel)) if way.tiles and "exp2" in plan.machine.functions else ():
-        plan.step("base2", name)
-    parts = _parts(plan, before, scores, depth)
-    return None if parts is None else way(plan, parts, depth).steps()
+    for name in dict.fromkeys(under_conditions(builder.kernel)) if way.tiles else ():
+        builder.try_apply("widen", name, finite=True)
+    for name in dict.fromkeys(with_exponentials(builder.kernel)) if way.tiles and "exp2" in builder.machine.functions else ():
+        builder.try_apply("base2", name)
+    parts = _parts(builder, before, scores, depth)
+    return None if parts is None else way(builder, parts, depth).steps()
 
 
-def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | None:
+def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) -> Parts | None:
     """What the nests are; None if some have other loops than rows and blocks."""
-    nests = {n.label: n for n in find_nests(plan.kernel)}
+    nests = {n.label: n for n in find_nests(builder.kernel)}
     running = {label[:-2] for label in nests if label.endswith(".1") and label not in before}
-    lengths = {t.name: t.shape[depth] for t in plan.kernel.temporaries if t.rank > depth}
+    lengths = {t.name: t.shape[depth] for t in builder.kernel.temporaries if t.rank > depth}
     ends = [lengths[r] for r in running]
 
     def along(label: str, beyond: int) -> bool:
@@ -90,12 +90,12 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | Non
         return new and label in lengths and any(same_value(add(lengths[label], index(1 - beyond)), n) for n in ends)
 
     for label, n in nests.items():
-        if not n.reduction and label.partition(".")[0] not in running and along(label, 1) and not plan.step("inline", label):
+        if not n.reduction and label.partition(".")[0] not in running and along(label, 1) and not builder.try_apply("inline", label):
             return None
-    nests = {n.label: n for n in find_nests(plan.kernel)}
+    nests = {n.label: n for n in find_nests(builder.kernel)}
     parts = Parts(nests, scores)
     final = set(running)
-    for s in plan.kernel.body:
+    for s in builder.kernel.body:
         assert isinstance(s, For)
         label, read = s.tensor, {n.tensor.name for n in walk(s) if isinstance(n, Read)}
         own = label.partition(".")[0]

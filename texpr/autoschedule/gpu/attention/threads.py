@@ -43,59 +43,59 @@ class ByThreads(Work):
 
     def _copied(self, tensor: Tensor, at: str, *, turned: bool) -> bool:
         """Copy what a block reads to shared memory; neighbours along the scores become neighbours."""
-        plan = self.plan
-        buffer = copied(plan, tensor, at, (MOST_WARPS, LANES), 1)
+        builder = self.builder
+        buffer = copied(builder, tensor, at, (MOST_WARPS, LANES), 1)
         if buffer is None or not turned:
             return buffer is not None
         first = next(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
-        if not plan.step("layout", buffer.name, with_last(buffer, first)):
+        if not builder.try_apply("layout", buffer.name, with_last(buffer, first)):
             return False
-        return plan.step("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
+        return builder.try_apply("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
 
     def _threads(self, label: str) -> bool:
-        plan, nest = self.plan, self.parts.nests[label]
+        builder, nest = self.builder, self.parts.nests[label]
         _, inner = self.names(label)
         if label in (*self.parts.inside, *self.parts.runs):
             inner = inner[1:]
-        cut = plan.split(self.rows[label], EACH, tail="exact")
-        if cut is None or not plan.step("bind", cut[0], "thread.y"):
+        cut = builder.split(self.rows[label], EACH, tail="exact")
+        if cut is None or not builder.try_apply("bind", cut[0], "thread.y"):
             return False
         if inner:
             return self._lanes(label, cut, inner, [qualified(n) for n in nest.reduction])
         if nest.reduction:
             return self._folded(label, cut[1], qualified(nest.reduction[-1]))
-        return plan.step("bind", cut[1], "thread.x")
+        return builder.try_apply("bind", cut[1], "thread.x")
 
     def _lanes(self, label: str, rows: tuple[str, str], inner: list[str], terms: list[str]) -> bool:
         """Lanes have neighbours, and each some rows, whose sums stay in registers."""
-        plan = self.plan
-        parts, lanes = plan.cut(inner[-1], LANES, "guard")
+        builder = self.builder
+        parts, lanes = builder.split_if_longer(inner[-1], LANES, "guard")
         written = [rows[1], *([parts] if parts else [])]
-        steps = [name for t in terms for name in (plan.cut(t, STEP, "guard")) if name]
-        if len(inner) != 1 or not plan.step("reorder", rows[0], lanes, *steps, *written):
+        steps = [name for t in terms for name in (builder.split_if_longer(t, STEP, "guard")) if name]
+        if len(inner) != 1 or not builder.try_apply("reorder", rows[0], lanes, *steps, *written):
             return False
-        if not plan.step("bind", lanes, "thread.x"):
+        if not builder.try_apply("bind", lanes, "thread.x"):
             return False
         for name in (*written, *steps[1:2]):
-            plan.step("unroll", name)
+            builder.try_apply("unroll", name)
         own = label.partition(".")[0]
-        if any(t.name == f"{own}_acc" for t in plan.kernel.temporaries):
-            plan.step("scope", f"{own}_acc", "register")
-        if own in (t.name for t in plan.kernel.temporaries) and own not in self.parts.outside:
+        if any(t.name == f"{own}_acc" for t in builder.kernel.temporaries):
+            builder.try_apply("scope", f"{own}_acc", "register")
+        if own in (t.name for t in builder.kernel.temporaries) and own not in self.parts.outside:
             # Lanes use each other's factors of sums, along which the terms run.
-            plan.step("scope", own, "shared" if label in self.parts.inside else "register")
+            builder.try_apply("scope", own, "shared" if label in self.parts.inside else "register")
         return True
 
     def _folded(self, label: str, rows: str, terms: str) -> bool:
         """Lanes take terms of a row, and fold what they have."""
-        plan, nest = self.plan, self.parts.nests[label]
-        parts, lanes = plan.cut(terms, LANES, "guard")
-        if not plan.step("rfactor", lanes, reassoc=True):
+        builder, nest = self.builder, self.parts.nests[label]
+        parts, lanes = builder.split_if_longer(terms, LANES, "guard")
+        if not builder.try_apply("rfactor", lanes, reassoc=True):
             return False
-        plan.step("scope", plan.kernel.temporaries[-1].name, "register")
-        if not plan.step("bind", lanes, "thread.x"):
+        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        if not builder.try_apply("bind", lanes, "thread.x"):
             return False
         for name in (parts, rows):
             if name:
-                plan.step("unroll", name)
-        return plan.step("tensorize", f"{lanes}_sum", f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
+                builder.try_apply("unroll", name)
+        return builder.try_apply("tensorize", f"{lanes}_sum", f"warp_{nest.main.update}_{nest.main.tensor.dtype}")

@@ -44,7 +44,7 @@ class ByWarpgroup(ByWarps):
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
         full = self.fills([(made.reduction[-1], ELEMENTS), *((n.spatial[-1], ELEMENTS) for n in sums)])
         return (bool(accesses) and narrow and plain and full and all(neighbours(a) == 16 // a.tensor.dtype.bytes for a in accesses)
-                and self._instruction(self.wide) in self.plan.machine.instructions)
+                and self._instruction(self.wide) in self.builder.machine.instructions)
 
     def _instruction(self, columns: int, suffix: str = "") -> str:
         return f"wgmma_{self.kind()}_n{columns}{suffix}"
@@ -52,51 +52,52 @@ class ByWarpgroup(ByWarps):
     def shared_out(self) -> bool:
         parts, self.begun = self.parts, list[str]()
         made = parts.nests[parts.scores]
-        self.panels, self.terms = self.plan.cut(qualified(made.reduction[-1]), ELEMENTS, "exact")  # before copies have panels of them
+        # before copies have panels of them
+        self.panels, self.terms = self.builder.split_if_longer(qualified(made.reduction[-1]), ELEMENTS, "exact")
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if self.groups > 1:
-                group, self.rows[label] = self.plan.split(self.rows[label], ROWS, tail="exact") or ("", "")
-                if not group or not self.plan.step("bind", group, "thread.z"):
+                group, self.rows[label] = self.builder.split(self.rows[label], ROWS, tail="exact") or ("", "")
+                if not group or not self.builder.try_apply("bind", group, "thread.z"):
                     return False
         return super().shared_out()
 
     def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
-        if not self.plan.step("cache_read", access.tensor.name, at):
+        if not self.builder.try_apply("cache_read", access.tensor.name, at):
             return False
-        buffer = self.plan.kernel.temporaries[-1]
+        buffer = self.builder.kernel.temporaries[-1]
         copies[access.tensor.name] = buffer.name
-        self.plan.step("scope", buffer.name, "shared")
+        self.builder.try_apply("scope", buffer.name, "shared")
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-        whole = at == self.along and self.plan.machine.has_bulk_copy
+        whole = at == self.along and self.builder.machine.has_bulk_copy
         threads = () if whole else (self.groups, WARPS, LANES) if self.groups > 1 else (WARPS, LANES)
-        return len(long) == 2 and long[1] == buffer.rank - 1 and in_rows(self.plan, buffer, threads, neighbours(access))
+        return len(long) == 2 and long[1] == buffer.rank - 1 and in_rows(self.builder, buffer, threads, neighbours(access))
 
     def _scores(self, made: Nest, copies: dict[str, str]) -> bool:
         """The first product, and what is made of it."""
-        plan, label = self.plan, self.parts.scores
+        builder, label = self.builder, self.parts.scores
         row, column = self.rows[label], qualified(made.spatial[-1])
         cut = self._cut((self.terms, DEEP))
         if cut is None:
             return False
         steps = [*([self.panels] if self.panels else []), cut[0]]
-        if not plan.step("reorder", *steps, row, column, cut[1]):
+        if not builder.try_apply("reorder", *steps, row, column, cut[1]):
             return False
-        plan.step("scope", made.main.tensor.name, "register")
-        plan.step("scope", label, "register")
+        builder.try_apply("scope", made.main.tensor.name, "register")
+        builder.try_apply("scope", label, "register")
         return self._begun(row, steps, self.wide) and self._in_warps(row, column)
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
-        plan, row = self.plan, self.rows[nest.label]
+        builder, row = self.builder, self.rows[nest.label]
         width = next(n for n in COLUMNS if constant_extent(nest.spatial[-1]) % n == 0)
-        chunks, column = plan.cut(qualified(nest.spatial[-1]), width, "exact")
+        chunks, column = builder.split_if_longer(qualified(nest.spatial[-1]), width, "exact")
         cut = self._cut((qualified(nest.reduction[-1]), self.wide))
         inner = None if cut is None else self._cut((cut[1], DEEP))
         if cut is None or inner is None:
             return False
         block, (steps, term) = cut[0], inner
         around = [chunks] if chunks else []
-        if not plan.step("reorder", *around, block, steps, row, column, term):
+        if not builder.try_apply("reorder", *around, block, steps, row, column, term):
             return False
         rounded = self._rounded(nest, block)
         if rounded is None:
@@ -105,11 +106,11 @@ class ByWarpgroup(ByWarps):
 
     def _begun(self, row: str, steps: list[str], columns: int, suffix: str = "") -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""
-        plan = self.plan
+        builder = self.builder
         self.begun.append(steps[0])
-        return (plan.step("tensorize", row, f"zero_wgmma_n{columns}")
-                and plan.step("tensorize", row, self._instruction(columns, suffix), reassoc=True)
-                and all([plan.step("unroll", name) for name in steps]))
+        return (builder.try_apply("tensorize", row, f"zero_wgmma_n{columns}")
+                and builder.try_apply("tensorize", row, self._instruction(columns, suffix), reassoc=True)
+                and all([builder.try_apply("unroll", name) for name in steps]))
 
     def _in_warps(self, row: str, column: str, around: Sequence[str] = (), *, pairs: bool = False) -> bool:
         """The elements of 64 rows, each in the lane of its warp that holds it as a sum; of two types of 16 bits in `pairs`."""
@@ -117,15 +118,16 @@ class ByWarpgroup(ByWarps):
         if cut is None:
             return False
         warps, row, tiles, column = cut
-        done = self.plan.step("reorder", warps, *around, tiles, row, column) and self.plan.step("bind", warps, "thread.y")
+        done = self.builder.try_apply("reorder", warps, *around, tiles, row, column) and self.builder.try_apply("bind", warps, "thread.y")
         share = self._pairs if pairs else self._tiles
         return done and share([*around, tiles], row, column)
 
     def ahead(self) -> bool:
         """The next block is copied while one is multiplied; the steps of a product are begun together."""
-        plan, along = self.plan, self.along
-        return (plan.step("pipeline", along, 2, asynchronous=True) and all(plan.step("together", loop) for loop in self.begun)
-                and (not plan.machine.has_bulk_copy or plan.step("bulk", along)))
+        builder, along = self.builder, self.along
+        return (builder.try_apply("pipeline", along, 2, asynchronous=True)
+                and all(builder.try_apply("together", loop) for loop in self.begun)
+                and (not builder.machine.has_bulk_copy or builder.try_apply("bulk", along)))
 
 
 class ByTwoWarpgroups(ByWarpgroup):
@@ -136,7 +138,7 @@ class ByTwoWarpgroups(ByWarpgroup):
     def suits(self) -> bool:
         """As for one, where that leaves no processor without a block."""
         blocks = prod(map(constant_extent, self.parts.nests[self.home].spatial[: self.depth])) // self.high
-        return super().suits() and blocks >= self.plan.machine.processors
+        return super().suits() and blocks >= self.builder.machine.processors
 
 
 BY_WARPGROUPS = (ByTwoWarpgroups, ByWarpgroup)

@@ -50,7 +50,7 @@ class ByWarps(Work):
         sizes = [(made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
         narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
-        return plain and narrow and self.fills(sizes) and f"mma_{self.kind()}" in self.plan.machine.instructions
+        return plain and narrow and self.fills(sizes) and f"mma_{self.kind()}" in self.builder.machine.instructions
 
     def fills(self, sizes: Sequence[tuple[For, int]]) -> bool:
         """Whether tiles fill loops of known extents, and blocks those over rows and terms of scores."""
@@ -82,16 +82,16 @@ class ByWarps(Work):
         return all(map(self._rest, rest))
 
     def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
-        if not shared_units(self.plan, access, at, (WARPS, LANES)):
+        if not shared_units(self.builder, access, at, (WARPS, LANES)):
             return False
-        copies[access.tensor.name] = self.plan.kernel.temporaries[-1].name
+        copies[access.tensor.name] = self.builder.kernel.temporaries[-1].name
         return True
 
     def _cut(self, *loops: tuple[str, int]) -> list[str] | None:
         """Names of the outer and inner loops of full tiles."""
         found: list[str] = []
         for name, size in loops:
-            cut = self.plan.split(name, size, tail="exact")
+            cut = self.builder.split(name, size, tail="exact")
             if cut is None:
                 return None
             found += cut
@@ -99,115 +99,117 @@ class ByWarps(Work):
 
     def _scores(self, made: Nest, copies: dict[str, str]) -> bool:
         """The first product, and what is made of it."""
-        plan, label = self.plan, self.parts.scores
+        builder, label = self.builder, self.parts.scores
         rows, columns = made.spatial[-2:]
         cut = self._cut((self.rows[label], TALL), (qualified(columns), WIDE), (qualified(made.reduction[-1]), DEEP))
         if cut is None:
             return False
         warps, row, tiles, column, steps, term = cut
-        if not plan.step("reorder", warps, steps, tiles, row, column, term):
+        if not builder.try_apply("reorder", warps, steps, tiles, row, column, term):
             return False
-        plan.step("scope", made.main.tensor.name, "register")
-        plan.step("scope", label, "register")
+        builder.try_apply("scope", made.main.tensor.name, "register")
+        builder.try_apply("scope", label, "register")
         for access in made.accesses[1:]:
             along = columns if access.stride(columns.var) != 0 else rows
-            if not fragments(plan, copies[access.tensor.name], access, steps, along):
+            if not fragments(builder, copies[access.tensor.name], access, steps, along):
                 return False
-        return self._multiplied(row, steps) and plan.step("bind", warps, "thread.y") and self._tiles([tiles], row, column)
+        return self._multiplied(row, steps) and builder.try_apply("bind", warps, "thread.y") and self._tiles([tiles], row, column)
 
     def _multiplied(self, row: str, steps: str) -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""
-        plan, kind = self.plan, self.kind()
-        return (plan.step("tensorize", row, "zero_mma_f32") and plan.step("tensorize", row, f"mma_{kind}", reassoc=True)
-                and plan.step("unroll", steps))
+        builder, kind = self.builder, self.kind()
+        return (builder.try_apply("tensorize", row, "zero_mma_f32") and builder.try_apply("tensorize", row, f"mma_{kind}", reassoc=True)
+                and builder.try_apply("unroll", steps))
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
-        plan, label = self.plan, nest.label
-        chunks, columns = plan.cut(qualified(nest.spatial[-1]), COLUMNS, "exact")
+        builder, label = self.builder, nest.label
+        chunks, columns = builder.split_if_longer(qualified(nest.spatial[-1]), COLUMNS, "exact")
         cut = self._cut((self.rows[label], TALL), (columns, WIDE), (qualified(nest.reduction[-1]), DEEP))
         if cut is None:
             return False
         warps, row, tiles, column, steps, term = cut
         around = [chunks] if chunks else []
-        if not plan.step("reorder", warps, *around, steps, tiles, row, column, term):
+        if not builder.try_apply("reorder", warps, *around, steps, tiles, row, column, term):
             return False
         rounded = self._rounded(nest, steps)
-        if rounded is None or not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
+        if rounded is None or not fragments(builder, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
             return False
         high, wide = rounded
         inner = self._cut((wide, WIDE))
-        done = inner is not None and plan.step("reorder", inner[0], high, inner[1]) and self._pairs([inner[0]], high, inner[1])
-        return done and plan.step("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
+        done = inner is not None and builder.try_apply("reorder", inner[0], high, inner[1]) and self._pairs([inner[0]], high, inner[1])
+        return done and builder.try_apply("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
 
     def _rounded(self, nest: Nest, at: str) -> tuple[str, str] | None:
         """Sums and the factors of a second product go to registers, the factors rounded at a loop: the loops over their rows and terms."""
-        plan = self.plan
+        builder = self.builder
         for name in (nest.main.tensor.name, nest.label.partition(".")[0]):
-            plan.step("scope", name, "register")
+            builder.try_apply("scope", name, "register")
         used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
-        if not plan.step("cache_read", used, at, dtype=self.kind()):
+        if not builder.try_apply("cache_read", used, at, dtype=self.kind()):
             return None
-        factors = plan.kernel.temporaries[-1]
-        plan.step("scope", factors.name, "register")
+        factors = builder.kernel.temporaries[-1]
+        builder.try_apply("scope", factors.name, "register")
         rows, terms = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         return rows, terms
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
         """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
-        pair = whole_lanes(self.plan, around, row, column)
-        return bool(pair) and all([self.plan.step("unroll", name) for name in (*around, pair)])
+        pair = whole_lanes(self.builder, around, row, column)
+        return bool(pair) and all([self.builder.try_apply("unroll", name) for name in (*around, pair)])
 
     def _pairs(self, around: list[str], row: str, column: str) -> bool:
         """As `_tiles`, of what fills a register in pairs."""
-        pair = whole_lanes(self.plan, around, row, column)
-        return bool(pair) and all([self.plan.step("unroll", name) for name in around]) and self.plan.step("vectorize", pair)
+        pair = whole_lanes(self.builder, around, row, column)
+        return bool(pair) and all([self.builder.try_apply("unroll", name) for name in around]) and self.builder.try_apply("vectorize", pair)
 
     def _rest(self, label: str) -> bool:
         """What is neither product: elements of tiles, what rows are folded to, or a number for each row."""
-        plan, nest = self.plan, self.parts.nests[label]
+        builder, nest = self.builder, self.parts.nests[label]
         inner = self.names(label)[1]
         if label in (*self.parts.inside, *self.parts.runs):
             inner = inner[1:]
         cut = self._cut((self.rows[label], TALL))
-        if cut is None or not plan.step("bind", cut[0], "thread.y"):
+        if cut is None or not builder.try_apply("bind", cut[0], "thread.y"):
             return False
         if nest.reduction:
             return not inner and self._folded(nest, cut[1])
         if not inner:
-            return plan.step("bind", cut[1], "thread.x")
+            return builder.try_apply("bind", cut[1], "thread.x")
         tiles = self._cut((inner[-1], WIDE))
         own = label.partition(".")[0]
-        if len(inner) > 1 or tiles is None or not plan.step("reorder", tiles[0], cut[1], tiles[1]):
+        if len(inner) > 1 or tiles is None or not builder.try_apply("reorder", tiles[0], cut[1], tiles[1]):
             return False
-        if own in (t.name for t in plan.kernel.temporaries) and own not in self.parts.outside:
-            plan.step("scope", own, "register")
+        if own in (t.name for t in builder.kernel.temporaries) and own not in self.parts.outside:
+            builder.try_apply("scope", own, "register")
         return self._tiles([tiles[0]], cut[1], tiles[1])
 
     def _folded(self, nest: Nest, rows: str) -> bool:
         """Each of four lanes takes the elements of a row that it has, then they fold what they took."""
-        plan, update = self.plan, nest.main.update
+        builder, update = self.builder, nest.main.update
         cut = self._cut((qualified(nest.reduction[-1]), WIDE))
         parts = None if cut is None else self._cut((cut[1], 2))
-        if cut is None or parts is None or not plan.step("rfactor", parts[0], reassoc=True):
+        if cut is None or parts is None or not builder.try_apply("rfactor", parts[0], reassoc=True):
             return False
-        plan.step("scope", plan.kernel.temporaries[-1].name, "register")
-        if not plan.step("fission", rows):
+        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        if not builder.try_apply("fission", rows):
             return False
         halves = self._cut((rows, 8))
-        if halves is None or not plan.step("reorder", *halves, parts[0], cut[0], parts[1]):
+        if halves is None or not builder.try_apply("reorder", *halves, parts[0], cut[0], parts[1]):
             return False
         permitted = {"reassoc": True} if update == "add" else {}
-        if not plan.step("tensorize", halves[1], f"quad_{update}_{nest.main.tensor.dtype}", **permitted):
+        if not builder.try_apply("tensorize", halves[1], f"quad_{update}_{nest.main.tensor.dtype}", **permitted):
             return False
-        if not plan.step("fuse", halves[1], parts[0], name="lane") or not plan.step("bind", f"{nest.label}.lane", "thread.x"):
+        if (not builder.try_apply("fuse", halves[1], parts[0], name="lane")
+            or not builder.try_apply("bind", f"{nest.label}.lane", "thread.x")):
             return False
-        return plan.step("bind", halves[1], "thread.x") and all([plan.step("unroll", n) for n in (halves[0], cut[0], parts[1])])
+        return (builder.try_apply("bind", halves[1], "thread.x")
+                and all([builder.try_apply("unroll", n) for n in (halves[0], cut[0], parts[1])]))
 
     def ahead(self) -> bool:
         """The next block is copied while one is multiplied, where threads go on meanwhile."""
-        if self.plan.machine.has_async_copy:
-            before = self.plan.here()
-            if self.plan.step("pipeline", self.along, 2, asynchronous=True) and not self.fits():
-                self.plan.back(before)
+        if self.builder.machine.has_async_copy:
+            before = self.builder.checkpoint()
+            if self.builder.try_apply("pipeline", self.along, 2, asynchronous=True) and not self.fits():
+                self.builder.rollback(before)
         return True
