@@ -30,7 +30,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
     "autodiff": [{"core"}, {"cleanup"}, {"reverse", "forward"}],
     "schedule": [{"structure"}, {"legality"}, {"analysis"}, {"steps"}, {"script"}],
     "schedule/steps": [{"loops", "buffers", "reductions", "algebra", "placement"}, {"hardware"}],
-    "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives"}, {"driver"}],
+    "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives", "registry"}, {"driver"}],
     "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate"}],
     "graph": [{"arrays", "passes"}, {"fusion", "capture"}, {"lowering"}, {"report"}, {"execution"}, {"lazy"}],
     "nn": [{"core"}, {"data"}, {"modules", "optim"}, {"losses", "checkpoint"}, {"utils", "training"}, {"export"}],

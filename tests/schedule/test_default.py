@@ -11,6 +11,7 @@ import texpr as tx
 from texpr import autodiff
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import find_nests
+from texpr.autoschedule.cpu.elementwise.elementwise import VectorizedElements
 from texpr.autoschedule.driver import auto
 from texpr.compiler import load
 from texpr.compiler.imports import LIBRARY
@@ -33,7 +34,6 @@ SOFTMAX = """op softmax(X: f32[N, M]) -> Y: f32[N, M] require M >= 1 {
   m[n] = max(k: X[n, k])
   e[n, k] = exp(X[n, k] - m[n])
   Y[n, k] = e[n, k] / sum(j: e[n, j]) }"""
-plan_module = importlib.import_module("texpr.autoschedule.driver")
 
 
 def default(text: str, target: str, **sizes: int) -> list[str]:
@@ -68,14 +68,14 @@ def test_nests_that_never_run_are_not_seen():
 
 def test_a_part_that_fails_leaves_its_nest_as_it_is(monkeypatch):
     """The others are scheduled, the kernel computes the same; the listing, the script and the note on the loop say which part failed."""
-    def fails(builder: ScheduleBuilder, nest: object) -> list[str]:
-        if nest.label == "e":  # type: ignore[attr-defined]
+    def fails(template: object, builder: ScheduleBuilder, match: object) -> object:
+        if match.nest.label == "e":  # type: ignore[attr-defined]
             builder.try_apply("split", "e.k", 7)
             raise IndexError("there is no `x`\n[7]")
-        return usual(builder, nest)
+        return usual(template, builder, match)
 
-    usual = plan_module.elementwise
-    monkeypatch.setattr(plan_module, "elementwise", fails)
+    usual = VectorizedElements.apply
+    monkeypatch.setattr(VectorizedElements, "apply", fails)
     s = tx.schedule(tx.op(SOFTMAX), N=64, M=300).auto("x86-64-v3")
     assert 'annotate("e.k", unscheduled="IndexError: there is no x 7")' in s.script() and 'split("e.k", 7)' not in s.script()
     assert "for e.k in 0..300  @unscheduled('IndexError: there is no x 7')" in str(s)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from math import prod
 from typing import TypeVar
 
+from texpr.autoschedule.core.decision import Decision
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
@@ -24,11 +25,18 @@ T = TypeVar("T")
 
 
 class ScheduleBuilder:
-    """The steps so far and the kernel they give."""
+    """The steps so far and the kernel they give.
+
+    Attributes:
+        decisions: which template scheduled which nest.
+        refused: the step that was refused last.
+    """
 
     def __init__(self, kernel: Kernel, machine: Machine) -> None:
         self.kernel, self.machine = kernel, machine
         self.steps: list[Step] = []
+        self.decisions: list[Decision] = []
+        self.refused: Step | None = None
 
     def try_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Apply a step if it is legal; whether it was."""
@@ -37,6 +45,7 @@ class ScheduleBuilder:
             with unread():
                 self.kernel = step.apply(self.kernel)
         except (ScheduleError, ResourceError):
+            self.refused = step
             return False
         self.steps.append(step)
         return True

@@ -35,6 +35,7 @@ class Nest:
         outer: loops around these that stay where they are.
         again: loops around several nests, of a recurrence's time, which repeat this one.
         conditions: those under which `main` runs.
+        parts: the name of the loop over parts of a long sum, which threads are to share.
     """
 
     spatial: tuple[For, ...]
@@ -44,6 +45,7 @@ class Nest:
     outer: tuple[For, ...] = ()
     again: tuple[For, ...] = ()
     conditions: tuple[Expr, ...] = ()
+    parts: str | None = None
 
     @property
     def label(self) -> str:

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, asks_for, edges, extent, find_nests
+from texpr.autoschedule.core.template import NoMatch, Rewritten, Stage, Template
 from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
 from texpr.autoschedule.cpu.producer_chains import serves_rows
 from texpr.ir.build import integer
 from texpr.schedule.structure.loops import qualified
+
+
+class CollapsedLoops:
+    """Neighbouring loops over elements that walk through all memory of the statement as one become one; then templates are tried anew.
+
+    Args:
+        again: those that are tried on the joined loops, before the ones that follow this.
+    """
+
+    name, stage = "CollapsedLoops", Stage.NESTS
+
+    def __init__(self, again: tuple[Template, ...] = ()) -> None:
+        self.again = again
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if it has two loops that may be joined."""
+        return nest if len(nest.spatial) >= 2 and not nest.recurrent else NoMatch("fewer than two loops over elements, or a recurrence")
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | NoMatch:
+        """Join the loops."""
+        nest = collapse_contiguous(builder, match)
+        return NoMatch("no loops that walk through memory as one") if nest is match else Rewritten(nest, self.again)
 
 
 def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
@@ -28,5 +53,5 @@ def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
         found = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
-        nest = found.inside(len(nest.outer))
+        nest = replace(found.inside(len(nest.outer)), parts=nest.parts)
     return nest

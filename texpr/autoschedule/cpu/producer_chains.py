@@ -19,6 +19,7 @@ from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
+from texpr.autoschedule.core.template import NoMatch, Stage
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.structure.loops import qualified
@@ -36,11 +37,39 @@ class _Chain:
     alike: int
 
 
-def chained(builder: ScheduleBuilder, nests: Sequence[Nest]) -> Mapping[str, int]:
-    """Cut blocks where chains need them; by the name of a nest, in how many of its outer loops it is joined with others."""
-    last = _chain(builder.kernel, nests)
-    if last is not None and _bytes(builder.kernel, last, 0) > builder.l2_budget:
-        return _inside(builder, last)
+@dataclass(frozen=True, slots=True)
+class _Chains:
+    """The chains of a kernel.
+
+    Attributes:
+        inside: the one whose intermediates do not stay near, if the last nest ends such a one.
+        depths: of others, by label, how many outer loops nests have in common.
+    """
+
+    inside: _Chain | None
+    depths: Mapping[str, int]
+
+
+class ProducerChains:
+    """Nests that compute intermediates for one that uses them last, joined as far inside as these stay near."""
+
+    name, stage = "ProducerChains", Stage.CHAINS
+
+    def match(self, builder: ScheduleBuilder, nests: Sequence[Nest]) -> _Chains | NoMatch:
+        """The chains."""
+        last = _chain(builder.kernel, nests)
+        if last is not None and _bytes(builder.kernel, last, 0) > builder.l2_budget:
+            return _Chains(last, {})
+        depths = _by_rows(builder, nests)
+        return _Chains(None, depths) if depths else NoMatch("no chain of nests whose intermediates or rows go to memory and back")
+
+    def apply(self, builder: ScheduleBuilder, match: _Chains) -> Mapping[str, int] | NoMatch | None:
+        """Cut blocks where a chain needs them; by the label of a nest, in how many of its outer loops it is joined with others."""
+        return match.depths if match.inside is None else _inside(builder, match.inside)
+
+
+def _by_rows(builder: ScheduleBuilder, nests: Sequence[Nest]) -> Mapping[str, int]:
+    """The nests that are joined by row."""
     depths: dict[str, int] = {}
     left = list(nests)
     while left:
@@ -82,16 +111,18 @@ def _serves_sums(nest: Nest, loop: For) -> bool:
     return any(a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction) for a in nest.accesses[1:])
 
 
-def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int]:
+def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMatch | None:
     """The nests so far inside that their intermediates stay near, by blocks where that is worth it."""
     nearby = builder.l2_budget
     depth = next((d for d in range(1, found.alike + 1) if _bytes(builder.kernel, found, d) <= nearby), None)
     if depth is None:
-        return {}
+        return NoMatch("intermediates do not stay near in any of the loops")
     if _reuses(found, depth):
         block = _block(constant_extent(found.nests[-1].spatial[depth - 1]), nearby // max(1, _bytes(builder.kernel, found, depth)))
-        if block is None or not all(builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
-            return {}
+        if block is None:
+            return NoMatch("no block of iterations whose intermediates stay near")
+        if not all(builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
+            return None
     return {n.label: depth for n in found.nests}
 
 

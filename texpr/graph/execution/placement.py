@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from texpr.autoschedule.cpu.nest_groups import PARALLEL_WORK
+from texpr.autoschedule.cpu.threads import PARALLEL_WORK
 from texpr.compiler import CompiledKernel
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.lowering.kernel_cache import kernel_for

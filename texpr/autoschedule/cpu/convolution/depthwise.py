@@ -14,6 +14,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.autoschedule.core.template import UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
@@ -34,26 +35,36 @@ ALL_TERMS = 9
 class _Parts:
     """The loop whose iterations are lanes, that over rows, and that over the terms along a row of the window; how far lanes lie apart."""
 
+    nest: Nest
     lane: For
     row: For
     term: For
     step: int
 
 
-def slid(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest that sums over such windows; names of its outer loops, or None if it is none."""
-    parts = _parts(builder, nest)
-    return None if parts is None else builder.transaction(lambda: _scheduled(builder, nest, parts))
+class DepthwiseConvolution:
+    """Sums over a window that slides over each plane for itself."""
+
+    name, stage = "DepthwiseConvolution", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
+        """The parts of the nest."""
+        return _parts(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Parts) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match.nest, match))
 
 
-def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | None:
-    value, lanes = nest.main.value, builder.vector_lanes(nest)
-    apart = nest.recurrent or nest.main.update != "add" or not isinstance(value, Mul) or len(nest.accesses) != 3
-    if apart or not builder.machine.vector_bytes or builder.machine.scalable_bytes or any(integer(n.extent) is None for n in nest.loops):
-        return None
-    _, first, second = nest.accesses
-    found = _of(nest, first, second, lanes)
-    return _of(nest, second, first, lanes) if found is None else found
+def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
+    if not nest.reduction or nest.recurrent or nest.main.update != "add" or not isinstance(nest.main.value, Mul) or len(nest.accesses) != 3:
+        return NoMatch("no sum of products of two reads")
+    if not builder.machine.vector_bytes or builder.machine.scalable_bytes:
+        return NoMatch("a machine without vectors of one length")
+    if any(integer(n.extent) is None for n in nest.loops):
+        return UNKNOWN_EXTENTS
+    lanes, (_, first, second) = builder.vector_lanes(nest), nest.accesses
+    return _of(nest, first, second, lanes) or _of(nest, second, first, lanes) or NoMatch("no small window slides over planes")
 
 
 def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
@@ -67,7 +78,7 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
     if len(terms) != 1 or terms[0] is not nest.reduction[-1] or not 1 < constant_extent(terms[0]) <= MOST_TERMS:
         return None
     step = field.stride(lane.var) or 0
-    return _Parts(lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
+    return _Parts(nest, lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str] | None:

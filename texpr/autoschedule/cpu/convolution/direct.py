@@ -18,6 +18,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.convolution.epilogue import crossed, turned_ends
 from texpr.autoschedule.cpu.convolution.register_tiling import last_taps, share_outside, tile_with_taps
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
@@ -126,16 +127,24 @@ class _Around:
     panels: bool
 
 
-def windowed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
-    found = _window(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class DirectConvolution:
+    """Sums over windows of a field: a tile of positions and lanes keeps its sums in registers."""
+
+    name, stage = "DirectConvolution", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
+        """The parts of the nest."""
+        return _window(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Window) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
 def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
     w = _window(builder, nest)
-    if w is None or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
+    if isinstance(w, NoMatch) or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
         return []
     return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w))]
 
@@ -150,20 +159,24 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     return share_outside(w.field, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
 
 
-def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | None:
+def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
+    if not nest.reduction or nest.main.update is None:
+        return NO_REDUCTION
     lanes = builder.vector_lanes(nest)
-    if nest.recurrent or nest.main.update is None or not builder.machine.caches or any(integer(n.extent) is None for n in nest.loops):
-        return None
+    if nest.recurrent or not builder.machine.caches:
+        return NoMatch("a recurrence, or caches that are not known")
+    if any(integer(n.extent) is None for n in nest.loops):
+        return UNKNOWN_EXTENTS
     neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
     parts = next((p for n in neighbours_first if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
     if parts is None:
-        return None
+        return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
     lane, panel, field = parts
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if panel.stride(n.var) == 0]
     slid = [n for n in shared if offsets_of(nest, field, [n])][-2:]
     if prod(map(constant_extent, slid)) == 1:
-        return None
+        return NoMatch("a window that does not slide")
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)

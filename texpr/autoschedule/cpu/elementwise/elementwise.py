@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, crowded, is_best_alone, operations, stored_alike
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
-from texpr.autoschedule.cpu.collapse import collapse_contiguous
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_together, waits_by_halves
-from texpr.autoschedule.cpu.elementwise.transpose import transposed
-from texpr.autoschedule.cpu.recurrence.wavefront import side_by_side, wavefront
 from texpr.ir.build import integer
 from texpr.ir.expr import Compare
-from texpr.ir.loop import For
+from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
 from texpr.schedule.structure.loops import qualified
 
@@ -20,54 +20,77 @@ CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 
 
-def elementwise(builder: ScheduleBuilder, nest: Nest) -> list[str]:
-    """Schedule a nest without reduction; names of its outer loops."""
-    if not nest.spatial:
-        return []
-    nest = collapse_contiguous(builder, nest)
-    for structure in (transposed, wavefront, side_by_side):
-        found = structure(builder, nest)
-        if found is not None:
-            return found
+class VectorizedElements:
+    """Nests without reductions: lanes along the loop with the fewest gathers, several rows of them where these read the same."""
+
+    name, stage = "VectorizedElements", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Elements | NoMatch:
+        """The loop that becomes lanes."""
+        if nest.reduction or not nest.spatial:
+            return NoMatch("a sum, or no loop over elements")
+        best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest)))
+        if not builder.machine.vector_bytes or extent(best) <= 1:
+            return NoMatch("a machine without vectors, or one element")
+        return _Elements(nest, best)
+
+    def apply(self, builder: ScheduleBuilder, match: _Elements) -> Scheduled:
+        """The steps."""
+        return Scheduled(_vectorized(builder, match.nest, match.lane))
+
+
+@dataclass(frozen=True, slots=True)
+class _Elements:
+    """A nest and the loop whose iterations become lanes."""
+
+    nest: Nest
+    lane: For
+
+
+def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
+    """Vectorize a loop; names of the outer loops."""
     names = [qualified(n) for n in nest.spatial]
-    best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest)))
-    if builder.machine.vector_bytes and extent(best) > 1:
-        together = None if crowded(nest.main.value, builder.machine) else rows_together(builder, nest, best)
-        rows, count = together or (None, 0)
-        # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
-        beside = stored_alike(builder.kernel, nest.main.tensor)
-        light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
-        name = qualified(best)
-        peel_boundaries(builder, nest, best)
-        # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        far = nest.main.tensor.name in past_caches(builder)
-        one = integer(best.extent) is None or any(is_best_alone(s, builder.machine, far) for s in beside)
-        halves = light and not one and waits_by_halves(builder, nest)
-        registers = 1 if one else 4 if light and not halves else 2
-        if any_length.wanted(builder):
-            longer = any_length.elements(builder, nest, best, together, 4 if light else registers)
-            if longer is not None:
-                return longer
-        outer, inner = builder.split_if_longer(name, registers * builder.vector_lanes(nest))
-        rest = [n for n in names if n != name]
-        row = ""
-        if rows is not None:
-            split = qualified(rows)
-            row_outer, row = builder.split_if_longer(split, count)
-            rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
-        rest += [outer] if outer else []
-        inside = [row, inner] if row else [inner]
-        if (rest or row) and (row or best is not nest.spatial[-1]) and builder.try_apply("reorder", *rest, *inside) and row:
-            builder.try_apply("unroll", row)
-        strips, inner = builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else ("", inner)
-        builder.try_apply("vectorize", inner)
-        if strips:
-            builder.try_apply("unroll", strips)
-        for loop in nest.spatial:
-            if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and builder.try_apply("unroll", qualified(loop)):
-                rest.remove(qualified(loop))
-        names = rest
-    return names
+    together = None if crowded(nest.main.value, builder.machine) else rows_together(builder, nest, best)
+    rows, count = together or (None, 0)
+    name = qualified(best)
+    # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
+    beside = stored_alike(builder.kernel, nest.main.tensor)
+    peel_boundaries(builder, nest, best)
+    registers, most, halves = _registers(builder, nest, best, rows, beside)
+    if any_length.wanted(builder):
+        longer = any_length.elements(builder, nest, best, together, most)
+        if longer is not None:
+            return longer
+    outer, inner = builder.split_if_longer(name, registers * builder.vector_lanes(nest))
+    rest = [n for n in names if n != name]
+    row = ""
+    if rows is not None:
+        split = qualified(rows)
+        row_outer, row = builder.split_if_longer(split, count)
+        rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
+    rest += [outer] if outer else []
+    inside = [row, inner] if row else [inner]
+    if (rest or row) and (row or best is not nest.spatial[-1]) and builder.try_apply("reorder", *rest, *inside) and row:
+        builder.try_apply("unroll", row)
+    strips, inner = builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else ("", inner)
+    builder.try_apply("vectorize", inner)
+    if strips:
+        builder.try_apply("unroll", strips)
+    for loop in nest.spatial:
+        if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and builder.try_apply("unroll", qualified(loop)):
+            rest.remove(qualified(loop))
+    return rest
+
+
+def _registers(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None, beside: list[Store]) -> tuple[int, int, bool]:
+    """Registers of elements in an iteration, the same where registers have any length, and whether elements come by halves of registers."""
+    light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
+    # A loop of unknown length ends in a masked iteration, which one register makes cheap.
+    far = nest.main.tensor.name in past_caches(builder)
+    one = integer(lane.extent) is None or any(is_best_alone(s, builder.machine, far) for s in beside)
+    halves = light and not one and waits_by_halves(builder, nest)
+    registers = 1 if one else 4 if light and not halves else 2
+    return registers, 4 if light else registers, halves
 
 
 def _has_boundary_cases(nest: Nest, loop: For) -> bool:

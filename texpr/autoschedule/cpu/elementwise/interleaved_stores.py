@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
@@ -23,24 +24,27 @@ STEPS = (2, 4, 8, 16)
 REGISTERS = 2
 
 
-def weave(builder: ScheduleBuilder, nests: Sequence[Nest]) -> dict[str, str]:
-    """Compute such elements in one loop over vectors; by the labels of the nests, that of the one whose loops they have then."""
-    into: dict[str, str] = {}
-    at = 0
-    while at < len(nests):
-        group = _woven(nests[at:])
-        if group and builder.transaction(lambda group=group: _joined(builder, group)) is not None:
-            into |= {n.label: group[-1].label for n in group}
-        at += max(1, len(group))
-    return into
+class InterleavedStores:
+    """Nests that follow each other and write elements between each other's: one loop over vectors computes all of them."""
 
+    name, stage = "InterleavedStores", Stage.GROUPS
 
-def woven_loops(builder: ScheduleBuilder, nest: Nest) -> list[str]:
-    """Schedule the nest that has the statements of all; names of its outer loops."""
-    *rest, vector = map(qualified, nest.spatial)
-    outer, inner = builder.split_if_longer(vector, REGISTERS * builder.vector_lanes(nest))
-    builder.try_apply("vectorize", inner)
-    return [*rest, *([outer] if outer else [])]
+    def match(self, builder: ScheduleBuilder, subject: Among) -> list[Nest] | NoMatch:
+        """The nests of a group that begins with this one."""
+        if not builder.machine.vector_bytes:
+            return NoMatch("a machine without vectors")
+        at = next(k for k, n in enumerate(subject.nests) if n is subject.nest)
+        return _woven(subject.nests[at:]) or NoMatch("no neighbours of what it stores are stored by nests behind it")
+
+    def apply(self, builder: ScheduleBuilder, match: list[Nest]) -> Scheduled | None:
+        """Compute the elements in the loops of the last nest, then vectors of them."""
+        if not _joined(builder, match):
+            return None
+        nest = match[-1]
+        *rest, vector = map(qualified, nest.spatial)
+        outer, inner = builder.split_if_longer(vector, REGISTERS * builder.vector_lanes(nest))
+        builder.try_apply("vectorize", inner)
+        return Scheduled([*rest, *([outer] if outer else [])], members=tuple(match))
 
 
 def _woven(nests: Sequence[Nest]) -> list[Nest]:
@@ -74,7 +78,6 @@ def _alike(a: Nest, b: Nest) -> bool:
     return extents(a.spatial) == extents(b.spatial) and 0 not in extents(a.spatial)
 
 
-def _joined(builder: ScheduleBuilder, group: Sequence[Nest]) -> list[str] | None:
+def _joined(builder: ScheduleBuilder, group: Sequence[Nest]) -> bool:
     inside = qualified(group[-1].spatial[-1])
-    names = [n.label for n in group[:-1]]
-    return names if all([builder.try_apply("compute_at", name, inside, recompute=False) for name in names]) else None
+    return all(builder.try_apply("compute_at", n.label, inside, recompute=False) for n in group[:-1])

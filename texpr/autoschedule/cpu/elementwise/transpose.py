@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.layouts import with_last
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
@@ -43,29 +44,43 @@ class _Turn:
     side: int
 
 
-def transposed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest that reads across what it writes; names of its outer loops, or None if it is none."""
-    found = _turn(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class RegisterTranspose:
+    """Nests that write along one loop and read along another: squares are transposed in registers."""
+
+    name, stage = "RegisterTranspose", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
+        """The parts of the nest."""
+        return _turn(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Turn) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | None:
+def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
+    if nest.recurrent or nest.reduction:
+        return NoMatch("a sum or a recurrence")
     lanes, wide = builder.vector_lanes(nest), nest.main.tensor.dtype.bytes >= 4
     least = lanes if wide else min(lanes, *_SMALLER)
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None)
-    if lane is None or nest.recurrent or nest.reduction:
-        return None
+    if lane is None:
+        return NoMatch("few elements side by side")
     across = [a for a in nest.accesses[1:] if a.stride(lane.var) not in (0, 1)]
+    if not across:
+        return NoMatch("nothing is read across")
     row = next((n for n in nest.spatial if n is not lane and constant_extent(n) >= least
-                and across and all(a.stride(n.var) == 1 for a in across)), None)
+                and all(a.stride(n.var) == 1 for a in across)), None)
     if row is None or len({a.tensor for a in across}) < len(across):
-        return None
+        return NoMatch("no loop along which all that is read across lies")
     most = min(lanes, constant_extent(lane), constant_extent(row))
     known = [n for n in (lanes, *_SMALLER)
              if n <= most and all(transpose(a.tensor.dtype, n) in builder.machine.instructions for a in across)]
     # Of narrow elements a register holds more than there are registers for rows, half of which are shuffled into the other half.
     side = next((n for n in known if 2 * n <= builder.machine.vector_registers), min(known, default=0))
-    return _Turn(nest, lane, row, tuple(across), side) if side and (side == lanes or not wide) else None
+    if not side or (wide and side != lanes):
+        return NoMatch("no instructions transpose squares of these elements")
+    return _Turn(nest, lane, row, tuple(across), side)
 
 
 def _scheduled(builder: ScheduleBuilder, t: _Turn) -> list[str] | None:

@@ -10,11 +10,10 @@ are asked for a row early (`prefetch`), while one is written.
 
 from __future__ import annotations
 
-from functools import partial
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import LEAST_OPERATIONS, operations
 from texpr.autoschedule.core.nest import constant_extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Stmt, Store
@@ -28,19 +27,30 @@ LEAST_ROWS = 64
 """Rows for each core, from which on pairs are worth their code: where their number is odd, the last one has code of its own."""
 
 
-def paired(builder: ScheduleBuilder) -> None:
-    """Compute the rows of outermost loops in pairs, where each is summed across lanes and the first cache holds two."""
-    for loop in builder.kernel.body if builder.machine.caches else ():
-        if isinstance(loop, For) and constant_extent(loop) >= LEAST_ROWS * builder.machine.cores and _fits(loop, builder.machine.caches[0]):
-            builder.transaction(partial(_in_pairs, builder, loop))
+class RowPairs:
+    """Outermost loops over rows, each of which is summed across lanes: two rows an iteration, where the first cache holds both."""
+
+    name, stage = "RowPairs", Stage.FINISHING
+
+    def match(self, builder: ScheduleBuilder, loop: For) -> For | NoMatch:
+        """The loop, if its rows are such."""
+        if not builder.machine.caches or constant_extent(loop) < LEAST_ROWS * builder.machine.cores:
+            return NoMatch("few rows")
+        if not _fits(loop, builder.machine.caches[0]):
+            return NoMatch("the first cache does not hold two rows")
+        equations = [_equation(s) for s in loop.body]
+        sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
+        return NoMatch("no sum across lanes is used in its row") if not sums or equations[-1] == equations[sums[0]] else loop
+
+    def apply(self, builder: ScheduleBuilder, match: For) -> Scheduled | None:
+        """The steps, or None where one is refused or nothing is gained."""
+        return Scheduled.of(_in_pairs(builder, match))
 
 
 def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[str] | None:
     """Cut before elements that have operands in common, or behind the first sum; the name of the new loop, None if nothing is gained."""
     equations = [_equation(s) for s in loop.body]
     sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
-    if not sums or equations[-1] == equations[sums[0]]:
-        return None
     beside = _have_operands_in_common(loop, [s for s, e in zip(loop.body, equations) if e == equations[-1]])
     if beside and any(row_from_afar(builder, t) for t in builder.kernel.inputs if _is_read_by_row(loop, t)):
         return None

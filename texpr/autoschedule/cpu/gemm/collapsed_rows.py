@@ -11,26 +11,44 @@ from __future__ import annotations
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
-from texpr.autoschedule.cpu.gemm.packed import packed
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.gemm.packed import PackedGemm
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
 
-def as_one(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest as a large contraction of loops that become one; names of its outer loops, None if there are none."""
-    if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3 or _is_linked(builder, nest):
-        return None
-    return builder.transaction(lambda: _packed(builder, nest))
+class CollapsedRows:
+    """Large contractions whose rows several loops count: these become one, then the operand is packed."""
+
+    name, stage = "CollapsedRows", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if two of its loops may become one."""
+        if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3:
+            return NoMatch("no sum of products of two reads, by itself")
+        if _pair(nest) is None:
+            return NoMatch("no loops that walk through memory as one")
+        return NoMatch("other nests use the same loops") if _is_linked(builder, nest) else nest
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | NoMatch | None:
+        """The steps, if the joined loops are those of a large contraction."""
+        one = _collapsed(builder, match)
+        if one is match or _rows(one) > 1:
+            return NoMatch("some rows are left to another loop")
+        packed = PackedGemm()
+        found = packed.match(builder, one)
+        return found if isinstance(found, NoMatch) else packed.apply(builder, found)
 
 
-def _packed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
+def _collapsed(builder: ScheduleBuilder, nest: Nest) -> Nest:
+    """The nest with one loop in place of those that walk through memory as one."""
     one = nest
     while (pair := _pair(one)) is not None:
         outer, inner = pair
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name):
             break
         one = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
-    return None if one is nest or _rows(one) > 1 else packed(builder, one)
+    return one
 
 
 def _rows(nest: Nest) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -53,17 +54,25 @@ class _Dots:
         return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
 
 
-def dotted(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
-    found = _dots(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class DotInstructions:
+    """Contractions whose inner loops an instruction runs, which adds groups of terms in each lane."""
+
+    name, stage = "DotInstructions", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
+        """The parts of the nest."""
+        return _dots(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Dots) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | None:
+def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
-        return None
+        return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.loops):
-        return None
+        return UNKNOWN_EXTENTS
     target, term = nest.accesses[0], nest.reduction[0]
     for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         if len(meaning(name).inputs) != 2 or meaning(name).inputs[0].rank != 1:
@@ -80,7 +89,7 @@ def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | None:
         rows = [n for n in nest.spatial if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS]
         if rows:
             return _Dots(nest, name, lane, max(rows, key=constant_extent), term, panel, shared, lanes, terms)
-    return None
+    return NoMatch("no instruction adds groups of these terms")
 
 
 def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:

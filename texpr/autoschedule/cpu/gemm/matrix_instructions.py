@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -47,30 +48,40 @@ class _Squares:
     width: int
 
 
-def squared(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
-    found = _squares(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class MatrixInstructions:
+    """Contractions whose inner loops an instruction runs, which multiplies small matrices."""
+
+    name, stage = "MatrixInstructions", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
+        """The parts of the nest."""
+        return _squares(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Squares) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | None:
+def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
-        return None
-    if len(nest.spatial) != 2 or any(integer(n.extent) is None for n in nest.loops):
-        return None
+        return NOT_A_PRODUCT
+    if len(nest.spatial) != 2:
+        return NoMatch("not one loop over rows and one over columns")
+    if any(integer(n.extent) is None for n in nest.loops):
+        return UNKNOWN_EXTENTS
     target, (row, lane), term = nest.accesses[0], nest.spatial, nest.reduction[0]
     left = next((a for a in nest.accesses[1:] if a.stride(row.var) and a.stride(lane.var) == 0), None)
     right = next((a for a in nest.accesses[1:] if a.stride(lane.var) and a.stride(row.var) == 0), None)
     rows, columns = constant_extent(row), constant_extent(lane)
     if left is None or right is None or min(rows, columns) < min(min(TILES)):
-        return None
+        return NoMatch("no operand for each of both loops, or few rows or columns")
     def filled(tile: tuple[int, int]) -> int:
         return -(-rows // tile[0]) * tile[0] * -(-columns // tile[1]) * tile[1]
 
     # What is left over is filled up; along columns that takes a mask where they are copied.
     height, width = min(TILES, key=lambda tile: (filled(tile), columns % tile[1] != 0))
     if 2 * filled((height, width)) > 3 * rows * columns:
-        return None  # instructions for fewer products do as much
+        return NoMatch("tiles would be mostly filling")  # instructions for fewer products do as much
     for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         does = meaning(name)
         if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
@@ -78,8 +89,8 @@ def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | None:
         side, _, terms = (constant_extent(n) for n in statements(does) if isinstance(n, For))
         if [t.dtype for t in (*does.inputs, *does.outputs)] == [a.tensor.dtype for a in (left, right, target)]:
             found = _Squares(nest, name, side, terms, row, lane, term, left, right, height, width)
-            return found if constant_extent(term) >= terms else None
-    return None
+            return found if constant_extent(term) >= terms else NoMatch("few terms")
+    return NoMatch("no instruction multiplies small matrices of these types")
 
 
 def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:

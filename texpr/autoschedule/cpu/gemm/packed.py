@@ -15,6 +15,7 @@ from math import isqrt, prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.gemm.indexed_fma import SHARING_TILES, rows_beside, terms_together
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, copied_to, in_registers, pack
@@ -91,26 +92,36 @@ class _Contraction:
         return self.nest.main.tensor.dtype
 
 
-def packed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest as a large contraction; names of its outer loops, or None if it is none."""
-    found = _contraction(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class PackedGemm:
+    """Large contractions: an operand packed into panels, a tile of sums in registers."""
+
+    name, stage = "PackedGemm", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch:
+        """The parts of the nest."""
+        return _contraction(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Contraction) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | None:
+def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch:
+    if not nest.reduction or nest.main.update is None:
+        return NO_REDUCTION
     lanes = builder.vector_lanes(nest)
-    if nest.recurrent or nest.main.update is None or builder.machine.vector_registers < 16:
-        return None
+    if nest.recurrent or builder.machine.vector_registers < 16:
+        return NoMatch("a recurrence, or a machine with few registers")
     if any(integer(n.extent) is None for n in nest.loops):
-        return None
+        return UNKNOWN_EXTENTS
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1:
-        return None
+        return NoMatch("no vector of elements along which one operand alone moves")
     panel = moving[0]
     if (constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1
                                                or builder.machine.has_indexed_fma)):
-        return None  # a single register of lanes pays where its panel is turned in registers as a whole
+        return NoMatch("few elements side by side")  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     if builder.machine.scalable_bytes:
         width, height = any_length.tile_of(builder, nest.main.tensor.dtype)
@@ -122,10 +133,10 @@ def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | None:
     sharers = prod(map(constant_extent, sharing))
     joined = sum(lane.var in variables(i) for i in panel.indices) > 1
     if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (joined and sharers < LEAST_SHARING):
-        return None
+        return NoMatch("many lanes would have nothing to do, or few rows share the panel")
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
     if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(builder, nest, panel, lane, sharers))):
-        return None
+        return NoMatch("few rows share the panel, or it stays in the cache as it is")
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
     tall = height if _by_element(builder) and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)

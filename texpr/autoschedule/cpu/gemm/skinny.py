@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -63,28 +64,34 @@ class _Product:
         return constant_extent(self.row), constant_extent(self.lane), constant_extent(self.term)
 
 
-def in_strips(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a product of few rows; names of its outer loops, or None if it is none."""
-    found = _few_rows(builder, nest)
-    if found is None:
-        return None
-    return builder.transaction(lambda: _copied_on_the_way(builder, found) if builder.machine.fma_per_cycle > 1
-                               else _read_in_place(builder, found))
+class SkinnyGemm:
+    """Products of few rows: columns of the other operand in strips."""
+
+    name, stage = "SkinnyGemm", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
+        """The parts of the nest."""
+        return _few_rows(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Product) -> Scheduled | NoMatch | None:
+        """The steps, where a strip stays in the cache."""
+        way = _copied_on_the_way if builder.machine.fma_per_cycle > 1 else _read_in_place
+        return way(builder, match)
 
 
-def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | None:
+def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     machine = builder.machine
     if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
-        return None
+        return NOT_A_PRODUCT
     if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:
-        return None
+        return NoMatch("the machine has fewer than 32 registers, or takes elements of registers")
     if any(integer(n.extent) is None for n in nest.loops):
-        return None
+        return UNKNOWN_EXTENTS
     (row, lane), (term,) = nest.spatial, nest.reduction
     operand = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 1 and a.stride(row.var) == 0), None)
     other = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 0 and a.stride(row.var) not in (0, None)), None)
     if operand is None or other is None or not isinstance(nest.main.value, Mul) or operand.tensor.dtype != nest.main.tensor.dtype:
-        return None
+        return NoMatch("no product of rows and of an operand that lies along the columns")
     return _Product(nest, row, lane, term, operand)
 
 
@@ -93,18 +100,21 @@ def _is_full(lanes: int, width: int) -> bool:
     return MOST_WASTE * (-lanes % width) <= lanes
 
 
-def _read_in_place(builder: ScheduleBuilder, p: _Product) -> list[str] | None:
+NOT_SKINNY = NoMatch("too few or too many rows, or strips that do not stay in the cache")
+
+
+def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
     (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
     width = _width(lanes, builder.vector_lanes(p.nest), (3, 2))
     stays = terms * width * each <= second // SHARE and first < terms * lanes * each <= FAR * second
     if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
-        return None
+        return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width)
     tiles, row = builder.split_if_longer(qualified(p.row), -(-rows // -(-rows // HEIGHT)))
     outer = [name for name in (strips, tiles) if name]
     if not builder.try_apply("reorder", *outer, qualified(p.term), row, lane):
         return None
-    return outer if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane) else None
+    return Scheduled(outer) if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane) else None
 
 
 def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
@@ -112,7 +122,7 @@ def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
     return min(choice, key=lambda n: -(-lanes // (n * register)) * n) * register
 
 
-def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> list[str] | None:
+def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
     """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
     (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
     width = _width(lanes, builder.vector_lanes(p.nest), (4, 3))
@@ -120,7 +130,7 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> list[str] | Non
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
     far = terms * lanes * each > second // NEAR
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
-        return None
+        return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width, "pad")
     shares, strips = (builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
                       if builder.machine.cores > 1 else ("", strips))
@@ -132,7 +142,7 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> list[str] | Non
     in_pairs(builder, term)
     if not (builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)):
         return None
-    return [shares or strips] if shares or not blocks else []
+    return Scheduled([shares or strips] if shares or not blocks else [])
 
 
 def _left_behind(builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:

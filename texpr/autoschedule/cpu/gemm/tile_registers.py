@@ -16,6 +16,7 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -79,33 +80,43 @@ class _Tiles:
         return self.group * ROW_BYTES // COLUMN_BYTES
 
 
-def tiled_product(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest whose sums tiles hold; names of its outer loops, or None if there are none."""
-    found = _tiles(builder, nest)
-    return None if found is None else builder.transaction(lambda: _scheduled(builder, found))
+class TileRegisters:
+    """Contractions whose sums stay in registers of tiles (AMX)."""
+
+    name, stage = "TileRegisters", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
+        """The parts of the nest."""
+        return _tiles(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Tiles) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | None:
-    if not builder.machine.tile_registers or nest.outer or nest.again or nest.recurrent or nest.main.update != "add":
-        return None
-    if len(nest.reduction) != 1 or len(nest.accesses) != 3 or any(integer(n.extent) is None for n in nest.loops):
-        return None
+def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
+    if not builder.machine.tile_registers:
+        return NoMatch("the machine has no registers of tiles")
+    if nest.outer or nest.again or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+        return NOT_A_PRODUCT
+    if any(integer(n.extent) is None for n in nest.loops):
+        return UNKNOWN_EXTENTS
     target, term = nest.accesses[0], nest.reduction[0]
     lane = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
     right = next((a for a in nest.accesses[1:] if lane is not None and a.stride(lane.var)), None)
     if lane is None or right is None:
-        return None
+        return NoMatch("no operand moves along the columns")
     left = next(a for a in nest.accesses[1:] if a is not right)
     rows = [n for n in nest.spatial if left.stride(n.var) and right.stride(n.var) == 0]
     row = max(rows, key=constant_extent, default=None)
     if row is None or left.stride(lane.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
-        return None
+        return NoMatch("no operand for the rows alone, or one that terms do not move")
     instruction = _instruction(builder, left, right, target)
     if not instruction or not all(_is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))):
-        return None
+        return NoMatch("no instruction multiplies tiles of these types, or operands are no matrices")
     others = [n for n in nest.spatial if n is not row and n is not lane]
     found = _Tiles(nest, instruction, row, lane, term, left, right, others, COLUMN_BYTES // left.tensor.dtype.bytes)
-    return found if _fills(found) else None
+    return found if _fills(found) else NoMatch("tiles would be mostly filling")
 
 
 def _instruction(builder: ScheduleBuilder, *operands: Access) -> str:

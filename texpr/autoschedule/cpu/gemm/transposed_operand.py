@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import LEAST_ROWS, tile_of
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.ir.expr import Read, Tensor
@@ -51,26 +52,61 @@ def _reads(s: Store, tensor: Tensor) -> bool:
     return any(isinstance(n, Read) and n.tensor.name == tensor.name for n in walk(s.value))
 
 
-def crossing(builder: ScheduleBuilder, nest: Nest) -> tuple[list[str], Turning] | None:
-    """Schedule a contraction that reads both operands along the sum; names of its outer loops, or None if it is none."""
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """The parts of such a contraction.
+
+    Attributes:
+        lane, row: loops along the rows of the operand that is turned, and along those of the other one.
+        panel: the read that is turned.
+    """
+
+    nest: Nest
+    lane: For
+    row: For
+    panel: Access
+
+
+class TransposedOperand:
+    """Contractions in loops of others that read both operands along the sum (A B^T)."""
+
+    name, stage = "TransposedOperand", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
+        """The parts of the nest."""
+        return _product(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Product) -> Scheduled:
+        """The steps, and the copy of the operand, which comes once nests share loops."""
+        return _scheduled(builder, match)
+
+
+def _product(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
+    if not nest.outer:
+        return NoMatch("no loops in common with other nests")
     lanes = builder.vector_lanes(nest)
-    if not nest.outer or nest.recurrent or nest.main.update is None or not builder.machine.vector_bytes:
-        return None
+    if nest.recurrent or nest.main.update is None or not builder.machine.vector_bytes:
+        return NoMatch("no sum, or a machine without vectors")
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes), None)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1 or moving[0].stride(lane.var) == 1:
-        return None
+        return NoMatch("no operand that lies along the sum moves with vectors of elements")
     panel = moving[0]
     rows = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS]
     if not rows or not any(panel.stride(n.var) == 1 for n in nest.reduction):
-        return None
+        return NoMatch("few rows share the operand, or terms do not lie side by side")
+    return _Product(nest, lane, rows[-1], panel)
+
+
+def _scheduled(builder: ScheduleBuilder, p: _Product) -> Scheduled:
+    nest, lane, panel, lanes = p.nest, p.lane, p.panel, builder.vector_lanes(p.nest)
     width, height = tile_of(builder, constant_extent(lane), lanes)
     depth = max((k for k, n in enumerate(nest.outer, 1) if panel.stride(n.var) != 0), default=1)
     lane_tiles, inner = builder.split_if_longer(qualified(lane), width)
-    row_tiles, row = builder.split_if_longer(qualified(rows[-1]), height)
-    others = [qualified(n) for n in nest.spatial if n is not lane and n is not rows[-1]]
+    row_tiles, row = builder.split_if_longer(qualified(p.row), height)
+    others = [qualified(n) for n in nest.spatial if n is not lane and n is not p.row]
     tiles = [name for name in (lane_tiles, row_tiles) if name]
     if builder.try_apply("reorder", *others, *tiles, *(qualified(n) for n in nest.reduction), row, inner):
         builder.try_apply("unroll", row)
     builder.try_apply("vectorize", inner)
-    return others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), ""))
+    return Scheduled(others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), "")))

@@ -10,10 +10,11 @@ Source: Dongarra, Duff, Sorensen and van der Vorst, Solving Linear Systems on Ve
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
@@ -28,18 +29,45 @@ MOST_MORE = 2
 """Terms beside one for each earlier element."""
 
 
-def blocked(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule sums over earlier elements in tiles; names of the outer loops, or None if there are none such."""
-    width = REGISTERS * builder.vector_lanes(nest)
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over earlier elements.
+
+    Attributes:
+        width: elements of a tile.
+        more: terms beside one for each earlier element.
+    """
+
+    nest: Nest
+    width: int
+    more: int
+
+
+class BlockedRecurrence:
+    """Sums over earlier elements of a recurrence, tile by tile, as in elimination (LU, Cholesky)."""
+
+    name, stage = "BlockedRecurrence", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
+        """The parts of the nest."""
+        return _sums(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Sums) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match.nest, match.width, match.more))
+
+
+def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
     if not builder.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
-        return None
+        return NoMatch("no sum over one loop that is complete before its element is stored")
+    width = REGISTERS * builder.vector_lanes(nest)
     lane, term = nest.spatial[-1], nest.reduction[0]
     more = linear(sub(term.extent, lane.var))
     if more.terms or not 0 <= more.constant <= MOST_MORE:
-        return None
+        return NoMatch("terms are not the elements before")
     if _longest(nest, lane) < LEAST_TILES * width or not _walks_across(nest, lane, term):
-        return None
-    return builder.transaction(lambda: _scheduled(builder, nest, width, more.constant))
+        return NoMatch("few elements, or terms lie side by side")
+    return _Sums(nest, width, more.constant)
 
 
 def _longest(nest: Nest, loop: For) -> int:

@@ -9,8 +9,11 @@ Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
@@ -23,16 +26,41 @@ FARTHEST = 2
 """By how many iterations a row may be behind the one above it."""
 
 
-def wavefront(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a recurrence no loop of which can have lanes; names of loops to share, of which there are none, or None if it is none."""
-    loops = _loops(nest)
-    if not nest.recurrent or nest.reduction or len(loops) < 2:
-        return None
-    row, inner = loops[-2:]
-    if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
-        return None
-    if any(_has_lanes(builder, qualified(n)) for n in loops):
-        return None
+NO_RECURRENCE = NoMatch("no recurrence along two loops")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A recurrence along rows: the loops that have several iterations, the last two over rows and along them."""
+
+    nest: Nest
+    loops: list[For]
+
+
+class Wavefront:
+    """Recurrences no loop of which can have lanes: each row follows the one above it at a distance."""
+
+    name, stage = "Wavefront", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Rows | NoMatch:
+        """The rows of the nest."""
+        loops = _loops(nest)
+        if not nest.recurrent or nest.reduction or len(loops) < 2:
+            return NO_RECURRENCE
+        row, inner = loops[-2:]
+        if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
+            return NoMatch("few rows, or short ones")
+        if any(_has_lanes(builder, qualified(n)) for n in loops):
+            return NoMatch("iterations of a loop do not wait for each other")
+        return _Rows(nest, loops)
+
+    def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | None:
+        """The steps; no loop is left to share among threads."""
+        return Scheduled([]) if _skewed(builder, *match.loops[-2:]) else None
+
+
+def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
+    """Let rows follow each other as closely as they may; whether that was possible."""
     for behind in range(1, FARTHEST + 1):
         before = builder.checkpoint()
         cut = builder.split(qualified(row), ROWS)
@@ -41,33 +69,38 @@ def wavefront(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
                  and builder.try_apply("reorder", qualified(inner), near))
         if moved and _has_lanes(builder, near):  # rows that wait for each other in one iteration would not overlap
             builder.try_apply("unroll", near)
-            return []
+            return True
         builder.rollback(before)
-    return None
+    return False
 
 
-def side_by_side(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a recurrence along rows of memory that do not wait for each other, which lanes would gather; names of its outer loops, or
-    None if it is none."""
-    loops = _loops(nest)
-    if not nest.recurrent or nest.reduction or len(loops) < 2:
-        return None
-    row, inner = loops[-2:]
-    if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
-        return None
-    if _has_lanes(builder, qualified(inner)) or not _has_lanes(builder, qualified(row)):
-        return None
+class RowsSideBySide:
+    """Recurrences along rows of memory that do not wait for each other, which lanes would gather."""
 
-    def steps() -> list[str] | None:
-        first, last = edges(nest, inner)
+    name, stage = "RowsSideBySide", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Rows | NoMatch:
+        """The rows of the nest."""
+        loops = _loops(nest)
+        if not nest.recurrent or nest.reduction or len(loops) < 2:
+            return NO_RECURRENCE
+        row, inner = loops[-2:]
+        if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
+            return NoMatch("few rows, or rows that lie across memory")
+        if _has_lanes(builder, qualified(inner)) or not _has_lanes(builder, qualified(row)):
+            return NoMatch("elements of a row do not wait for each other, or rows do")
+        return _Rows(nest, loops)
+
+    def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        row, inner = match.loops[-2:]
+        first, last = edges(match.nest, inner)
         if first + last and extent(inner) >= LEAST:  # what runs at the edges has a loop of its own, so that others need not ask
             builder.try_apply("peel", qualified(inner), first, last)
         outer, near = builder.split_if_longer(qualified(row), CHAINS, "guard")
         if not outer or not builder.try_apply("reorder", qualified(inner), near) or not builder.try_apply("unroll", near):
             return None
-        return [*(qualified(n) for n in loops[:-2]), outer]
-
-    return builder.transaction(steps)
+        return Scheduled([*(qualified(n) for n in match.loops[:-2]), outer])
 
 
 def _loops(nest: Nest) -> list[For]:

@@ -1,30 +1,22 @@
-"""Nests with a reduction: partial results in lanes, tiles of accumulators, products by packed operands."""
+"""Sums of no known structure: lanes over terms with partial results, or lanes over elements with tiles of accumulators."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import SHORT, Nest, constant_extent, edges, extent, offsets_of
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
-from texpr.autoschedule.cpu.collapse import collapse_contiguous
-from texpr.autoschedule.cpu.convolution.depthwise import slid
-from texpr.autoschedule.cpu.convolution.direct import ADDRESSES, windowed
+from texpr.autoschedule.cpu.convolution.direct import ADDRESSES
 from texpr.autoschedule.cpu.elementwise.elementwise import peel_boundaries
-from texpr.autoschedule.cpu.gemm.collapsed_rows import as_one
-from texpr.autoschedule.cpu.gemm.dot_instructions import dotted
-from texpr.autoschedule.cpu.gemm.matrix_instructions import squared
-from texpr.autoschedule.cpu.gemm.packed import in_pairs, packed, product_tile
+from texpr.autoschedule.cpu.gemm.packed import in_pairs, product_tile
 from texpr.autoschedule.cpu.gemm.remainder_lanes import cut_lanes
-from texpr.autoschedule.cpu.gemm.skinny import in_strips
-from texpr.autoschedule.cpu.gemm.tile_registers import tiled_product
-from texpr.autoschedule.cpu.nest_groups import longest
-from texpr.autoschedule.cpu.recurrence.blocked import blocked
 from texpr.autoschedule.cpu.reduction.across_lanes import along_reduction
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
-from texpr.autoschedule.cpu.reduction.split_reduction import in_parts
-from texpr.autoschedule.cpu.reduction.streaming import streamed
+from texpr.autoschedule.cpu.threads import longest
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
@@ -43,44 +35,76 @@ FEW_TERMS = 9
 """Of a sum along vector lanes: they are written out, so that it stays in a register."""
 
 
-def reduction(builder: ScheduleBuilder, nest: Nest) -> list[str]:
-    """Schedule a nest with a reduction; names of its outer loops."""
-    nest, parts = in_parts(builder, nest)
-    names = _structured(builder, nest)
-    if names is None and (joined := collapse_contiguous(builder, nest)) is not nest:
-        nest, names = joined, _structured(builder, joined)
-    if names is not None:
-        return names
-    lanes, longer = builder.vector_lanes(nest), any_length.wanted(builder)
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """A nest with a reduction, and the loop whose iterations become lanes."""
+
+    nest: Nest
+    lane: For
+
+
+class LanesOverTerms:
+    """Sums whose terms are lanes: each lane has a partial result, and these are added up at the end."""
+
+    name, stage = "LanesOverTerms", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
+        """The loop that becomes lanes."""
+        found = _best_lanes(builder, nest)
+        if isinstance(found, NoMatch) or any(found.lane is n for n in nest.reduction):
+            return found
+        return NoMatch("elements lie side by side, and terms do not")
+
+    def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
+        """The steps."""
+        found = any_length.along(builder, match.nest, match.lane) if any_length.wanted(builder) else None
+        return Scheduled(along_reduction(builder, match.nest, match.lane, builder.vector_lanes(match.nest)) if found is None else found)
+
+
+class LanesOverElements:
+    """Sums whose elements are lanes: a tile of rows keeps its accumulators in registers while terms are added."""
+
+    name, stage = "LanesOverElements", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
+        """The loop that becomes lanes."""
+        found = _best_lanes(builder, nest)
+        if isinstance(found, NoMatch) or not any(found.lane is n for n in nest.reduction):
+            return found
+        return NoMatch("terms lie side by side, and elements do not")
+
+    def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
+        """The steps."""
+        nest, best = match.nest, match.lane
+        rows = _tile_loop(nest, best)
+        masked = builder.machine.scalable_bytes and edges(nest, best) != (0, 0)
+        longer = any_length.wanted(builder) or masked
+        found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
+        return Scheduled(_vectorize_outputs(builder, nest, best, rows, builder.vector_lanes(nest)) if found is None else found)
+
+
+def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
+    """The loop along which accesses lie side by side, rather one over elements."""
+    if not nest.reduction:
+        return NO_REDUCTION
+    lanes = builder.vector_lanes(nest)
     register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
         return nest.cost(loop) + (SHORT if 4 * extent(loop) <= register else 0)
 
     def worse(loop: For) -> tuple[int, ...]:
-        return cost(loop), qualified(loop) == parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
+        return cost(loop), qualified(loop) == nest.parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
 
     best = min(nest.loops, key=worse)
     if not builder.machine.vector_bytes or extent(best) < 2:
-        return [qualified(n) for n in nest.spatial]
-    if any(best is n for n in nest.reduction):
-        found = any_length.along(builder, nest, best) if longer else None
-        return along_reduction(builder, nest, best, lanes) if found is None else found
-    rows = _tile_loop(nest, best)
-    masked = builder.machine.scalable_bytes and edges(nest, best) != (0, 0)
-    found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer or masked else None
-    return _vectorize_outputs(builder, nest, best, rows, lanes) if found is None else found
+        return NoMatch("a machine without vectors, or one iteration")
+    return _Lanes(nest, best)
 
 
 def _window(nest: Nest, rows: For | None) -> str:
     """The short window that slides along the rows."""
     return qualified(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else ""
-
-
-def _structured(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest whose structure is known; None if it is not."""
-    known = (blocked, tiled_product, squared, dotted, in_strips, streamed, as_one, windowed, packed, slid)
-    return next((names for schedule in known if (names := schedule(builder, nest)) is not None), None)
 
 
 def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:

@@ -7,11 +7,13 @@ What is too long for `PARTS` parts is added in rounds: no sum keeps more than so
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Stage
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name, qualified
@@ -23,18 +25,28 @@ PARTS = 64
 LONGEST_PART = 1 << 24
 
 
-def in_parts(builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, str]:
-    """Cut a long loop over terms into parts, where sums are long and few; the nest that adds the terms then, and the loop over parts,
-    empty where there are none.
-    """
-    elements = nest.work // max(1, prod(map(extent, nest.reduction)))
-    if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
-        return nest, ""
-    nest = _along_memory(builder, nest)
-    return builder.transaction(lambda: _cut(builder, nest)) or (nest, "")
+class SplitReduction:
+    """Long sums of few elements, in parts: the nest that adds the terms of each part goes on to other templates."""
+
+    name, stage = "SplitReduction", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if its sums are long and few."""
+        if not nest.reduction:
+            return NO_REDUCTION
+        elements = nest.work // max(1, prod(map(extent, nest.reduction)))
+        if elements >= FEW or nest.work < MANY_TERMS:
+            return NoMatch("enough sums for all threads, or short ones")
+        return NoMatch("a recurrence") if nest.recurrent else nest
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | None:
+        """Cut the longest loop over terms; where that cannot be, neighbouring loops over terms are joined all the same."""
+        nest = _along_memory(builder, match)
+        found = builder.transaction(lambda: _cut(builder, nest)) or nest
+        return None if found is match else Rewritten(found)
 
 
-def _cut(builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, str] | None:
+def _cut(builder: ScheduleBuilder, nest: Nest) -> Nest | None:
     terms = _cut_loop(nest, builder.vector_lanes(nest))
     name, length = qualified(terms), -(-extent(terms) // PARTS)
     rounds = ""
@@ -50,7 +62,7 @@ def _cut(builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, str] | None:
     parts = builder.kernel.temporaries[-1]
     _added_in_lanes(builder, f"{outer}_sum", builder.vector_lanes(nest))
     added = next((n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None)
-    return None if added is None else (added, outer)  # Loops that folding shows to be empty are gone.
+    return None if added is None else replace(added, parts=outer)  # Loops that folding shows to be empty are gone.
 
 
 def _cut_loop(nest: Nest, lanes: int) -> For:

@@ -14,6 +14,7 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import FILLING, in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
@@ -52,21 +53,31 @@ class _Stream:
     shared: tuple[For, ...]
 
 
-def streamed(builder: ScheduleBuilder, nest: Nest) -> list[str] | None:
-    """Schedule a nest that reads a large operand few times; names of its outer loops, or None if it is none."""
-    found = _stream(builder, nest)
-    return None if found is None else _scheduled(builder, found)
+class StreamingReduction:
+    """Sums that read a large operand once or a few times: its rows are walked along."""
+
+    name, stage = "StreamingReduction", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
+        """The parts of the nest."""
+        return _stream(builder, nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Stream) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | None:
-    if nest.recurrent or nest.main.update is None or not nest.reduction or not builder.machine.vector_bytes:
-        return None
+def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
+    if nest.main.update is None or not nest.reduction:
+        return NO_REDUCTION
+    if nest.recurrent or not builder.machine.vector_bytes:
+        return NoMatch("a recurrence, or a machine without vectors")
     if any(integer(n.extent) is None for n in nest.loops):
-        return None
+        return UNKNOWN_EXTENTS
     least = 4 * builder.vector_lanes(nest)
     lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least), None)
     if lane is None:
-        return None
+        return NoMatch("few elements side by side")
     depth = nest.reduction[-1]
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
@@ -74,7 +85,7 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | None:
         if (in_rows and prod(map(constant_extent, shared)) <= MOST_USES and builder.exceeds_l2(nest, a)
             and not _slides(nest, a, lane, depth)):
             return _Stream(nest, lane, depth, a, shared)
-    return None
+    return NoMatch("no operand that is larger than the second cache is read a few times by rows")
 
 
 def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:

@@ -1,0 +1,62 @@
+"""The outermost loop of nests, shared among threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.nest import extent
+from texpr.schedule.structure.loops import find_loops, loops_around, qualified
+
+# Statement instances below which waking another thread costs more than it saves (about 10 us of work).
+PARALLEL_WORK = 1 << 16
+LEAST_SHARED = 1 << 13
+"""Of them, each time that a loop inside of others starts, below which threads that are awake wait for each other longer than they work."""
+CHUNK = 1 << 14
+
+
+@dataclass(slots=True)
+class Group:
+    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of the nests, how much runs there, and how
+    often a recurrence repeats it.
+    """
+
+    names: list[str]
+    work: int
+    joined: int
+    times: int
+
+
+def parallelize(builder: ScheduleBuilder, group: Group) -> None:
+    """Share the outermost loop among threads; one long loop is cut into chunks first."""
+    names = group.names
+    if group.work * group.times < PARALLEL_WORK or group.work < LEAST_SHARED or not names:
+        return
+    first = longest(builder, names[0])
+    per_iteration = max(1, group.work // max(1, first))
+    if per_iteration < CHUNK // 16 and len(names) == 1:
+        outer, _ = builder.split_if_longer(names[0], _chunk(first, max(1, CHUNK // per_iteration)))
+        builder.try_apply("parallel", outer or names[0])
+        return
+    for name in names:
+        if longest(builder, name) >= 2 * builder.machine.cores or name == names[-1]:
+            if name != names[0]:
+                builder.try_apply("reorder", name, *names[: names.index(name)])
+            if group.work // _iterations_before(builder, name, names) >= LEAST_SHARED and builder.try_apply("parallel", name):
+                return
+
+
+def _iterations_before(builder: ScheduleBuilder, name: str, names: list[str]) -> int:
+    """How often a loop starts in a run of those called `names`."""
+    return prod(max(1, extent(n)) for n in loops_around(builder.kernel, find_loops(builder.kernel, name)[0]) if qualified(n) in names)
+
+
+def _chunk(iterations: int, most: int) -> int:
+    """Iterations of a chunk: if a quarter of the most allows it, as many as leave no rest, which would need code of its own."""
+    return next((n for n in range(most, most // 4, -1) if iterations % n == 0), most)
+
+
+def longest(builder: ScheduleBuilder, name: str) -> int:
+    """Iterations of the longest loop of a name: where the first and last iterations were peeled off, these have loops of their own."""
+    return max(map(extent, find_loops(builder.kernel, name)))

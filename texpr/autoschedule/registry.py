@@ -1,0 +1,42 @@
+"""The templates of default schedules, in the order in which they are tried: a list for CPUs and one for GPUs."""
+
+from __future__ import annotations
+
+from texpr.autoschedule.core.template import Naive, Template
+from texpr.autoschedule.cpu.collapse import CollapsedLoops
+from texpr.autoschedule.cpu.convolution.depthwise import DepthwiseConvolution
+from texpr.autoschedule.cpu.convolution.direct import DirectConvolution
+from texpr.autoschedule.cpu.elementwise.elementwise import VectorizedElements
+from texpr.autoschedule.cpu.elementwise.interleaved_stores import InterleavedStores
+from texpr.autoschedule.cpu.elementwise.transpose import RegisterTranspose
+from texpr.autoschedule.cpu.finishing.row_pairs import RowPairs
+from texpr.autoschedule.cpu.gemm.collapsed_rows import CollapsedRows
+from texpr.autoschedule.cpu.gemm.dot_instructions import DotInstructions
+from texpr.autoschedule.cpu.gemm.matrix_instructions import MatrixInstructions
+from texpr.autoschedule.cpu.gemm.packed import PackedGemm
+from texpr.autoschedule.cpu.gemm.skinny import SkinnyGemm
+from texpr.autoschedule.cpu.gemm.tile_registers import TileRegisters
+from texpr.autoschedule.cpu.gemm.transposed_operand import TransposedOperand
+from texpr.autoschedule.cpu.producer_chains import ProducerChains
+from texpr.autoschedule.cpu.recurrence.blocked import BlockedRecurrence
+from texpr.autoschedule.cpu.recurrence.wavefront import RowsSideBySide, Wavefront
+from texpr.autoschedule.cpu.reduction.reduction import LanesOverElements, LanesOverTerms
+from texpr.autoschedule.cpu.reduction.split_reduction import SplitReduction
+from texpr.autoschedule.cpu.reduction.streaming import StreamingReduction
+
+STRUCTURES: tuple[Template, ...] = (
+    BlockedRecurrence(), TileRegisters(), MatrixInstructions(), DotInstructions(), SkinnyGemm(), StreamingReduction(), CollapsedRows(),
+    DirectConvolution(), PackedGemm(), DepthwiseConvolution(),
+)  # fmt: skip
+"""Sums of a known structure. They are tried once more where loops over elements were joined."""
+
+CPU: tuple[Template, ...] = (
+    ProducerChains(),
+    InterleavedStores(),
+    TransposedOperand(), SplitReduction(), *STRUCTURES, CollapsedLoops(again=STRUCTURES),
+    LanesOverTerms(), LanesOverElements(),
+    RegisterTranspose(), Wavefront(), RowsSideBySide(), VectorizedElements(),
+    Naive(),
+    RowPairs(),
+)  # fmt: skip
+"""For CPUs, stage by stage."""
