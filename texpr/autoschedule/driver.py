@@ -29,9 +29,8 @@ from texpr.autoschedule.core.cost import cheap
 from texpr.autoschedule.core.decision import Decision
 from texpr.autoschedule.cpu.driver import schedule_cpu
 from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import write_past_caches
-from texpr.autoschedule.gpu.attention.driver import attended
-from texpr.autoschedule.gpu.driver import on_gpu
-from texpr.autoschedule.registry import CPU
+from texpr.autoschedule.gpu.driver import schedule_equations, schedule_gpu
+from texpr.autoschedule.registry import CPU, GPU
 from texpr.autoschedule.rewrites.choose import cheaper_elements, on_tensor_cores, rewritten
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
@@ -68,12 +67,12 @@ def choose(kernel: Kernel, machine: Machine) -> Choice:
     builder = ScheduleBuilder(kernel, machine)
     builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))
     builder.attempt("", partial(rewritten, builder), None)
-    if not (machine.gpu_threads and builder.attempt("", partial(attended, builder), False)):
+    if not (machine.gpu_threads and builder.attempt("", partial(schedule_equations, builder, GPU), False)):
         builder.attempt("", partial(cheaper_elements, builder), None)
         builder.attempt("", partial(on_tensor_cores, builder), None)
         builder.attempt("", partial(_inlined, builder, kernel.temporaries), None)
     if machine.gpu_threads:
-        on_gpu(builder)
+        schedule_gpu(builder, GPU)
     else:
         schedule_cpu(builder, CPU)
     builder.attempt("", partial(write_past_caches, builder), None)

@@ -23,6 +23,14 @@ from texpr.autoschedule.cpu.recurrence.wavefront import RowsSideBySide, Wavefron
 from texpr.autoschedule.cpu.reduction.reduction import LanesOverElements, LanesOverTerms
 from texpr.autoschedule.cpu.reduction.split_reduction import SplitReduction
 from texpr.autoschedule.cpu.reduction.streaming import StreamingReduction
+from texpr.autoschedule.gpu.attention.driver import ATTENTION
+from texpr.autoschedule.gpu.colliding_updates import CollidingUpdates
+from texpr.autoschedule.gpu.convolution import GpuConvolution
+from texpr.autoschedule.gpu.elements import AtomicUpdates, SameElements, SingleThread, ThreadElements
+from texpr.autoschedule.gpu.gemm import GpuGemm, WarpGemm
+from texpr.autoschedule.gpu.row_reduction import RowReduction
+from texpr.autoschedule.gpu.sums import CollapsedTerms, ColumnReduction, GpuSplitReduction
+from texpr.autoschedule.gpu.warpgroup_gemm import WarpgroupGemm
 
 STRUCTURES: tuple[Template, ...] = (
     BlockedRecurrence(), TileRegisters(), MatrixInstructions(), DotInstructions(), SkinnyGemm(), StreamingReduction(), CollapsedRows(),
@@ -40,3 +48,12 @@ CPU: tuple[Template, ...] = (
     RowPairs(),
 )  # fmt: skip
 """For CPUs, stage by stage."""
+
+GPU: tuple[Template, ...] = (
+    *ATTENTION,
+    WarpgroupGemm(), WarpGemm(), GpuGemm(), GpuConvolution(), CollapsedTerms(), GpuSplitReduction(),
+    RowReduction(), SameElements(),
+    SingleThread(), ColumnReduction(), CollidingUpdates(), AtomicUpdates(), ThreadElements(),
+    Naive(),
+)  # fmt: skip
+"""For GPUs, stage by stage."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.row_reduction import fused
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
@@ -17,10 +18,24 @@ from texpr.schedule.analysis.access import unclamped
 from texpr.schedule.structure.loops import qualified
 
 
-def bound_apart(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Bind the loops of a nest whose updates meet; whether they do and some could be bound."""
-    if nest.again or not _meets(builder, nest):
-        return False
+class CollidingUpdates:
+    """Updates of which several iterations have the same element, in the order that they have."""
+
+    name, stage = "CollidingUpdates", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if its updates meet."""
+        if nest.again or not nest.spatial:
+            return NoMatch("repeated by a recurrence, or without loops over elements")
+        return nest if _meets(builder, nest) else NoMatch("no index of an update is a sum of several loops")
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
+        """Bind loops that no two iterations which meet differ in."""
+        return Scheduled([]) if _bound_apart(builder, match) else None
+
+
+def _bound_apart(builder: ScheduleBuilder, nest: Nest) -> bool:
+    """Bind the loops of a nest whose updates meet; whether some could be bound."""
     names = [qualified(n) for n in nest.spatial]
     blocks = [name for name in names if _leads(builder, names, name)]
     inside = [name for name in names if name not in blocks]

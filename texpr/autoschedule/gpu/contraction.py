@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
@@ -45,28 +46,30 @@ class Contraction:
         return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]
 
 
-def contraction(nest: Nest) -> Contraction | None:
-    """A nest as a contraction; None if it is none, or if tiles would not pay."""
+def contraction(nest: Nest) -> Contraction | NoMatch:
+    """A nest as a contraction, if it is one and tiles pay."""
+    if not nest.reduction:
+        return NO_REDUCTION
     apart = nest.recurrent or nest.again or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return None
+        return NoMatch("no sum of products of two reads, by itself")
     target, term = nest.accesses[0], nest.reduction[-1]
     column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
     right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)
     if column is None or right is None:
-        return None
+        return NoMatch("no operand moves along the columns")
     left = next(a for a in nest.accesses[1:] if a is not right)
     rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
     row = max(rows, key=lambda n: (filling(n, 2 * LEAST), extent(n)), default=None)
     if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
-        return None
+        return NoMatch("no operand for the rows alone, or one that terms do not move")
     if extent(column) < LEAST or extent(term) < LEAST // 2:
-        return None
+        return NoMatch("few columns or terms")
     pairs = [(a, b) for a in rows for b in rows if a is not b]
     best = max(pairs, key=lambda pair: filling(pair[0], TALL) * filling(pair[1], 4), default=None)
     if best is not None and filling(best[0], TALL) * filling(best[1], 4) > filling(row, 2 * LEAST):
         return Contraction(nest, *best, column, term, left, right)
-    return Contraction(nest, row, None, column, term, left, right) if extent(row) >= LEAST else None
+    return Contraction(nest, row, None, column, term, left, right) if extent(row) >= LEAST else NoMatch("few rows")
 
 
 def filling(loop: For, tile: int) -> float:

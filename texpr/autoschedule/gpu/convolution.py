@@ -18,6 +18,7 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.shared_memory import is_product, on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
@@ -68,20 +69,30 @@ class _Windows:
         return [n for n in self.nest.spatial if n is not self.channel and all(n is not p for p in self.positions)]
 
 
-def convolved(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Schedule a nest as a sum over windows, if it is one; whether it was."""
-    windows = _windows(nest)
-    return windows is not None and builder.transaction(lambda: _scheduled(builder, windows)) is not None
+class GpuConvolution:
+    """Sums over windows: a block computes some channels of a box of positions."""
+
+    name, stage = "GpuConvolution", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Windows | NoMatch:
+        """The parts of the nest."""
+        return _windows(nest)
+
+    def apply(self, builder: ScheduleBuilder, match: _Windows) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_scheduled(builder, match))
 
 
-def _windows(nest: Nest) -> _Windows | None:
+def _windows(nest: Nest) -> _Windows | NoMatch:
+    if not nest.reduction:
+        return NO_REDUCTION
     apart = nest.recurrent or nest.again or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return None
+        return NoMatch("no sum of products of two reads, by itself")
     if any(integer(n.extent) is None for n in nest.reduction) or prod(map(extent, nest.reduction)) < LEAST_TERMS:
-        return None
+        return NoMatch("few terms, or a number that only the call knows")
     found = [w for pair in (nest.accesses[1:], nest.accesses[:0:-1]) if (w := _parts(nest, *pair)) is not None]
-    return max(found, key=lambda w: (_slides(w), len(w.positions)), default=None)
+    return max(found, key=lambda w: (_slides(w), len(w.positions)), default=NoMatch("few channels or positions"))
 
 
 def _parts(nest: Nest, weights: Access, field: Access) -> _Windows | None:

@@ -14,11 +14,11 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES
 from texpr.autoschedule.gpu.shared_memory import Rows, fragments, neighbours, shared, shared_elements, shared_units, tiles_on_blocks
-from texpr.autoschedule.gpu.warpgroup_gemm import by_warpgroups
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.identities import is_rounded
@@ -33,17 +33,37 @@ LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
 
 
-def contracted(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Schedule a nest as a contraction, if it is one; whether it was."""
-    c = contraction(nest)
-    if c is None:
-        return False
-    if builder.transaction(lambda: by_warpgroups(builder, c)) is not None:
-        return True
-    product = _product(builder, c)
-    if product and builder.transaction(lambda: _by_warps(builder, c, product)) is not None:
-        return True
-    return c.upper is None and builder.transaction(lambda: _by_threads(builder, c)) is not None
+class WarpGemm:
+    """Contractions on tensor cores: warps multiply tiles of both operands (`mma_...`)."""
+
+    name, stage = "WarpGemm", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> tuple[Contraction, str] | NoMatch:
+        """The parts of the nest, and the instruction."""
+        c = contraction(nest)
+        if isinstance(c, NoMatch):
+            return c
+        product = _product(builder, c)
+        return (c, product) if product else NoMatch("no instruction of warps multiplies tiles of these operands")
+
+    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, str]) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_by_warps(builder, *match))
+
+
+class GpuGemm:
+    """Contractions in the arithmetic of threads, each of which has a tile of sums in registers."""
+
+    name, stage = "GpuGemm", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Contraction | NoMatch:
+        """The parts of the nest."""
+        c = contraction(nest)
+        return c if isinstance(c, NoMatch) or c.upper is None else NoMatch("rows along two loops")
+
+    def apply(self, builder: ScheduleBuilder, match: Contraction) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_by_threads(builder, match))
 
 
 # Threads.
@@ -128,8 +148,8 @@ _CORES = {
 
 def factors_for(builder: ScheduleBuilder, nest: Nest) -> str:
     """The type of the factors of a contraction that tensor cores take once they are rounded; empty if there is none."""
-    c = contraction(nest) if nest.reduction else None
-    if c is None or "mma_tf32" not in builder.machine.instructions:
+    c = contraction(nest)
+    if isinstance(c, NoMatch) or "mma_tf32" not in builder.machine.instructions:
         return ""
     types = {t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor)}
     return "f32" if types == {"f32"} else ""

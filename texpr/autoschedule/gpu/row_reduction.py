@@ -6,10 +6,12 @@ rows. Each thread takes vectors of a row; partial results of threads are folded 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent, free_nests
+from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
@@ -43,26 +45,53 @@ class _Row:
         return self.warps * LANES * self.vector
 
 
-def summed_rows(builder: ScheduleBuilder) -> None:
-    """Schedule the nests that sum rows, and those that use the sums of a row."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A nest whose rows are summed, or that uses the sums of its rows.
+
+    Attributes:
+        depth: how many of its loops are over rows.
+        members: nests that it takes values from, which may have those loops too, the last one first.
+    """
+
+    nest: Nest
+    depth: int
+    members: list[Nest]
+
+
+class RowReduction:
+    """Sums of rows, and what uses them, under one loop over rows: a warp or a block for each row."""
+
+    name, stage = "RowReduction", Stage.GROUPS
+
+    def match(self, builder: ScheduleBuilder, subject: Among) -> _Rows | NoMatch:
+        """The rows of a nest."""
+        nest, nests = subject.nest, list(subject.nests)
+        depth = _depth(nest, nests, subject.taken)
+        if depth is None:
+            return NoMatch("rows are not summed")
+        needed, before = _needed(nest, nests), nests[: nests.index(nest)]
+        members = [n for n in reversed(before) if id(n) not in subject.taken and any(n is m for m in needed) and _may_join(n, depth)]
+        return _Rows(nest, depth, members)
+
+    def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | NoMatch:
+        """The steps, for those nests that can have the loops over rows."""
+        names, members = [qualified(n) for n in match.nest.spatial[: match.depth]], [match.nest]
+        for other in match.members if names else ():
+            if builder.try_apply("compute_at", other.label, names[-1], recompute=False):
+                members.append(other)
+        if len(members) == 1 and not match.nest.reduction:
+            return NoMatch("what it takes values from cannot be computed in its loops over rows")
+        if not any(n.reduction for n in members):
+            return Scheduled(names)  # elements that were brought together are left to other templates
+        _scheduled(builder, names, members[::-1], match.depth)
+        return Scheduled(names, members=tuple(members))
+
+
+def prepare_rows(builder: ScheduleBuilder) -> None:
+    """Compute again what no block can keep of a row, and let loops over rows come first."""
     _without_long_rows(builder)
     _rows_outside(builder)
-    nests, done = free_nests(builder.kernel), set[int]()
-    for nest in reversed(nests):
-        if id(nest) in done:
-            continue
-        depth = _depth(nest, nests, done)
-        if depth is None:
-            continue
-        names = [qualified(n) for n in nest.spatial[:depth]]
-        members, needed = [nest], _needed(nest, nests)
-        for other in reversed(nests[: nests.index(nest)]):
-            joins = names and id(other) not in done and any(other is n for n in needed) and _may_join(other, depth)
-            if joins and builder.try_apply("compute_at", other.label, names[-1], recompute=False):
-                members.append(other)
-        if any(n.reduction for n in members):
-            done.update(map(id, members))
-            _scheduled(builder, names, members[::-1], depth)
 
 
 def _without_long_rows(builder: ScheduleBuilder) -> None:
@@ -104,7 +133,7 @@ def _fits(loop: For) -> bool:
     return length is not None and length <= MOST_WARPS * LANES * MOST_HELD
 
 
-def _depth(nest: Nest, nests: list[Nest], done: set[int]) -> int | None:
+def _depth(nest: Nest, nests: list[Nest], done: Set[int]) -> int | None:
     """How many loops over rows stand around: those of a sum itself, or of the sums that are used; None where rows are not summed."""
     if nest.again or nest.outer or (nest.main.update is not None and not nest.reduction):
         return None

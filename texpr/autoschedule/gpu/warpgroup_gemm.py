@@ -19,8 +19,9 @@ from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import extent
-from texpr.autoschedule.gpu.contraction import FEW_TILES, Contraction, filling
+from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.gpu.contraction import FEW_TILES, Contraction, contraction, filling
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds
 from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fused
 from texpr.autoschedule.gpu.shared_memory import ROW, in_rows, neighbours, tiles_on_blocks
@@ -74,12 +75,29 @@ class _Tile:
         return (self.groups, THREADS) if self.groups > 1 else (THREADS,)
 
 
-def by_warpgroups(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
-    """Schedule a contraction so; None where the machine has no such products, or rows and terms are few."""
-    c = _with_one_row(c)
-    tile = _tile(builder, c)
-    if tile is None:
-        return None
+class WarpgroupGemm:
+    """Contractions by warpgroups, which multiply what lies in shared memory (`wgmma`)."""
+
+    name, stage = "WarpgroupGemm", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> tuple[Contraction, _Tile] | NoMatch:
+        """The parts of the nest, and the tile of a block."""
+        c = contraction(nest)
+        if isinstance(c, NoMatch):
+            return c
+        if not builder.machine.has_async_copy:
+            return NoMatch("the machine does not copy to shared memory meanwhile")
+        c = _with_one_row(c)
+        tile = _tile(builder, c)
+        return NoMatch("no instruction of warpgroups multiplies tiles of these operands") if tile is None else (c, tile)
+
+    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, _Tile]) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        return Scheduled.of(_by_warpgroups(builder, *match))
+
+
+def _by_warpgroups(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> list[str] | None:
+    """The steps, with boxes of operands that are copied as a whole where that is possible."""
     boxes = builder.machine.has_bulk_copy and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
     grid = _grid(builder, c, tile)
     pair = _pair(builder, c, tile, grid) if grid else None

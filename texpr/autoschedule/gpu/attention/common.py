@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.gpu.shared_memory import on_blocks
+from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
@@ -99,8 +100,13 @@ class Work(ABC):
 
     def steps(self) -> list[str] | None:
         """All of them; the name of the outermost loop."""
-        names = self.done() if self.suits() and self.moved() and self.shared_out() and self.fits() else None
+        names = self.done() if self.moved() and self.shared_out() and self.fits() else None
         return names if names is not None and self.ahead() else None
+
+    @classmethod
+    def known_to(cls, machine: Machine) -> bool:
+        """Whether a machine has instructions of the kind."""
+        return True
 
     def suits(self) -> bool:
         """Whether the machine, and what is computed, are such."""

@@ -11,40 +11,55 @@ Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent, find_nests
+from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.attention.common import Parts, Work
 from texpr.autoschedule.gpu.attention.threads import ByThreads
 from texpr.autoschedule.gpu.attention.warpgroups import BY_WARPGROUPS
 from texpr.autoschedule.gpu.attention.warps import ByWarps
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.affine import same_value
-from texpr.ir.build import add, integer
+from texpr.ir.build import add
 from texpr.ir.expr import Read, index
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.steps.algebra.exp_to_exp2 import with_exponentials
 from texpr.schedule.steps.algebra.mask_to_zero import under_conditions
-from texpr.schedule.structure.loops import all_loops
 
-WAYS: tuple[type[Work], ...] = (*BY_WARPGROUPS, ByWarps, ByThreads)
-"""The first one that is possible is taken."""
 LEAST = 32
 """Elements that a row of scores has of each operand, at least."""
 
 
-def attended(builder: ScheduleBuilder) -> bool:
-    """Schedule the nests around the first maximum that allows it; whether there is one."""
-    if any(integer(n.extent) == 0 for n in all_loops(builder.kernel)):
-        return False  # Nests without iterations are no longer there.
-    nests = find_nests(builder.kernel)
-    found = (n.label for n in nests if n.main.update == "max" and _of_products(builder, n, nests))
-    return any(builder.transaction(partial(_scheduled, builder, label, way)) is not None for label in found for way in WAYS)
+class Attention:
+    """Sums weighted by exponentials of scores, around the maximum of a row of scores.
+
+    Args:
+        way: how blocks share the work.
+    """
+
+    stage = Stage.EQUATIONS
+
+    def __init__(self, way: type[Work]) -> None:
+        self.way, self.name = way, f"Attention{way.__name__}"
+
+    def match(self, builder: ScheduleBuilder, subject: Among) -> str | NoMatch:
+        """The label of the maximum."""
+        if subject.nest.main.update != "max" or not _of_products(builder, subject.nest, subject.nests):
+            return NoMatch("no maximum of a row of products")
+        return subject.nest.label if self.way.known_to(builder.machine) else NoMatch("the machine has no such instructions")
+
+    def apply(self, builder: ScheduleBuilder, match: str) -> Scheduled | NoMatch | None:
+        """The steps, or None where one is refused."""
+        return _scheduled(builder, match, self.way)
 
 
-def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: list[Nest]) -> bool:
+ATTENTION = tuple(map(Attention, (*BY_WARPGROUPS, ByWarps, ByThreads)))
+"""In the order in which they are tried."""
+
+
+def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest]) -> bool:
     """Whether these are maxima along rows of an intermediate that is a sum of products."""
     if len(maximum.reduction) != 1 or len(maximum.accesses) != 2:
         return False
@@ -62,7 +77,7 @@ def _moves(terms: For, rows: Sequence[For]) -> bool:
     return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
-def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Scheduled | NoMatch | None:
     before = {n.label for n in find_nests(builder.kernel)}
     old = next(n for n in find_nests(builder.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
@@ -74,7 +89,10 @@ def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> list[
     for name in dict.fromkeys(with_exponentials(builder.kernel)) if way.tiles and "exp2" in builder.machine.functions else ():
         builder.try_apply("base2", name)
     parts = _parts(builder, before, scores, depth)
-    return None if parts is None else way(builder, parts, depth).steps()
+    if parts is None:
+        return NoMatch("a nest has other loops than rows and blocks")
+    work = way(builder, parts, depth)
+    return Scheduled.of(work.steps()) if work.suits() else NoMatch("instructions do not multiply these tiles")
 
 
 def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) -> Parts | None:

@@ -34,7 +34,7 @@ WIDEST = 128
 class ByWarpgroup(ByWarps):
     """A block has one warpgroup."""
 
-    groups = 1
+    groups, products = 1, "wgmma_"
 
     def suits(self) -> bool:
         """As for warps, where whole rows of operands are copied 16 bytes at a time."""

@@ -19,6 +19,7 @@ from texpr.autoschedule.gpu.shared_memory import fragments, shared_units
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.loop import For
+from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
@@ -42,7 +43,12 @@ def _factors(value: Expr) -> str:
 class ByWarps(Work):
     """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles of columns and lanes."""
 
-    tiles = True
+    tiles, products = True, "mma_"
+
+    @classmethod
+    def known_to(cls, machine: Machine) -> bool:
+        """Whether a machine multiplies tiles in this way."""
+        return any(name.startswith(cls.products) for name in machine.instructions)
 
     def suits(self) -> bool:
         """Whether the machine multiplies tiles of the factors of both products, and these fill all of their sizes."""

@@ -1,0 +1,137 @@
+"""Sums that are no contractions: terms that one loop counts, parts of long sums, sums of columns."""
+
+from __future__ import annotations
+
+from math import prod
+
+from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.collapsible import are_one
+from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Scheduled, Stage
+from texpr.autoschedule.gpu.row_reduction import LANES, fused
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.structure.loops import free_name, qualified
+
+FEW = 64
+"""Elements whose sums leave most of the processors idle."""
+PART = 1 << 13
+"""Terms of a part of a long sum."""
+MOST_PARTS = 1 << 9
+FEW_THREADS = 512
+"""Of a block, where blocks would be few."""
+SECTOR = 32
+"""Bytes that memory gives at once."""
+LONG = 256
+"""Terms of a column from which on several threads share it."""
+
+
+class CollapsedTerms:
+    """Terms that several loops count are counted by one, where they follow each other in memory."""
+
+    name, stage = "CollapsedTerms", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if two of its loops over terms may be joined."""
+        if not nest.reduction:
+            return NO_REDUCTION
+        if nest.recurrent or nest.again:
+            return NoMatch("a recurrence")
+        return nest if _pair(nest) is not None else NoMatch("no loops over terms that walk through memory as one")
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | None:
+        """Join the loops."""
+        nest = _one_sum(builder, match)
+        return None if nest is match else Rewritten(nest)
+
+
+def _pair(nest: Nest) -> tuple[For, For] | None:
+    """Two loops over terms that walk through memory as one."""
+    return next((p for p in zip(nest.reduction, nest.reduction[1:]) if are_one(nest, *p)), None)
+
+
+def _one_sum(builder: ScheduleBuilder, nest: Nest) -> Nest:
+    """The nest with such loops joined."""
+    pair = _pair(nest)
+    if pair is None:
+        return nest
+    name = free_name(builder.kernel, pair[0].tensor, pair[0].var.name + pair[1].var.name)
+    if not builder.try_apply("fuse", *map(qualified, pair), name=name):
+        return nest
+    return _one_sum(builder, builder.current(nest) or nest)
+
+
+class GpuSplitReduction:
+    """Long sums of few elements: parts of them are computed each on its own, by a launch before."""
+
+    name, stage = "GpuSplitReduction", Stage.SUMS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> tuple[Nest, For] | NoMatch:
+        """The nest and its longest loop over terms."""
+        if not nest.reduction:
+            return NO_REDUCTION
+        if nest.recurrent or nest.again or len(nest.spatial) > 1:
+            return NoMatch("a recurrence, or elements along several loops")
+        longest = max(nest.reduction, key=extent)
+        if prod(map(extent, nest.spatial)) > FEW or (integer(longest.extent) or 0) < 4 * PART:
+            return NoMatch("enough sums for all processors, or short ones")
+        return nest, longest
+
+    def apply(self, builder: ScheduleBuilder, match: tuple[Nest, For]) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        nest, longest = match
+        cut = builder.split(qualified(longest), max(PART, -(-extent(longest) // MOST_PARTS)))
+        if cut is None or not builder.try_apply("rfactor", cut[0], reassoc=True):
+            return None
+        if nest.spatial:
+            builder.try_apply("fission", qualified(nest.spatial[0]))
+        return Scheduled([])
+
+
+class ColumnReduction:
+    """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
+
+    name, stage = "ColumnReduction", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
+        """The nest, if it sums columns."""
+        if not nest.reduction:
+            return NO_REDUCTION
+        if not nest.spatial or nest.recurrent or nest.again:
+            return NoMatch("a recurrence, or a single sum")
+        return nest if _sums_columns(nest) else NoMatch("neighbours are not added to neighbouring sums, or sums are short")
+
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
+        """The steps, or None where one is refused."""
+        lanes, groups = _block(builder, match)
+        terms = builder.split(qualified(match.reduction[0]), groups)
+        if terms is None or not builder.try_apply("rfactor", terms[1], reassoc=True):
+            return None
+        columns = builder.split(qualified(match.spatial[-1]), lanes)
+        if columns is None:
+            return None
+        builder.try_apply("bind", terms[1], "thread.y")
+        builder.try_apply("bind", columns[1], "thread.x")
+        builder.try_apply("bind", fused(builder, [*map(qualified, match.spatial[:-1]), columns[0]]), "block.x")
+        return Scheduled([])
+
+
+def _sums_columns(nest: Nest) -> bool:
+    """Whether neighbouring elements are added to neighbouring sums, which are long."""
+    if len(nest.reduction) != 1 or extent(nest.reduction[0]) < LONG or nest.main.update not in ("add", "max", "min"):
+        return False
+    moving = [a for a in nest.accesses[1:] if a.stride(nest.reduction[0].var) != 0]
+    steps = [a.stride(nest.spatial[-1].var) for a in (nest.accesses[0], *moving)]
+    return steps[0] == 1 and 1 in steps[1:] and all(s in (0, 1) for s in steps)
+
+
+def _block(builder: ScheduleBuilder, nest: Nest) -> tuple[int, int]:
+    """Columns of a block, and threads that share the terms of each. Where blocks would be few they have as many columns as memory gives at
+    once.
+    """
+    size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
+    few = prod(map(extent, nest.spatial)) < LANES * builder.machine.processors
+    lanes = min(LANES, SECTOR // size) if few else LANES
+    if extent(nest.reduction[0]) < 4 * LONG:
+        return lanes, LANES // 4
+    return lanes, FEW_THREADS // lanes if few else LANES
