@@ -26,7 +26,7 @@ from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import cheap
-from texpr.autoschedule.core.decision import Decision
+from texpr.autoschedule.core.decision import Decision, show_decisions
 from texpr.autoschedule.cpu.driver import schedule_cpu
 from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import write_past_caches
 from texpr.autoschedule.gpu.driver import schedule_equations, schedule_gpu
@@ -51,6 +51,10 @@ class Choice:
     steps: list[Step]
     kernel: Kernel
     decisions: tuple[Decision, ...]
+
+    def explain(self) -> str:
+        """Which template took which nest, and why those before it did not."""
+        return show_decisions(self.decisions, len(self.steps))
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:

@@ -119,7 +119,8 @@ class Certified:
 
     @as_asked
     def explain(self) -> str:
-        """The schedule of this kernel and its certificate in words: why a default schedule was left for a plainer one, if it was.
+        """The schedule of this kernel and its certificate in words: of a default schedule which template took which nest and why those
+        before it did not, and why it was left for a plainer one, if it was.
 
         Raises:
             CertificateError: something is not proven.
@@ -130,7 +131,8 @@ class Certified:
             if current().certify is True:
                 raise
             proof = f"no certificate of {self.name}: {error.message}"
-        return proof if self.fallback is None else f"{proof}\n{self.fallback}"
+        chosen = "" if self._default is None else self._default.explain()
+        return "\n".join(filter(None, (proof, chosen, str(self.fallback or ""))))
 
     def __str__(self) -> str:
         return show_kernel(self.kernel)

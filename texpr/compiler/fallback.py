@@ -63,10 +63,11 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class DefaultSchedule:
-    """The steps of a default schedule and the loops they begin with, both made when they are needed."""
+    """The steps of a default schedule, the loops they begin with, and why they were chosen, all made when they are needed."""
 
     steps: Callable[[], Sequence[Step]]
     naive: Callable[[], Kernel]
+    explain: Callable[[], str] = str
 
     def replay(self, script: Sequence[Step]) -> Kernel:
         """The loops after steps that are known to apply."""

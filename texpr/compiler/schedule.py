@@ -8,7 +8,7 @@ from functools import cache
 from typing import Self
 
 from texpr.autoschedule.derivatives.derive import Derivation, derive
-from texpr.autoschedule.driver import auto as default_schedule
+from texpr.autoschedule.driver import Choice, choose
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.html import Pane, equations_html, fragment, stages_html
 from texpr.compiler.kernel import CompiledKernel
@@ -67,6 +67,7 @@ class Schedule(Steps):
         super().__init__(program, lambda: lowered(specialize(program, self.sizes)))
         self._default = ""
         self._machine: Machine | None = None
+        self._choice: Callable[[], Choice] | None = None
         self.derivation: Derivation | None = None
 
     def apply(self, step: Step, script: str = "") -> Self:
@@ -95,13 +96,24 @@ class Schedule(Steps):
             chosen = replace(chosen, machine=replace(chosen.machine, fma_of_all=True))
         self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
 
-        def first() -> tuple[list[Step], Kernel]:
+        @cache
+        def choice() -> Choice:
             kernel = lower()
             with timed("schedule", "auto"):
-                return default_schedule(kernel, chosen.machine)
+                return choose(kernel, chosen.machine)
 
-        self._first = cache(first)
+        self._choice, self._first = choice, lambda: (choice().steps, choice().kernel)
         return self
+
+    def explain(self) -> str:
+        """Why `auto()` chose what it did: for each nest the template that scheduled it, and why those before it did not.
+
+        Raises:
+            ScheduleError: `auto()` did not choose this schedule.
+        """
+        if self._choice is None:
+            raise ScheduleError("no default schedule was chosen", code="auto", help="s.auto() chooses one")
+        return self._choice().explain()
 
     def script(self, format: str = "text") -> str:
         """The steps as text, one per line, or as `json`; `replay` applies either again, in another process too.
@@ -184,7 +196,7 @@ class Schedule(Steps):
         """
         if not self._is_default():
             return CompiledKernel(_given(self.kernel), find_target(target), self.program, self.sizes, self._text())
-        first, default = self._first, DefaultSchedule(lambda: self._first()[0], self._lowered)
+        first, default = self._first, DefaultSchedule(lambda: self._first()[0], self._lowered, self.explain)
         return CompiledKernel(lambda: first()[1], find_target(target), self.program, self.sizes, self._text(), default)
 
     def _is_default(self) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +11,7 @@ class Decision:
     """Which template took a nest.
 
     Attributes:
-        label: of the nest, as its loops are named.
+        label: of the nest, as its loops are named; empty for all nests together.
         template: its name; empty where none took it.
         rejected: templates that were tried before, in order, each with the reason.
     """
@@ -21,18 +20,28 @@ class Decision:
     template: str
     rejected: tuple[tuple[str, str], ...] = ()
 
-    def __str__(self) -> str:
-        lines = [f"{self.label or 'kernel'}: {self.template or 'no template'}"]
-        lines += [f"  not {', '.join(name for name, _ in same)}: {reason}" for reason, same in groupby(self.rejected, lambda each: each[1])]
-        return "\n".join(lines)
 
+def show_decisions(decisions: Iterable[Decision], steps: int) -> str:
+    """Decisions as text: each nest with the templates that took it one after the other, then the reasons of the others.
 
-def show_decisions(decisions: Iterable[Decision]) -> str:
-    """Decisions as text, a nest after the other; empty without any."""
-    return "\n".join(_lines(decisions))
-
-
-def _lines(decisions: Iterable[Decision]) -> Iterator[str]:
+    Args:
+        steps: of the whole schedule.
+    """
+    by_label: dict[str, list[Decision]] = {}
     for each in decisions:
-        for line in str(each).splitlines():
-            yield f"  {line}"
+        by_label.setdefault(each.label, []).append(each)
+    lines = [f"default schedule, {steps} steps"]
+    for label, of_nest in by_label.items():
+        lines += _of_nest(label, of_nest)
+    return "\n".join(lines)
+
+
+def _of_nest(label: str, decisions: Sequence[Decision]) -> list[str]:
+    """The lines of one nest; a reason that several templates have is said once."""
+    taken = list(dict.fromkeys(each.template for each in decisions if each.template))
+    rejected = {name: reason for each in decisions for name, reason in each.rejected if name not in taken}
+    names: dict[str, list[str]] = {}
+    for name, reason in rejected.items():
+        names.setdefault(reason, []).append(name)
+    head = f"  {label or 'all nests'}: {', then '.join(taken) or 'no template'}"
+    return [head, *(f"    not {', '.join(same)}: {reason}" for reason, same in names.items())]

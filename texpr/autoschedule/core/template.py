@@ -40,7 +40,7 @@ class NoMatch:
 
 
 NO_REDUCTION = NoMatch("no sum")
-NOT_A_PRODUCT = NoMatch("no sum over one loop of products of two reads, by itself")
+NOT_A_PRODUCT = NoMatch("no sum of products of two reads, by itself")
 UNKNOWN_EXTENTS = NoMatch("extents that only the call knows")
 
 

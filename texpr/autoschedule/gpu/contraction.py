@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.nest import Nest, extent
-from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
@@ -52,7 +52,7 @@ def contraction(nest: Nest) -> Contraction | NoMatch:
         return NO_REDUCTION
     apart = nest.recurrent or nest.again or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return NoMatch("no sum of products of two reads, by itself")
+        return NOT_A_PRODUCT
     target, term = nest.accesses[0], nest.reduction[-1]
     column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
     right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)

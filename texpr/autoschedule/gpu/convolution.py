@@ -18,7 +18,7 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.shared_memory import is_product, on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
@@ -88,7 +88,7 @@ def _windows(nest: Nest) -> _Windows | NoMatch:
         return NO_REDUCTION
     apart = nest.recurrent or nest.again or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return NoMatch("no sum of products of two reads, by itself")
+        return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.reduction) or prod(map(extent, nest.reduction)) < LEAST_TERMS:
         return NoMatch("few terms, or a number that only the call knows")
     found = [w for pair in (nest.accesses[1:], nest.accesses[:0:-1]) if (w := _parts(nest, *pair)) is not None]

@@ -14,7 +14,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
-from texpr.autoschedule.core.template import UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
@@ -57,8 +57,10 @@ class DepthwiseConvolution:
 
 
 def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
-    if not nest.reduction or nest.recurrent or nest.main.update != "add" or not isinstance(nest.main.value, Mul) or len(nest.accesses) != 3:
-        return NoMatch("no sum of products of two reads")
+    if not nest.reduction:
+        return NO_REDUCTION
+    if nest.recurrent or nest.main.update != "add" or not isinstance(nest.main.value, Mul) or len(nest.accesses) != 3:
+        return NOT_A_PRODUCT
     if not builder.machine.vector_bytes or builder.machine.scalable_bytes:
         return NoMatch("a machine without vectors of one length")
     if any(integer(n.extent) is None for n in nest.loops):

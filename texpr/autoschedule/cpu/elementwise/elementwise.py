@@ -28,7 +28,7 @@ class VectorizedElements:
     def match(self, builder: ScheduleBuilder, nest: Nest) -> _Elements | NoMatch:
         """The loop that becomes lanes."""
         if nest.reduction or not nest.spatial:
-            return NoMatch("a sum, or no loop over elements")
+            return NoMatch("a sum or a recurrence" if nest.reduction else "no loop over elements")
         best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest)))
         if not builder.machine.vector_bytes or extent(best) <= 1:
             return NoMatch("a machine without vectors, or one element")

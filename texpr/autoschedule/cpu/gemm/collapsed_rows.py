@@ -11,7 +11,7 @@ from __future__ import annotations
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
-from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import PackedGemm
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
@@ -24,8 +24,10 @@ class CollapsedRows:
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
         """The nest, if two of its loops may become one."""
-        if nest.recurrent or nest.outer or nest.again or not nest.reduction or len(nest.accesses) != 3:
-            return NoMatch("no sum of products of two reads, by itself")
+        if not nest.reduction:
+            return NO_REDUCTION
+        if nest.recurrent or nest.outer or nest.again or len(nest.accesses) != 3:
+            return NOT_A_PRODUCT
         if _pair(nest) is None:
             return NoMatch("no loops that walk through memory as one")
         return NoMatch("other nests use the same loops") if _is_linked(builder, nest) else nest

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -69,6 +69,8 @@ class DotInstructions:
 
 
 def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
+    if not nest.reduction:
+        return NO_REDUCTION
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.loops):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -63,6 +63,8 @@ class MatrixInstructions:
 
 
 def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
+    if not nest.reduction:
+        return NO_REDUCTION
     if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return NOT_A_PRODUCT
     if len(nest.spatial) != 2:

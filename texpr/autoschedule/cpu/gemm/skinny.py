@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -81,6 +81,8 @@ class SkinnyGemm:
 
 def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     machine = builder.machine
+    if not nest.reduction:
+        return NO_REDUCTION
     if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
         return NOT_A_PRODUCT
     if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:

@@ -16,7 +16,7 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -95,6 +95,8 @@ class TileRegisters:
 
 
 def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
+    if not nest.reduction:
+        return NO_REDUCTION
     if not builder.machine.tile_registers:
         return NoMatch("the machine has no registers of tiles")
     if nest.outer or nest.again or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:

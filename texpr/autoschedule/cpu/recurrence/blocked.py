@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
-from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
@@ -58,6 +58,8 @@ class BlockedRecurrence:
 
 
 def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
+    if not nest.reduction:
+        return NO_REDUCTION
     if not builder.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
         return NoMatch("no sum over one loop that is complete before its element is stored")
     width = REGISTERS * builder.vector_lanes(nest)
