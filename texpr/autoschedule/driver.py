@@ -2,20 +2,8 @@
 
 It sees loops, strides and reuse, never names of operators. First, products of several tensors are summed in the order that is least work
 (`rewrites.contraction_order`), equations lose terms of 0, quotients of rows and a tanh that is added to 1 (`rewrites.choose`), and what is
-cheap to compute again is inlined (`core.cost`). Per nest: join loops that are one run of memory; pick the vector loop with the fewest
-gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers over loops along which reads
-are reused; leave groups of products to an instruction (`cpu.gemm.dot_instructions`); block large contractions and pack an operand
-(`cpu.gemm.packed`); walk along a large operand that is read once (`cpu.reduction.streaming`), or take it by strips of columns where few
-rows share it (`cpu.gemm.skinny`); count the rows of a product by one loop (`as_one`); give windows that slide over planes tiles of rows
-(`cpu.convolution.depthwise`); turn squares of what is read across (`transposed`, `crossing`); write elements that lie between each other
-by whole vectors (`cpu.elementwise.interleaved_stores`); add what tiles of a recurrence need of earlier elements
-(`cpu.recurrence.blocked`); let rows of one run side by side or follow each other (`cpu.recurrence.wavefront`), blocks of sums go through
-memory in its order (`cpu.reduction.short_runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near
-(`cpu.producer_chains`); then the outermost loop is shared among threads, rows that are summed are computed in pairs
-(`cpu.finishing.row_pairs`), loops over triangles lose their conditions (`cpu.finishing.partition_triangles`), rows are asked for while
-functions of the last one are computed (`cpu.finishing.prefetch`), and elements that wait for memory keep it busy
-(`cpu.elementwise.nontemporal`, `cpu.finishing.nontemporal_pipelining`). GPUs have blocks (`gpu.driver`), one kernel for weighted
-exponentials (`gpu.attention.driver`).
+cheap to compute again is inlined (`core.cost`). Then the templates of the machine (`registry`) are tried in order on every nest. Last,
+intermediates are computed in loops of what uses them, and the outermost loops are shared among threads (`cpu.driver`, `gpu.driver`).
 """
 
 from __future__ import annotations

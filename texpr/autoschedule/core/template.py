@@ -164,6 +164,8 @@ def apply_first(builder: ScheduleBuilder, templates: Sequence[Template], subject
             rejected.clear()
         else:
             builder.decisions.append(Decision(label, template.name, tuple(rejected.items())))
+            others = [n for n in found.members if n.label != label] if isinstance(found, Scheduled) else []
+            builder.decisions += [Decision(n.label, template.name) for n in others]
             return found
     builder.decisions.append(Decision(label, "", tuple(rejected.items())))
     return None
