@@ -60,7 +60,7 @@ def test_a_part_that_is_given_up_is_found(monkeypatch, target):
     def raises(*_: object) -> None:
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(auto_module, "rewritten", raises)
+    monkeypatch.setattr(auto_module, "choose_rewrites", raises)
     finding = examine(SUM, target, False, Counter())
     assert finding is not None and finding.kind == "auto() gives a part up: IndexError in autoschedule/core/builder.py:attempt"
     assert "tuple index out of range" in finding.detail

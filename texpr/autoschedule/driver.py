@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import cheap
+from texpr.autoschedule.core.cost import should_inline
 from texpr.autoschedule.core.decision import Decision, show_decisions
 from texpr.autoschedule.cpu.driver import schedule_cpu
-from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import write_past_caches
+from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import use_nontemporal_stores
 from texpr.autoschedule.gpu.driver import schedule_equations, schedule_gpu
 from texpr.autoschedule.registry import CPU, GPU
-from texpr.autoschedule.rewrites.choose import cheaper_elements, on_tensor_cores, rewritten
+from texpr.autoschedule.rewrites.choose import cheaper_elements, choose_rewrites, on_tensor_cores
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -58,7 +58,7 @@ def choose(kernel: Kernel, machine: Machine) -> Choice:
     """
     builder = ScheduleBuilder(kernel, machine)
     builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))
-    builder.attempt("", partial(rewritten, builder), None)
+    builder.attempt("", partial(choose_rewrites, builder), None)
     if not (machine.gpu_threads and builder.attempt("", partial(schedule_equations, builder, GPU), False)):
         builder.attempt("", partial(cheaper_elements, builder), None)
         builder.attempt("", partial(on_tensor_cores, builder), None)
@@ -67,12 +67,12 @@ def choose(kernel: Kernel, machine: Machine) -> Choice:
         schedule_gpu(builder, GPU)
     else:
         schedule_cpu(builder, CPU)
-    builder.attempt("", partial(write_past_caches, builder), None)
+    builder.attempt("", partial(use_nontemporal_stores, builder), None)
     return Choice(builder.steps, builder.kernel, tuple(builder.decisions))
 
 
 def _inlined(builder: ScheduleBuilder, temporaries: Sequence[Tensor]) -> None:
     """Compute again where it is used what is cheap."""
     for tensor in temporaries:
-        if cheap(builder.kernel, tensor, builder.machine):
+        if should_inline(builder.kernel, tensor, builder.machine):
             builder.try_apply("inline", tensor.name)

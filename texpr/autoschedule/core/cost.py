@@ -24,7 +24,7 @@ LEAST_OPERATIONS = 16
 worth the code."""
 
 
-def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
+def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
     placed = [(above, s) for above, s in paths(kernel, tensor) if isinstance(s, Store)]
     written = [(above, s) for above, s in placed if s.tensor is tensor]
@@ -96,21 +96,22 @@ def operations(value: Expr, along: Var | None = None) -> int:
     return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found.values())
 
 
-def crowded(value: Expr, machine: Machine) -> bool:
+def exceeds_registers(value: Expr, machine: Machine) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
     return not machine.has_memory_operands and operations(value) > CROWDED
 
 
-def is_best_alone(s: Store, machine: Machine, far: bool) -> bool:
+def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
     """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
     iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same. `far`
     elements, which are written past the caches, are written fastest by two lines.
     """
     last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
-    return crowded(s.value, machine) or not (far or not machine.has_memory_operands) and operations(s.value, along=last) >= FUNCTION
+    return (exceeds_registers(s.value, machine) or not (far or not machine.has_memory_operands)
+            and operations(s.value, along=last) >= FUNCTION)
 
 
-def stored_alike(kernel: Kernel, tensor: Tensor) -> list[Store]:
+def same_pattern_stores(kernel: Kernel, tensor: Tensor) -> list[Store]:
     """What stores, all at once, in a tensor; of an output, in all that have its shape."""
     shape = tuple(map(integer, tensor.shape))
     alike = [t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape] or [tensor]

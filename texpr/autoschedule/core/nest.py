@@ -33,7 +33,7 @@ class Nest:
         reduction: loops of the main update over terms.
         main: the statement that does the work: the update of a reduction, or the only store.
         outer: loops around these that stay where they are.
-        again: loops around several nests, of a recurrence's time, which repeat this one.
+        enclosing_loops: loops around several nests, of a recurrence's time, which repeat this one.
         conditions: those under which `main` runs.
         parts: the name of the loop over parts of a long sum, which threads are to share.
     """
@@ -43,7 +43,7 @@ class Nest:
     main: Store
     accesses: tuple[Access, ...]
     outer: tuple[For, ...] = ()
-    again: tuple[For, ...] = ()
+    enclosing_loops: tuple[For, ...] = ()
     conditions: tuple[Expr, ...] = ()
     parts: str | None = None
 
@@ -52,7 +52,7 @@ class Nest:
         """What its loops are named by."""
         return next((n.tensor for n in (*self.outer, *self.loops)), "")
 
-    def inside(self, depth: int) -> Nest:
+    def below(self, depth: int) -> Nest:
         """Without the first `depth` loops, which stay where they are."""
         return replace(self, spatial=self.spatial[depth:], outer=self.spatial[:depth]) if depth else self
 
@@ -102,7 +102,7 @@ class Nest:
         return len(seen)
 
 
-def offsets_of(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
+def window_loops(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
     """Loops over terms that stand beside one of the positions in an index of the field: those over a window that slides along it."""
     forms = [linear(unclamped(i)) for i in field.indices]
     beside = [f for f in forms if any(f.coefficient(p.var) for p in positions)]
@@ -150,7 +150,7 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     return nests
 
 
-def free_nests(kernel: Kernel) -> list[Nest]:
+def unmarked_nests(kernel: Kernel) -> list[Nest]:
     """The nests of those statements of a kernel in which no loop is marked yet."""
     free = [s for s in kernel.body if all(n.kind == "serial" for n in walk(s) if isinstance(n, For))]
     return find_nests(replace(kernel, body=tuple(free)))
@@ -170,7 +170,7 @@ def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor
                 tuple(conditions))
 
 
-def edges(nest: Nest, loop: For) -> tuple[int, int]:
+def boundary_iterations(nest: Nest, loop: For) -> tuple[int, int]:
     """How many iterations at the start and end of `loop` index conditions and clamps matter for: outside them they are decided.
 
     A condition holds for all iterations but some at one end, and fails for all but some at the other one: the fewer count.
@@ -193,7 +193,7 @@ def edges(nest: Nest, loop: For) -> tuple[int, int]:
     return first, last
 
 
-def asks_for(nest: Nest, loops: Iterable[For]) -> bool:
+def depends_on_index(nest: Nest, loops: Iterable[For]) -> bool:
     """Whether what is computed depends on an iteration of these loops itself, and not only on what is read there."""
     wanted = {loop.var for loop in loops}
     stack: list[Node] = [nest.main.value]

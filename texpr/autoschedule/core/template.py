@@ -103,7 +103,7 @@ class Template(Protocol):
     stage: Stage
 
     def match(self, builder: ScheduleBuilder, subject: Any, /) -> Any:
-        """What plays which part in the subject, a record for `apply`; a `NoMatch` if the template does not know it. No step is applied."""
+        """The parts of the subject, a record for `apply`; a `NoMatch` if the template does not know it. No step is applied."""
 
     def apply(self, builder: ScheduleBuilder, match: Any, /) -> Any:
         """Apply the steps. None, a `NoMatch` or a `ScheduleError` says that they do not go through: they are left out then."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
-from texpr.autoschedule.core.nest import Nest, asks_for, edges, extent, find_nests
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, depends_on_index, extent, find_nests
 from texpr.autoschedule.core.template import NoMatch, Rewritten, Stage, Template
 from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
 from texpr.autoschedule.cpu.producer_chains import serves_rows
@@ -47,11 +47,12 @@ def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
         if not are_one(nest, outer, inner):
             break
         both = outer, inner
-        if any(edges(nest, loop) != (0, 0) for loop in both) or extent(inner) >= builder.vector_lanes(nest) and asks_for(nest, both):
+        if (any(boundary_iterations(nest, loop) != (0, 0) for loop in both)
+            or extent(inner) >= builder.vector_lanes(nest) and depends_on_index(nest, both)):
             break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
         name = outer.var.name + inner.var.name
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
         found = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
-        nest = replace(found.inside(len(nest.outer)), parts=nest.parts)
+        nest = replace(found.below(len(nest.outer)), parts=nest.parts)
     return nest

@@ -8,10 +8,10 @@ from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import Among, DeferredCopy, Scheduled, Stage, Template, apply_first, of_stage
-from texpr.autoschedule.cpu.finishing.partition_triangles import separated
-from texpr.autoschedule.cpu.finishing.prefetch import ask_ahead
+from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
+from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.autoschedule.cpu.reduction.split_reduction import FEW
 from texpr.autoschedule.cpu.threads import PARALLEL_WORK, Group, longest, parallelize
@@ -30,18 +30,18 @@ def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> Non
     for loop in builder.kernel.body:
         if isinstance(loop, For):
             builder.attempt("", partial(apply_first, builder, finishing, loop, loop.tensor), None)
-    builder.attempt("", partial(separated, builder), None)
+    builder.attempt("", partial(partition_triangles, builder), None)
     for name, (first, last) in ends.items():
         builder.try_apply("peel", name, first, last)
-    builder.attempt("", partial(ask_ahead, builder), None)
+    builder.attempt("", partial(insert_prefetch, builder), None)
 
 
 def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
     """Of loops that repeat sums, how many iterations at the start and end decide what conditions inside the sums ask, if they are few."""
     found: dict[str, tuple[int, int]] = {}
     for nest in nests:
-        for loop in nest.again if nest.reduction else ():
-            first, last = edges(nest, loop)
+        for loop in nest.enclosing_loops if nest.reduction else ():
+            first, last = boundary_iterations(nest, loop)
             if 0 < first + last <= FEW_ENDS < extent(loop) // FEW:
                 known = found.get(qualified(loop), (0, 0))
                 found[qualified(loop)] = max(first, known[0]), max(last, known[1])
@@ -66,7 +66,7 @@ def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tupl
         elif (whole := builder.current(nest)) is not None:
             as_it_is = Scheduled([qualified(n) for n in whole.spatial])
             scheduled = builder.attempt(whole.label, partial(_alone, builder, templates, whole, depths), as_it_is)
-            done.append((whole if scheduled is as_it_is else whole.inside(depths.get(whole.label, 0)), scheduled))
+            done.append((whole if scheduled is as_it_is else whole.below(depths.get(whole.label, 0)), scheduled))
     return done
 
 
@@ -77,7 +77,7 @@ def _in_group(builder: ScheduleBuilder, templates: Sequence[Template], nest: Nes
 
 def _alone(builder: ScheduleBuilder, templates: Sequence[Template], whole: Nest, depths: Mapping[str, int]) -> Scheduled:
     """Schedule one nest, without the outer loops that it has in common with others."""
-    nest = whole.inside(depths.get(whole.label, 0))
+    nest = whole.below(depths.get(whole.label, 0))
     found = apply_first(builder, of_stage(templates, Stage.NESTS), nest, nest.label)
     outer = [qualified(n) for n in nest.outer]
     return Scheduled(outer + [qualified(n) for n in nest.spatial]) if found is None else replace(found, loops=outer + found.loops)
@@ -91,7 +91,7 @@ def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) 
         names = builder.surviving_loops(scheduled.loops)
         user = builder.attempt(nest.label, partial(_user, builder, nest, names, groups), None)
         if user is None:
-            groups.append(Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.again))))
+            groups.append(Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops))))
         else:
             user.work += nest.work
         if scheduled.copy is not None:

@@ -5,7 +5,7 @@ has its sums in registers, however long these are.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import crowded
+from texpr.autoschedule.core.cost import exceeds_registers
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.ir.dtypes import DType
 from texpr.ir.loop import For
@@ -66,7 +66,7 @@ def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str] | None:
             return None
         for each in inside:
             builder.try_apply("unroll", each)
-        registers = 1 if len(tiles) == 2 else 2 if tiles or crowded(nest.main.value, builder.machine) else 4
+        registers = 1 if len(tiles) == 2 else 2 if tiles or exceeds_registers(nest.main.value, builder.machine) else 4
         return spatial if builder.try_apply("vectorize_scalable", qualified(best), registers, reassoc=True) else None
 
     return builder.transaction(steps) if nest.main.update in ("add", "max", "min") else None
@@ -92,7 +92,8 @@ def across(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, wi
             return None
         for each in (*row, *filter(None, [window])):
             builder.try_apply("unroll", each)
-        return spatial if builder.try_apply("vectorize_scalable", name, 1 if crowded(nest.main.value, builder.machine) else 2) else None
+        return (spatial if builder.try_apply("vectorize_scalable", name,
+                                             1 if exceeds_registers(nest.main.value, builder.machine) else 2) else None)
 
     return builder.transaction(steps)
 

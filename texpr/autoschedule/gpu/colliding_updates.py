@@ -25,7 +25,7 @@ class CollidingUpdates:
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
         """The nest, if its updates meet."""
-        if nest.again or not nest.spatial:
+        if nest.enclosing_loops or not nest.spatial:
             return NoMatch("repeated by a recurrence, or without loops over elements")
         return nest if _meets(builder, nest) else NoMatch("no index of an update is a sum of several loops")
 

@@ -20,7 +20,7 @@ FEW_TILES = 128
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
+    """The parts of a contraction: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
 
     Attributes:
         upper: another loop that only the left read moves with, along which tiles have rows too where `row` alone would not fill them.
@@ -50,7 +50,7 @@ def contraction(nest: Nest) -> Contraction | NoMatch:
     """A nest as a contraction, if it is one and tiles pay."""
     if not nest.reduction:
         return NO_REDUCTION
-    apart = nest.recurrent or nest.again or nest.outer
+    apart = nest.recurrent or nest.enclosing_loops or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
         return NOT_A_PRODUCT
     target, term = nest.accesses[0], nest.reduction[-1]

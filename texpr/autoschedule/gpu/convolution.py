@@ -55,7 +55,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """What plays which part: the loop over channels, those over positions (outermost first), the loops around; the two reads."""
+    """The parts of a sum over windows: the loop over channels, those over positions (outermost first), the loops around; the two reads."""
 
     nest: Nest
     channel: For
@@ -86,7 +86,7 @@ class GpuConvolution:
 def _windows(nest: Nest) -> _Windows | NoMatch:
     if not nest.reduction:
         return NO_REDUCTION
-    apart = nest.recurrent or nest.again or nest.outer
+    apart = nest.recurrent or nest.enclosing_loops or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
         return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.reduction) or prod(map(extent, nest.reduction)) < LEAST_TERMS:

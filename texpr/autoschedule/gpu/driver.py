@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import find_nests, free_nests
+from texpr.autoschedule.core.nest import find_nests, unmarked_nests
 from texpr.autoschedule.core.template import Among, Stage, Template, apply_first, of_stage
 from texpr.autoschedule.gpu.row_reduction import prepare_rows
 from texpr.ir.build import integer
@@ -38,13 +38,13 @@ def schedule_gpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> Non
 
 def _one_by_one(builder: ScheduleBuilder, templates: Sequence[Template]) -> None:
     """Schedule each nest that no thread shares yet by itself."""
-    for nest in filter(None, map(builder.current, free_nests(builder.kernel))):
+    for nest in filter(None, map(builder.current, unmarked_nests(builder.kernel))):
         builder.attempt(nest.label, partial(apply_first, builder, templates, nest, nest.label), None)
 
 
 def _in_groups(builder: ScheduleBuilder, template: Template) -> None:
     """Schedule nests together with those before them that they take values from, the last ones first."""
-    nests, taken = free_nests(builder.kernel), set[int]()
+    nests, taken = unmarked_nests(builder.kernel), set[int]()
     for nest in reversed(nests):
         if id(nest) not in taken:
             found = apply_first(builder, [template], Among(nest, nests, frozenset(taken)), nest.label)

@@ -63,7 +63,7 @@ class AtomicUpdates:
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
         """The nest, if it updates elements without a sum."""
-        updated = nest.main.update is not None and not nest.reduction and not nest.again
+        updated = nest.main.update is not None and not nest.reduction and not nest.enclosing_loops
         return nest if updated else NoMatch("no update of elements that indices choose")
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
@@ -88,7 +88,7 @@ class ThreadElements:
 
 
 def _is_elementwise(nest: Nest) -> bool:
-    return bool(nest.spatial) and not (nest.reduction or nest.again or nest.outer or nest.main.update)
+    return bool(nest.spatial) and not (nest.reduction or nest.enclosing_loops or nest.outer or nest.main.update)
 
 
 def _is_single(nest: Nest) -> bool:
@@ -99,7 +99,7 @@ def _on_threads(builder: ScheduleBuilder, nest: Nest, vector: str, names: list[s
     """Share the iterations of loops among blocks and threads."""
     name = fused(builder, names)
     if (cut := builder.split(name, builder.machine.gpu_threads)) is not None:
-        if not nest.again:  # blocks do not wait for each other: what a recurrence repeats is one block's
+        if not nest.enclosing_loops:  # blocks do not wait for each other: what a recurrence repeats is one block's
             builder.try_apply("bind", cut[0], "block.x")
         builder.try_apply("bind", cut[1], "thread.x")
     if vector:
@@ -125,7 +125,7 @@ def _vector(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]) -> tup
     lanes = VECTOR_BYTES // max((a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0), default=VECTOR_BYTES)
     n = integer(last.extent)
     plain = all(a.stride(var) in (0, 1) for a, var in all_of) and nest.accesses[0].stride(last.var) == 1
-    if nest.reduction or nest.again or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
+    if nest.reduction or nest.enclosing_loops or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
         return "", names
     if n is not None and n < lanes:
         return "", names

@@ -10,7 +10,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import Nest, extent, free_nests
+from texpr.autoschedule.core.nest import Nest, extent, unmarked_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
@@ -96,7 +96,7 @@ def prepare_rows(builder: ScheduleBuilder) -> None:
 
 def _without_long_rows(builder: ScheduleBuilder) -> None:
     """What is summed of rows that no block can keep is computed again where it is used."""
-    nests = free_nests(builder.kernel)
+    nests = unmarked_nests(builder.kernel)
     summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
     for t in builder.kernel.temporaries:
         made = [n for n in nests if n.main.tensor is t]
@@ -106,11 +106,11 @@ def _without_long_rows(builder: ScheduleBuilder) -> None:
 
 def _rows_outside(builder: ScheduleBuilder) -> None:
     """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
-    nests = free_nests(builder.kernel)
+    nests = unmarked_nests(builder.kernel)
     sums = _of_rows(nests)
     for nest in nests:
         used = next((a for a in nest.accesses[1:] if a.tensor.name in sums), None)
-        if used is None or nest.reduction or nest.again:
+        if used is None or nest.reduction or nest.enclosing_loops:
             continue
         rows = [n for i in used.indices for n in nest.spatial if n.var is i]
         order = [*rows, *(n for n in nest.spatial if not any(n is r for r in rows))]
@@ -135,7 +135,7 @@ def _fits(loop: For) -> bool:
 
 def _depth(nest: Nest, nests: list[Nest], done: Set[int]) -> int | None:
     """How many loops over rows stand around: those of a sum itself, or of the sums that are used; None where rows are not summed."""
-    if nest.again or nest.outer or (nest.main.update is not None and not nest.reduction):
+    if nest.enclosing_loops or nest.outer or (nest.main.update is not None and not nest.reduction):
         return None
     if nest.reduction:
         return len(nest.spatial) if _sums_row(nest) else None
@@ -160,12 +160,12 @@ def _sums_row(nest: Nest) -> bool:
     loop = nest.reduction[-1]
     strides = [a.stride(loop.var) for a in nest.accesses[1:]]
     return (nest.main.update in ("add", "max", "min") and nest.main.tensor.dtype.name in _FOLDED and extent(loop) >= SHORTEST
-            and 1 in strides and all(s in (0, 1) for s in strides) and not nest.recurrent and not nest.again)
+            and 1 in strides and all(s in (0, 1) for s in strides) and not nest.recurrent and not nest.enclosing_loops)
 
 
 def _may_join(nest: Nest, depth: int) -> bool:
     """Whether a nest sums a row too, or computes elements of one."""
-    if nest.again or nest.outer:
+    if nest.enclosing_loops or nest.outer:
         return False
     if nest.reduction:
         return len(nest.spatial) == depth and _sums_row(nest)

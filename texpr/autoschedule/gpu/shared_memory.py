@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import with_last
+from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.gpu.persistent_grid import rows_together
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
 from texpr.ir.affine import linear
@@ -82,7 +82,7 @@ def shared(builder: ScheduleBuilder, access: Access, along: For, at: str, thread
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
-        if not builder.try_apply("layout", buffer.name, with_last(buffer, last)):
+        if not builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, last)):
             return None
         last = buffer.rank - 1
     size = VECTOR_BYTES // buffer.dtype.bytes

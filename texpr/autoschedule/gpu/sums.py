@@ -35,7 +35,7 @@ class CollapsedTerms:
         """The nest, if two of its loops over terms may be joined."""
         if not nest.reduction:
             return NO_REDUCTION
-        if nest.recurrent or nest.again:
+        if nest.recurrent or nest.enclosing_loops:
             return NoMatch("a recurrence")
         return nest if _pair(nest) is not None else NoMatch("no loops over terms that walk through memory as one")
 
@@ -70,7 +70,7 @@ class GpuSplitReduction:
         """The nest and its longest loop over terms."""
         if not nest.reduction:
             return NO_REDUCTION
-        if nest.recurrent or nest.again or len(nest.spatial) > 1:
+        if nest.recurrent or nest.enclosing_loops or len(nest.spatial) > 1:
             return NoMatch("a recurrence, or elements along several loops")
         longest = max(nest.reduction, key=extent)
         if prod(map(extent, nest.spatial)) > FEW or (integer(longest.extent) or 0) < 4 * PART:
@@ -97,7 +97,7 @@ class ColumnReduction:
         """The nest, if it sums columns."""
         if not nest.reduction:
             return NO_REDUCTION
-        if not nest.spatial or nest.recurrent or nest.again:
+        if not nest.spatial or nest.recurrent or nest.enclosing_loops:
             return NoMatch("a recurrence, or a single sum")
         return nest if _sums_columns(nest) else NoMatch("neighbours are not added to neighbouring sums, or sums are short")
 

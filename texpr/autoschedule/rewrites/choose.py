@@ -15,7 +15,7 @@ SHARED = 16
 """Elements that are divided by one number, from which on its reciprocal is worth a place of its own."""
 
 
-def rewritten(builder: ScheduleBuilder) -> None:
+def choose_rewrites(builder: ScheduleBuilder) -> None:
     """Sum products of several tensors in the order that is least work; on CPUs leave out terms that padding makes 0."""
     in_least_order(builder)
     if builder.machine.gpu_threads:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -71,23 +71,23 @@ def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
 
 def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
     """The parts, if the reads play these: neighbours in the field are at most two elements apart, all terms lie within the window."""
-    slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and offsets_of(nest, field, [n])]
+    slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and window_loops(nest, field, [n])]
     lane = next((n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
     row = next((n for n in reversed(slides) if n is not lane), None)
     if lane is None or row is None or field.stride(lane.var) not in (1, 2):
         return None
-    terms = offsets_of(nest, field, [lane])
+    terms = window_loops(nest, field, [lane])
     if len(terms) != 1 or terms[0] is not nest.reduction[-1] or not 1 < constant_extent(terms[0]) <= MOST_TERMS:
         return None
     step = field.stride(lane.var) or 0
-    return _Parts(nest, lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
+    return _Parts(nest, lane, row, terms[0], step) if len(window_loops(nest, field, slides)) == len(nest.reduction) else None
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str] | None:
     lane, row = qualified(parts.lane), qualified(parts.row)
     vectors = 2 if builder.machine.vector_registers >= MANY else 1
     width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(nest)
-    first, last = edges(nest, parts.row)
+    first, last = boundary_iterations(nest, parts.row)
     # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
     height = ROWS if builder.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
@@ -95,7 +95,7 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str]
     rows, inner_row = builder.split_if_longer(row, height) if height > 1 else (row, "")
     tiles, inner_lane = builder.split_if_longer(lane, width)
     if tiles:
-        _ends_apart(builder, tiles, width, constant_extent(parts.lane), edges(nest, parts.lane))
+        _ends_apart(builder, tiles, width, constant_extent(parts.lane), boundary_iterations(nest, parts.lane))
     spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
     outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
     if not outer or not builder.try_apply("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):

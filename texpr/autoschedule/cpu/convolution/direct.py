@@ -12,18 +12,27 @@ Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from enum import Enum
+from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import with_last
-from texpr.autoschedule.core.nest import Nest, constant_extent, edges, offsets_of
+from texpr.autoschedule.core.layouts import layout_with_last_dim
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu.convolution.epilogue import crossed, turned_ends
-from texpr.autoschedule.cpu.convolution.register_tiling import last_taps, share_outside, tile_with_taps
+from texpr.autoschedule.cpu.convolution import register_tiling as tiling
+from texpr.autoschedule.cpu.convolution.epilogue import crossed, transpose_ends
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
-from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned
+from texpr.autoschedule.cpu.gemm.packing import (
+    ALIAS,
+    LINE,
+    accumulate_in_registers,
+    accumulators,
+    pack_panels,
+    through_rows,
+    transpose_in_registers,
+)
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
@@ -55,18 +64,27 @@ ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
 
 
+class ChannelLayout(Enum):
+    """How the lanes of a convolution, its channels, lie in the target."""
+
+    LAST = "last"
+    """Neighbours in memory: channels come last, or blocks of them do."""
+    FIRST = "first"
+    """Apart, and so do terms in the input: positions are neighbours."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What plays which part.
+    """The parts of a sum over windows.
 
     Attributes:
         lane: the loop whose iterations are lanes.
         x, y: loops over positions, `x` the one with neighbours in memory; `y` may not be there.
-        alone: loops along which both reads move, such as groups of channels.
-        across: other loops along which the panel moves, such as blocks of lanes.
-        images: the other loops that share the panel.
-        panel, field: the two reads.
-        apart: lanes lie apart in the target, so do terms in the field: channels come first. Copies have them last.
+        groups: loops along which both reads move, such as groups of channels.
+        channel_blocks: other loops along which the weights move, such as blocks of lanes.
+        images: the other loops that share the weights.
+        weights, input: the two reads.
+        layout: where channels lie in the target; copies have them last.
         offsets: loops over terms that lie within the window.
         guarded: whether the field is read beyond its edges.
         width: iterations of `lane` in a tile of registers.
@@ -78,12 +96,12 @@ class _Window:
     lane: For
     x: For
     y: For | None
-    alone: tuple[For, ...]
-    across: tuple[For, ...]
+    groups: tuple[For, ...]
+    channel_blocks: tuple[For, ...]
     images: tuple[For, ...]
-    panel: Access
-    field: Access
-    apart: bool
+    weights: Access
+    input: Access
+    layout: ChannelLayout
     offsets: tuple[For, ...]
     guarded: bool
     width: int
@@ -91,21 +109,25 @@ class _Window:
     taps: For | None
 
     @property
+    def channels_first(self) -> bool:
+        return self.layout is ChannelLayout.FIRST
+
+    @property
     def positions(self) -> tuple[For, ...]:
         return (self.x,) if self.y is None else (self.y, self.x)
 
     @property
-    def panel_bytes(self) -> int:
+    def weights_bytes(self) -> int:
         """What all positions use of the panel."""
-        moving = (n for n in (self.lane, *self.across, *self.nest.reduction) if self.panel.stride(n.var) != 0)
-        return prod(map(constant_extent, moving)) * self.panel.tensor.dtype.bytes
+        moving = (n for n in (self.lane, *self.channel_blocks, *self.nest.reduction) if self.weights.stride(n.var) != 0)
+        return prod(map(constant_extent, moving)) * self.weights.tensor.dtype.bytes
 
     @property
     def row_bytes(self) -> int:
         """What a row of positions uses of the field, where windows that overlap use the same."""
-        moving = [n for n in self.nest.reduction if n not in self.offsets and self.field.stride(n.var) != 0]
-        steps = prod(_step(self.field, n) for n in self.positions)
-        return steps * prod(map(constant_extent, (self.x, *moving))) * self.field.tensor.dtype.bytes
+        moving = [n for n in self.nest.reduction if n not in self.offsets and self.input.stride(n.var) != 0]
+        steps = prod(tiling.position_step(self.input, n) for n in self.positions)
+        return steps * prod(map(constant_extent, (self.x, *moving))) * self.input.tensor.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +166,7 @@ class DirectConvolution:
 def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
     """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
     w = _window(builder, nest)
-    if isinstance(w, NoMatch) or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
+    if isinstance(w, NoMatch) or not w.guarded or w.input.tensor.dtype != nest.main.tensor.dtype:
         return []
     return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w))]
 
@@ -153,10 +175,10 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     """Whether many terms along a loop lie outside of the field, and the loops that know which are few: those over terms themselves, or over
     tiles of positions in which iterations over terms are written out. Tiles whose sums come in blocks of terms are not told apart.
     """
-    position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in offsets_of(w.nest, w.field, [p]))
+    position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in window_loops(w.nest, w.input, [p]))
     if height < constant_extent(position) and (in_blocks or (1 < height and position is w.x and term is not w.taps)):
         return False
-    return share_outside(w.field, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
+    return tiling.share_outside(w.input, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
 
 
 def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
@@ -174,24 +196,26 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
     lane, panel, field = parts
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if panel.stride(n.var) == 0]
-    slid = [n for n in shared if offsets_of(nest, field, [n])][-2:]
+    slid = [n for n in shared if window_loops(nest, field, [n])][-2:]
     if prod(map(constant_extent, slid)) == 1:
         return NoMatch("a window that does not slide")
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
-    guarded = any(edges(nest, n) != (0, 0) for n in slid)
-    width = _width(constant_extent(lane), lanes)
+    guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
+    width = tiling.tile_width(constant_extent(lane), lanes)
     values = 1 if builder.machine.has_memory_operands else VALUES
     most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
-    apart = nest.accesses[0].stride(lane.var) != 1
-    most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
+    layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
+    most = most if guarded or layout is ChannelLayout.FIRST else min(most, tiling.most_rows(field, slid[-1]))
     sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = _height(most, *sizes), last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None
-    tile = taps and tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
+    height, taps = (tiling.tile_height(most, *sizes),
+                    tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None)
+    step = tiling.position_step(field, slid[-1])
+    tile = taps and tiling.tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps))
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]
     images = tuple(n for n in shared if n not in slid)
-    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, apart,
-                   tuple(offsets_of(nest, field, slid)), guarded, width, height, taps if tile is not None else None)
+    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, layout,
+                   tuple(window_loops(nest, field, slid)), guarded, width, height, taps if tile is not None else None)
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
@@ -201,70 +225,45 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if len(moving) != 1 or len(staying) != 1:
         return None
     panel, field = moving[0], staying[0]
-    if not any(offsets_of(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+    if not any(window_loops(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
         return None
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, panel, field) if panel.stride(lane.var) == 1 else None
-    offsets = offsets_of(nest, field, nest.spatial)
-    skipping = any(field.stride(n.var) not in (0, 1, None) and _step(field, n) > 1 for n in nest.spatial if n is not lane)
+    offsets = window_loops(nest, field, nest.spatial)
+    skipping = any(field.stride(n.var) not in (0, 1, None) and tiling.position_step(field, n) > 1 for n in nest.spatial if n is not lane)
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
     return (lane, panel, field) if worth else None
 
 
-def _step(field: Access, n: For) -> int:
-    """How far a position is from the next, in elements of its dimension."""
-    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices))
-
-
-def _most_rows(field: Access, x: For) -> int:
-    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of `ALIAS` apart it has few places."""
-    step = (field.stride(x.var) or 1) * field.tensor.dtype.bytes
-    return (WAYS - 1) * (ALIAS // gcd(step, ALIAS))
-
-
-def _width(size: int, lanes: int) -> int:
-    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over."""
-    vectors = 3 if size % (3 * lanes) == 0 and size % (2 * lanes) else 2
-    return min(vectors, size // lanes) * lanes
-
-
-def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
-    """Of at most so many positions, those along x and y: whole rows, or parts of one size if there are."""
-    if xs <= most:
-        return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
-    divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
-    return (divisors[0] if divisors else most), 1
-
-
 def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
-    ends = crossed(builder, w.nest, w.lane, w.x) if w.apart else []
+    ends = crossed(builder, w.nest, w.lane, w.x) if w.channels_first else []
     large = _by_terms(builder, w)
     around = _around(builder, w, large)
     in_blocks = large and (around.panels or not around.lanes)
     deep, shallow = _depths(builder, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
     block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else ("", False)
-    outer = [*map(qualified, w.alone), *([] if large else images), *(around.blocks or (_for_each_core(builder, images) if large else []))]
+    outer = [*map(qualified, w.groups), *([] if large else images), *(around.blocks or (_for_each_core(builder, images) if large else []))]
     panels_first = large or _panels_first(builder, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
     if not outer or not builder.try_apply("reorder", *outer, *deep, *middle, *shallow, around.lane):
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
-    if w.guarded or (w.apart and not _beside(w)):
+    if w.guarded or (w.channels_first and not _beside(w)):
         _copied(builder, w, outer[-1], not shared)
     if _is_packed(w, around):
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
         whole = images[-1] if images and around.blocks and not large else ""
         first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
-        _packed(builder, w, block or whole or inside, first and not w.alone)
+        _packed(builder, w, block or whole or inside, first and not w.groups)
     tiles = _in_tiles(builder, w, around, middle, shallow)
-    if w.apart:
-        for total in totals(builder, w.nest):
+    if w.channels_first:
+        for total in accumulators(builder, w.nest):
             _last(builder, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
-        turned_ends(builder, ends, _around_row(tiles, around, outer))
+        transpose_ends(builder, ends, _around_row(tiles, around, outer))
     if deep:
-        in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
+        accumulate_in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
     if w.taps is not None:
         builder.try_apply("unroll", qualified(w.taps))
     elif not builder.machine.has_indexed_fma:
@@ -281,17 +280,17 @@ def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
     """
     tiles = _lane_tiles(w)
     if tiles == 1:
-        return w.apart and bool(w.images) and w.panel_bytes > builder.l2_budget
+        return w.channels_first and bool(w.images) and w.weights_bytes > builder.l2_budget
     if prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
         return True
-    if w.panel_bytes <= builder.l2_budget or w.panel_bytes // tiles > builder.l2_budget:
-        return w.panel_bytes > builder.l2_budget
-    groups, images = (prod(map(constant_extent, loops)) for loops in (w.alone, w.images))
+    if w.weights_bytes <= builder.l2_budget or w.weights_bytes // tiles > builder.l2_budget:
+        return w.weights_bytes > builder.l2_budget
+    groups, images = (prod(map(constant_extent, loops)) for loops in (w.groups, w.images))
     rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(builder, w))
     sums = prod(map(constant_extent, w.nest.spatial)) * w.nest.main.tensor.dtype.bytes
-    by_terms = groups * (_moved(builder, images * rows * w.row_bytes, tiles) + _moved(builder, w.panel_bytes, 1))
-    by_terms += _moved(builder, sums, 2 * -(-w.panel_bytes // builder.l2_budget))
-    by_rows = groups * images * (_moved(builder, rows * w.row_bytes // blocks, tiles * blocks) + _moved(builder, w.panel_bytes, blocks))
+    by_terms = groups * (_moved(builder, images * rows * w.row_bytes, tiles) + _moved(builder, w.weights_bytes, 1))
+    by_terms += _moved(builder, sums, 2 * -(-w.weights_bytes // builder.l2_budget))
+    by_rows = groups * images * (_moved(builder, rows * w.row_bytes // blocks, tiles * blocks) + _moved(builder, w.weights_bytes, blocks))
     return by_terms < by_rows
 
 
@@ -356,11 +355,11 @@ def _around_row(tiles: list[str], around: _Around, outer: list[str]) -> str:
 def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
     lane_tiles, lane = builder.split_if_longer(qualified(w.lane), w.width, "mask")
-    lanes = [*map(qualified, w.across), *([lane_tiles] if lane_tiles else [])]
+    lanes = [*map(qualified, w.channel_blocks), *([lane_tiles] if lane_tiles else [])]
     rows, blocks = [qualified(n) for n in w.positions], []
     if large and lanes:
         # One block for each core; a loop over a single block is where the copy of the field stands.
-        count = constant_extent(w.across[0]) if w.across else constant_extent(w.lane) // w.width
+        count = constant_extent(w.channel_blocks[0]) if w.channel_blocks else constant_extent(w.lane) // w.width
         if (cut := builder.split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")) is not None:
             blocks, lanes[0] = [cut[0]], cut[1]
     elif w.y is not None:
@@ -379,20 +378,20 @@ def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
     fitting = -(-rows * w.row_bytes // builder.l2_budget)
     apart = w.guarded and builder.machine.cores > 1 and builder.machine.address_registers >= ADDRESSES
     lanes = 1 if apart else _lane_tiles(w)
-    busy = max(prod(map(constant_extent, (*w.alone, *w.images))), lanes) >= wanted
-    step = _step(w.field, w.y)
+    busy = max(prod(map(constant_extent, (*w.groups, *w.images))), lanes) >= wanted
+    step = tiling.position_step(w.input, w.y)
     least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
 
 
 def _window_rows(w: _Window) -> int:
     """Rows of the field that a row of positions reads."""
-    form = next(f for i in w.field.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var))
+    form = next(f for i in w.input.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var))
     return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
 
 
 def _lane_tiles(w: _Window) -> int:
-    return prod(map(constant_extent, w.across)) * -(-constant_extent(w.lane) // w.width)
+    return prod(map(constant_extent, w.channel_blocks)) * -(-constant_extent(w.lane) // w.width)
 
 
 def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]:
@@ -400,8 +399,8 @@ def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]
     deep: list[str] = []
     shallow: list[str] = []
     # Each core has a block of lanes for itself.
-    lanes = constant_extent(w.lane) if w.across else -(-_lane_tiles(w) // builder.machine.cores) * w.width
-    room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.panel.tensor.dtype.bytes))
+    lanes = constant_extent(w.lane) if w.channel_blocks else -(-_lane_tiles(w) // builder.machine.cores) * w.width
+    room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.weights.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
@@ -419,12 +418,12 @@ def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
     """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
-    return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.panel_bytes, positions)
+    return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.weights_bytes, positions)
 
 
 def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
-    if not builder.try_apply("cache_read", w.field.tensor.name, at):
+    if not builder.try_apply("cache_read", w.input.tensor.name, at):
         return
     buffer = builder.kernel.temporaries[-1]
     sizes = [integer(n) or 1 for n in buffer.shape]
@@ -440,17 +439,17 @@ def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None
 
 def _beside(w: _Window) -> bool:
     """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory, or every second element of it."""
-    return abs(w.field.stride(w.x.var) or 0) in (1, 2)
+    return abs(w.input.stride(w.x.var) or 0) in (1, 2)
 
 
 def _channel(w: _Window) -> int:
     """The dimension of the field whose elements its copy has side by side: the last one where these are neighbouring positions, else
     the one that lies within a position."""
     if _beside(w):
-        return w.field.tensor.rank - 1
+        return w.input.tensor.rank - 1
     terms = [n for n in w.nest.reduction if n not in w.offsets]
-    along = [d for d, i in enumerate(w.field.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
-    return along[-1] if w.apart and along else w.field.tensor.rank - 1
+    along = [d for d, i in enumerate(w.input.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
+    return along[-1] if w.channels_first and along else w.input.tensor.rank - 1
 
 
 def _vectors_along(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
@@ -464,30 +463,31 @@ def _vectors_along(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
 def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
     """Let neighbours along a dimension be neighbours in memory."""
     if d != buffer.rank - 1:
-        builder.try_apply("layout", buffer.name, with_last(buffer, d))
+        builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, d))
 
 
 def _is_packed(w: _Window, around: _Around) -> bool:
     """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
     many = prod(map(constant_extent, (*w.images, *w.positions))) >= LEAST_POSITIONS
-    return w.apart or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
+    return w.channels_first or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
 
 
 def _packed(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
-    if not builder.try_apply("cache_read", w.panel.tensor.name, at):
+    if not builder.try_apply("cache_read", w.weights.tensor.name, at):
         return
     buffer = builder.kernel.temporaries[-1]
-    along = next(d for d, i in enumerate(w.panel.indices) if w.lane.var in variables(i))
+    along = next(d for d, i in enumerate(w.weights.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:
-        first = in_panels(builder, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
+        first = pack_panels(builder, buffer, along, w.width, in_line=w.weights.stride(w.lane.var) == 1)
     else:
         others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
         first = next(iter(others), "")
         across = along != buffer.rank - 1 and others and sizes[along] > 1
         squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
-        if not across or not turned(builder, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
+        if (not across or not transpose_in_registers(builder, buffer, layout_with_last_dim(buffer, along), squares,
+                                                     through=through_rows(buffer, along))):
             _vectors_along(builder, buffer, along)
             _last(builder, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:

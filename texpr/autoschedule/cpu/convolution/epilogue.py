@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import with_last
+from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest
-from texpr.autoschedule.cpu.gemm.packing import turned
+from texpr.autoschedule.cpu.gemm.packing import transpose_in_registers
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
@@ -68,7 +68,7 @@ def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None
     return Crossed(access.tensor, lanes[0], along[0], written)
 
 
-def turned_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: str) -> None:
+def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: str) -> None:
     """Turn what the end of the sums writes and reads in an iteration of a loop, which holds whole rows of positions."""
     for each in tensors:
         before = builder.checkpoint()
@@ -88,4 +88,5 @@ def _turned(builder: ScheduleBuilder, each: Crossed) -> bool:
         return False
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
-    return turned(builder, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)))
+    return transpose_in_registers(builder, buffer, layout_with_last_dim(buffer, each.lane),
+                                  (*others, *(f"{buffer.name}.d{d}" for d in last)))

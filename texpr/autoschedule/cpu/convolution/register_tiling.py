@@ -6,7 +6,10 @@ fetch `positions * taps`. They stay in registers beside the sums, so there are f
 
 from __future__ import annotations
 
+from math import gcd
+
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.gemm.packing import ALIAS, WAYS
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
@@ -23,6 +26,31 @@ def last_taps(nest: Nest, field: Access, x: For) -> For | None:
     last = nest.reduction[-1]
     beside = [form for i in field.indices if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)]
     return last if len(beside) == 1 and 1 < constant_extent(last) <= MOST_TAPS else None
+
+
+def position_step(field: Access, n: For) -> int:
+    """How far a position is from the next, in elements of its dimension."""
+    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices))
+
+
+def most_rows(field: Access, x: For) -> int:
+    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of `ALIAS` apart it has few places."""
+    step = (field.stride(x.var) or 1) * field.tensor.dtype.bytes
+    return (WAYS - 1) * (ALIAS // gcd(step, ALIAS))
+
+
+def tile_width(size: int, lanes: int) -> int:
+    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over."""
+    vectors = 3 if size % (3 * lanes) == 0 and size % (2 * lanes) else 2
+    return min(vectors, size // lanes) * lanes
+
+
+def tile_height(most: int, xs: int, ys: int) -> tuple[int, int]:
+    """Of at most so many positions, those along x and y: whole rows, or parts of one size if there are."""
+    if xs <= most:
+        return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
+    divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
+    return (divisors[0] if divisors else most), 1
 
 
 def tile_with_taps(registers: int, vectors: int, sizes: tuple[int, int], step: int, taps: int) -> tuple[int, tuple[int, int]] | None:

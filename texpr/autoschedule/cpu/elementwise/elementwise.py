@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import LEAST_OPERATIONS, crowded, is_best_alone, operations, stored_alike
-from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
+from texpr.autoschedule.core.cost import LEAST_OPERATIONS, exceeds_registers, operations, prefers_own_loop, same_pattern_stores
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_together, waits_by_halves
@@ -50,11 +50,11 @@ class _Elements:
 def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
     """Vectorize a loop; names of the outer loops."""
     names = [qualified(n) for n in nest.spatial]
-    together = None if crowded(nest.main.value, builder.machine) else rows_together(builder, nest, best)
+    together = None if exceeds_registers(nest.main.value, builder.machine) else rows_together(builder, nest, best)
     rows, count = together or (None, 0)
     name = qualified(best)
     # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
-    beside = stored_alike(builder.kernel, nest.main.tensor)
+    beside = same_pattern_stores(builder.kernel, nest.main.tensor)
     peel_boundaries(builder, nest, best)
     registers, most, halves = _registers(builder, nest, best, rows, beside)
     if any_length.wanted(builder):
@@ -87,7 +87,7 @@ def _registers(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None
     light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
     # A loop of unknown length ends in a masked iteration, which one register makes cheap.
     far = nest.main.tensor.name in past_caches(builder)
-    one = integer(lane.extent) is None or any(is_best_alone(s, builder.machine, far) for s in beside)
+    one = integer(lane.extent) is None or any(prefers_own_loop(s, builder.machine, far) for s in beside)
     halves = light and not one and waits_by_halves(builder, nest)
     registers = 1 if one else 4 if light and not halves else 2
     return registers, 4 if light else registers, halves
@@ -101,6 +101,6 @@ def _has_boundary_cases(nest: Nest, loop: For) -> bool:
 
 def peel_boundaries(builder: ScheduleBuilder, nest: Nest, loop: For) -> None:
     """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
-    first, last = edges(nest, loop)
+    first, last = boundary_iterations(nest, loop)
     if first + last and extent(loop) >= 4 * builder.vector_lanes(nest) + first + last:
         builder.try_apply("peel", qualified(loop), first, last)

@@ -67,7 +67,7 @@ def _woven(nests: Sequence[Nest]) -> list[Nest]:
 
 def _step(nest: Nest) -> int:
     """How far neighbours along the innermost loop are written from each other, 0 where the nest is no plain one."""
-    plain = not (nest.reduction or nest.recurrent or nest.again or nest.outer or nest.main.update) and bool(nest.spatial)
+    plain = not (nest.reduction or nest.recurrent or nest.enclosing_loops or nest.outer or nest.main.update) and bool(nest.spatial)
     return (nest.accesses[0].stride(nest.spatial[-1].var) or 0) if plain and constant_extent(nest.spatial[-1]) > 1 else 0
 
 

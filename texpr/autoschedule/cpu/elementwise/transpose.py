@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import with_last
+from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.instructions import transpose
@@ -28,7 +28,7 @@ SHARES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What plays which part.
+    """The parts of a nest that reads across what it writes.
 
     Attributes:
         lane: the loop along which the target lies.
@@ -112,6 +112,6 @@ def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: 
         return False
     (lane,), (row,) = places
     buffer = builder.kernel.temporaries[-1]
-    return (builder.try_apply("layout", buffer.name, with_last(buffer, lane))
+    return (builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, lane))
             and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
             and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))

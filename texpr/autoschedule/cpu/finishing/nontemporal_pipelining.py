@@ -23,7 +23,7 @@ from texpr.ir.traverse import tensors
 from texpr.schedule.structure.loops import all_loops, qualified
 
 
-def write_past_caches(builder: ScheduleBuilder) -> None:
+def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
     """Write outputs past the caches that would not hold them, those of pairs of rows in turns with what they are computed from."""
     for name in past_caches(builder):
         builder.try_apply("stream", name)

@@ -14,7 +14,7 @@ from texpr.schedule.steps.loops.partition import bounds_of
 from texpr.schedule.structure.loops import all_loops, qualified
 
 
-def separated(builder: ScheduleBuilder) -> None:
+def partition_triangles(builder: ScheduleBuilder) -> None:
     """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more. Those that lost their
     edges have been.
     """

@@ -32,7 +32,7 @@ LEAST_ROW = 1024
 """Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
 
 
-def ask_ahead(builder: ScheduleBuilder) -> None:
+def insert_prefetch(builder: ScheduleBuilder) -> None:
     """Prefetch inputs in the loops of expensive elements: rows that several nests read one row early, else some vectors."""
     caches = builder.machine.caches[:2]
     far = [t for t in builder.kernel.inputs if caches and bytes_of(t) > caches[-1]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
-from texpr.autoschedule.core.nest import Nest, constant_extent, edges, find_nests
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import PackedGemm
 from texpr.ir.loop import For
@@ -26,7 +26,7 @@ class CollapsedRows:
         """The nest, if two of its loops may become one."""
         if not nest.reduction:
             return NO_REDUCTION
-        if nest.recurrent or nest.outer or nest.again or len(nest.accesses) != 3:
+        if nest.recurrent or nest.outer or nest.enclosing_loops or len(nest.accesses) != 3:
             return NOT_A_PRODUCT
         if _pair(nest) is None:
             return NoMatch("no loops that walk through memory as one")
@@ -63,7 +63,7 @@ def _rows(nest: Nest) -> int:
 def _pair(nest: Nest) -> tuple[For, For] | None:
     """Two loops that follow each other and walk through all memory of the statement as one; edges inside would be everywhere then."""
     pairs = zip(nest.spatial, nest.spatial[1:])
-    return next((p for p in pairs if are_one(nest, *p) and all(edges(nest, n) == (0, 0) for n in p)), None)
+    return next((p for p in pairs if are_one(nest, *p) and all(boundary_iterations(nest, n) == (0, 0) for n in p)), None)
 
 
 def _is_linked(builder: ScheduleBuilder, nest: Nest) -> bool:

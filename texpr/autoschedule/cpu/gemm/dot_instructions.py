@@ -30,7 +30,7 @@ NEAREST = 64
 
 @dataclass(frozen=True, slots=True)
 class _Dots:
-    """What plays which part.
+    """The parts of such a contraction.
 
     Attributes:
         lane, row, term: loops along the lanes of the instruction, along what it gives to all lanes, and over the terms.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import with_last
-from texpr.autoschedule.cpu.gemm.packing import through_rows, turned
+from texpr.autoschedule.core.layouts import layout_with_last_dim
+from texpr.autoschedule.cpu.gemm.packing import through_rows, transpose_in_registers
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 
@@ -26,8 +26,9 @@ def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
     row of the result at a time.
     """
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
-    along, layout = f"{buffer.name}.d{rows}", with_last(buffer, rows)
-    if not others or not turned(builder, buffer, layout, (*others[:-1], along, others[-1]), whole=True, through=through_rows(buffer, rows)):
+    along, layout = f"{buffer.name}.d{rows}", layout_with_last_dim(buffer, rows)
+    if (not others or not transpose_in_registers(builder, buffer, layout, (*others[:-1], along, others[-1]),
+                                                 whole=True, through=through_rows(buffer, rows))):
         builder.try_apply("reorder", *others, along)
         builder.try_apply("vectorize", along)
         builder.try_apply("layout", buffer.name, layout)

@@ -26,7 +26,7 @@ GROUPS = 2
 
 @dataclass(frozen=True, slots=True)
 class _Squares:
-    """What plays which part.
+    """The parts of such a contraction.
 
     Attributes:
         side, terms: rows of each operand that the instruction takes, and terms.

@@ -18,7 +18,7 @@ from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.gemm.indexed_fma import SHARING_TILES, rows_beside, terms_together
-from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, copied_to, in_registers, pack
+from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, accumulate_in_registers, copy_operand, pack
 from texpr.autoschedule.cpu.gemm.work_split import busiest_of, is_uneven, used_again
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
@@ -70,19 +70,19 @@ FILLING = 16
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """What plays which part.
+    """The parts of a large contraction.
 
     Attributes:
-        lane: the loop whose iterations are lanes.
-        row: the loop along which the panel is used again.
-        panel: the read that moves with `lane`.
-        width, height: iterations of `lane` and of `row` in a tile of registers.
+        vector_loop: the loop whose iterations are lanes.
+        row_loop: the loop along which the packed operand is used again.
+        packed_operand: the read that moves with `vector_loop`, which is copied to panels.
+        width, height: iterations of `vector_loop` and of `row_loop` in a tile of registers.
     """
 
     nest: Nest
-    lane: For
-    row: For
-    panel: Access
+    vector_loop: For
+    row_loop: For
+    packed_operand: Access
     width: int
     height: int
 
@@ -163,7 +163,7 @@ def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, ro
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearest, crossings = next(iter(builder.machine.caches), 0), builder.machine.split_load_cost
-    made_before = nest.outer or nest.again
+    made_before = nest.outer or nest.enclosing_loops
     if crossings > 1 and rows >= MANY_ROWS and not made_before and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane):
         return True
     if bytes_of(panel.tensor) <= crossings * nearest:
@@ -238,7 +238,7 @@ def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lane
     equal ones the tile of more rows, for which less of the panel comes from the second cache.
     """
     registers, rows, vectors = builder.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
-    if nest.outer or nest.again:
+    if nest.outer or nest.enclosing_loops:
         width, height = tile_of(builder, constant_extent(lane), lanes)
         return width // lanes, height_of(rows, height)
     cores = builder.machine.cores if nest.spatial[0] is row else 1
@@ -263,45 +263,45 @@ def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
 
 def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     nest = c.nest
-    others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
-    alone = [qualified(n) for n in others if c.panel.stride(n.var) != 0]
-    sharing = [qualified(n) for n in others if c.panel.stride(n.var) == 0]
-    scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
-    tiles = -(-constant_extent(c.lane) // c.width)
+    others = [n for n in nest.spatial if n is not c.vector_loop and n is not c.row_loop]
+    alone = [qualified(n) for n in others if c.packed_operand.stride(n.var) != 0]
+    sharing = [qualified(n) for n in others if c.packed_operand.stride(n.var) == 0]
+    scattered = [a for a in nest.accesses[1:] if a is not c.packed_operand and _scattered(c, a)]
+    tiles = -(-constant_extent(c.vector_loop) // c.width)
     blocks = _blocks(builder, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
     uneven = is_uneven(builder.machine.cores, tiles, blocks)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
-    by_others = "" if nest.outer or by_rows or not uneven else used_again(builder, c.panel, others)
+    by_others = "" if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
     deep, shallow = _depths(builder, c)
     lane_tiles, lane = _cut_lanes(builder, c)
     lane_blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
     any_length_lanes = bool(builder.machine.scalable_bytes)
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
-    if not lane_blocks or not builder.try_apply("reorder", *outer, *deep, qualified(c.row), *sharing, *tiles_of):
+    if not lane_blocks or not builder.try_apply("reorder", *outer, *deep, qualified(c.row_loop), *sharing, *tiles_of):
         return None
-    copied = pack(builder, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums, _own(c, lane))
+    copied = pack(builder, c.packed_operand, (outer + deep)[-1], c.vector_loop, c.width, c.sums, _belongs_to(c, lane))
     if not copied:
         return None
-    left = constant_extent(c.row) % c.height
-    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_arecopied_to(c, scattered)
+    left = constant_extent(c.row_loop) % c.height
+    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row_loop) // FILLING and _packs_rows(c, scattered)
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
     tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
     row_blocks, row_tiles, row = _cut_rows(builder, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
     if not builder.try_apply("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
         return None
-    beside, late = _beside(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
+    beside, late = _pack_row_operand(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
     if any_length_lanes:
         if beside and shallow:
             any_length.terms_together(builder, shallow[-1], left if tail == "peel" else 0)
     elif builder.machine.has_indexed_fma and beside and shallow:
         terms_together(builder, beside, shallow[-1])
-    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row) >= MANY_ROWS:
+    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row_loop) >= MANY_ROWS:
         in_pairs(builder, shallow[-1])
     if deep:
-        in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
+        accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     for name in late:
         builder.try_apply("prefetch", name, row_tiles[0], 1)
     builder.try_apply("unroll", row)
@@ -315,7 +315,7 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     return row_blocks or [by_others]
 
 
-def _beside(builder: ScheduleBuilder, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
+def _pack_row_operand(builder: ScheduleBuilder, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
             row: str) -> tuple[list[Tensor], list[str]]:
     """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
 
@@ -325,27 +325,27 @@ def _beside(builder: ScheduleBuilder, c: _Contraction, scattered: list[Access], 
     """
     beside: list[Tensor] = []
     late: list[str] = []
-    for a in (a for a in c.nest.accesses[1:] if a is not c.panel):
-        if a in scattered and pack(builder, a, at, c.row, c.height, c.sums, _own(c, row)):
+    for a in (a for a in c.nest.accesses[1:] if a is not c.packed_operand):
+        if a in scattered and pack(builder, a, at, c.row_loop, c.height, c.sums, _belongs_to(c, row)):
             beside.append(builder.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and _by_lanes(builder, c, a, row_tiles[0]):
             beside.append(builder.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
             _widened(builder, a, row_tiles[0], c.sums)
-        elif row_tiles and _comes_late(builder, c, a):
+        elif row_tiles and _exceeds_l2(builder, c, a):
             late.append(a.tensor.name)
     return beside, late
 
 
-def _own(c: _Contraction, loop: str) -> str:
+def _belongs_to(c: _Contraction, loop: str) -> str:
     """The loop along which an operand is read, where both are one tensor; else nothing."""
-    return loop if sum(a.tensor is c.panel.tensor for a in c.nest.accesses[1:]) > 1 else ""
+    return loop if sum(a.tensor is c.packed_operand.tensor for a in c.nest.accesses[1:]) > 1 else ""
 
 
 def _cut_lanes(builder: ScheduleBuilder, c: _Contraction) -> tuple[str, str]:
     """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which nothing can fill up, the rest is peeled off."""
     tails = (_lane_tail(builder, c), "peel")
-    return next((cut for tail in tails if (cut := builder.split(qualified(c.lane), c.width, tail=tail))), ("", ""))
+    return next((cut for tail in tails if (cut := builder.split(qualified(c.vector_loop), c.width, tail=tail))), ("", ""))
 
 
 def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
@@ -362,10 +362,10 @@ def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
 
 def _cut_rows(builder: ScheduleBuilder, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:
     """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if there are several, and of the rows."""
-    tiles, row = builder.split_if_longer(qualified(c.row), c.height, tail)
+    tiles, row = builder.split_if_longer(qualified(c.row_loop), c.height, tail)
     if not tiles or not by_rows:
         return [], [tiles] if tiles else [], row
-    blocks, tiles = builder.split_if_longer(tiles, _tiles_of_a_block(builder, constant_extent(c.row), c.height), "clip")
+    blocks, tiles = builder.split_if_longer(tiles, _tiles_of_a_block(builder, constant_extent(c.row_loop), c.height), "clip")
     return [blocks] if blocks else [], [tiles], row
 
 
@@ -375,11 +375,11 @@ def _lane_tail(builder: ScheduleBuilder, c: _Contraction) -> str:
     """
     if builder.machine.scalable_bytes:
         return "clip"
-    size, lanes = constant_extent(c.lane), builder.vector_lanes(c.nest)
+    size, lanes = constant_extent(c.vector_loop), builder.vector_lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
     few = not builder.machine.has_memory_operands or registers * (c.height + 1) >= builder.machine.vector_registers
     ragged = few and size > c.width and registers > c.width // lanes
-    return "pad" if ragged or _lane_waste(c.lane, c.width) <= size // FILLING else "peel"
+    return "pad" if ragged or _lane_waste(c.vector_loop, c.width) <= size // FILLING else "peel"
 
 
 def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
@@ -388,7 +388,7 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     cache, and loads are dear, blocks are small, which are found there while they are warm.
     """
     nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
-    depth = min(_room(builder, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    depth = min(_l2_bytes_left(builder, c), prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0))
     tile = depth * _packed_bytes(c) * c.width
     warm = builder.machine.split_load_cost > 1 and not any(builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:])
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
@@ -396,7 +396,7 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
         return 1
     busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
     least = min(busiest.values())
-    across = c.panel.stride(c.lane.var) != 1
+    across = c.packed_operand.stride(c.vector_loop.var) != 1
     fair = [n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)]
     return -(-tiles // max(fair, key=lambda n: (across and tiles % n == 0, n)))  # whole blocks of what lies across are turned fast
 
@@ -412,9 +412,9 @@ def _widened(builder: ScheduleBuilder, access: Access, at: str, sums: DType) -> 
 
 def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
-    along = access.moving(c.row.var)
+    along = access.moving(c.row_loop.var)
     if (not _by_element(builder) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float
-        or not copied_to(builder, access, at, c.sums)):
+        or not copy_operand(builder, access, at, c.sums)):
         return False
     rows_beside(builder, builder.kernel.temporaries[-1], along[0])
     return True
@@ -422,12 +422,12 @@ def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str
 
 def _is_shared(c: _Contraction) -> bool:
     """Whether so many tiles of lanes use a tile of rows that a copy of it pays."""
-    return constant_extent(c.lane) >= SHARING_TILES * c.width
+    return constant_extent(c.vector_loop) >= SHARING_TILES * c.width
 
 
-def _rows_arecopied_to(c: _Contraction, scattered: list[Access]) -> bool:
+def _packs_rows(c: _Contraction, scattered: list[Access]) -> bool:
     """Whether a copy of rows may end in zeros: where they are read in place, each term would ask whether its row is there."""
-    return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.panel)
+    return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.packed_operand)
 
 
 def _by_element(builder: ScheduleBuilder) -> bool:
@@ -437,20 +437,20 @@ def _by_element(builder: ScheduleBuilder) -> bool:
 
 def _scattered(c: _Contraction, access: Access) -> bool:
     """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has terms."""
-    return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
+    return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row_loop.var) != 0
 
 
-def _comes_late(builder: ScheduleBuilder, c: _Contraction, access: Access) -> bool:
+def _exceeds_l2(builder: ScheduleBuilder, c: _Contraction, access: Access) -> bool:
     """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better ask for the rows of the next one. Not
     where those would push its own out of the first cache, nor where two products begin in a cycle: requests take the places of loads then.
     """
-    terms, step = c.nest.reduction[-1], access.stride(c.row.var) or 0
+    terms, step = c.nest.reduction[-1], access.stride(c.row_loop.var) or 0
     runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
     idle = builder.machine.fma_per_cycle == 1
     return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and builder.exceeds_l2(c.nest, access)
 
 
-def _room(builder: ScheduleBuilder, c: _Contraction) -> int:
+def _l2_bytes_left(builder: ScheduleBuilder, c: _Contraction) -> int:
     """The most terms of a block: all if they are few, else as many as move least memory.
 
     With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes to memory and back for every d terms,
@@ -462,14 +462,14 @@ def _room(builder: ScheduleBuilder, c: _Contraction) -> int:
 
 def _packed_bytes(c: _Contraction) -> int:
     """Of an element of the panel once it is packed."""
-    return max(c.panel.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1)
+    return max(c.packed_operand.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1)
 
 
 def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[str]]:
     """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `_room` terms."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = _room(builder, c)
+    room = _l2_bytes_left(builder, c)
     for loop in reversed(c.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:

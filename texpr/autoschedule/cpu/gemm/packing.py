@@ -28,7 +28,7 @@ TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
 
 
-def copied_to(builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
+def copy_operand(builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
     """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use.
 
     Args:
@@ -47,12 +47,12 @@ def pack(builder: ScheduleBuilder, access: Access, at: str, loop: For, factor: i
     What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
     """
     moving = access.moving(loop.var)
-    if len(moving) != 1 or not copied_to(builder, access, at, sums, along):
+    if len(moving) != 1 or not copy_operand(builder, access, at, sums, along):
         return ""
-    return in_panels(builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
+    return pack_panels(builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
 
 
-def in_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
+def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
     """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order that suits both sides.
 
     Gives the outermost of these loops, nothing if there are none.
@@ -69,7 +69,8 @@ def in_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     squares = (cut[0], *outside[:-1], cut[1], *outside[-1:])
-    if not in_line and full and outside and turned(builder, buffer, layout, squares, whole=True, through=through_rows(buffer, d)):
+    if (not in_line and full and outside and transpose_in_registers(builder, buffer, layout, squares, whole=True,
+                                                                    through=through_rows(buffer, d))):
         return cut[0]
     of_line = LINE // buffer.dtype.bytes
     line = None if in_line or not outside or _extent(builder, outside[-1]) < of_line else builder.split(outside[-1], of_line)
@@ -99,7 +100,7 @@ def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: str, row: int) ->
             builder.try_apply("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
 
 
-def turned(builder: ScheduleBuilder, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False,
+def transpose_in_registers(builder: ScheduleBuilder, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False,
            through: Sequence[str] = ()) -> bool:
     """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was possible.
 
@@ -139,20 +140,20 @@ _SIDES = (4, 8, 16)
 """Of squares: smaller ones cost more shuffles than they save lines of memory."""
 
 
-def totals(builder: ScheduleBuilder, nest: Nest) -> list[Tensor]:
+def accumulators(builder: ScheduleBuilder, nest: Nest) -> list[Tensor]:
     """The tensors to which the terms of a nest are added: what is left over of tiles has its own."""
     added = {s.tensor for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is not None}
     return [t for t in builder.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
-def in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, places: Sequence[str]) -> None:
+def accumulate_in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, places: Sequence[str]) -> None:
     """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
 
     Args:
         lane: the loop over the lanes of a tile.
         places: loops whose iterations are tiles, the innermost first.
     """
-    for total in totals(builder, nest):
+    for total in accumulators(builder, nest):
         for _ in range(_sums_in(builder, total)):
             before, count = builder.checkpoint(), _sums_in(builder, total)
             if not any(builder.try_apply("cache_write", total.name, at) for at in places):

@@ -7,7 +7,7 @@ together then have more sums than there are registers, the last tile begins earl
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import Nest, edges, extent
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
@@ -22,7 +22,8 @@ def cut_lanes(builder: ScheduleBuilder, nest: Nest, lane: For, registers: int, r
     if not builder.machine.has_memory_operands:  # what fills no register is made of parts of several
         overlaps = lanes < count < width and count % lanes
         return builder.split_if_longer(qualified(lane), lanes, "overlap") if overlaps else builder.split_if_longer(qualified(lane), width)
-    again = rows > 1 and count > lanes and not nest.recurrent and integer(lane.extent) is not None and edges(nest, lane) == (0, 0)
+    again = (rows > 1 and count > lanes and not nest.recurrent and integer(lane.extent) is not None
+             and boundary_iterations(nest, lane) == (0, 0))
     if not again or _sums(count % width, lanes, rows) <= builder.machine.vector_registers:
         return builder.split_if_longer(qualified(lane), width)
     return builder.split_if_longer(qualified(lane), width if count > width else lanes, "overlap")

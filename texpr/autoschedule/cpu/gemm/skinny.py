@@ -45,7 +45,7 @@ MOST_WASTE = 16
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """What plays which part.
+    """The parts of a product of few rows.
 
     Attributes:
         row, lane, term: the loops.
@@ -83,7 +83,8 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     machine = builder.machine
     if not nest.reduction:
         return NO_REDUCTION
-    if nest.again or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+    if (nest.enclosing_loops or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1
+        or len(nest.accesses) != 3):
         return NOT_A_PRODUCT
     if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:
         return NoMatch("the machine has fewer than 32 registers, or takes elements of registers")

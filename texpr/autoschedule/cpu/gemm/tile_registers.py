@@ -45,7 +45,7 @@ LEAST_ROWS = 8
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """What plays which part.
+    """The parts of such a contraction.
 
     Attributes:
         row, lane, term: loops along the rows of the result, along its columns, and over the terms.
@@ -99,7 +99,8 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
         return NO_REDUCTION
     if not builder.machine.tile_registers:
         return NoMatch("the machine has no registers of tiles")
-    if nest.outer or nest.again or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+    if (nest.outer or nest.enclosing_loops or nest.recurrent or nest.main.update != "add"
+        or len(nest.reduction) != 1 or len(nest.accesses) != 3):
         return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS

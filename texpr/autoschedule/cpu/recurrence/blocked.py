@@ -74,7 +74,7 @@ def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
 
 def _longest(nest: Nest, loop: For) -> int:
     """Iterations of a loop where it has most of them."""
-    most = largest(loop.extent, {n.var: n.extent for n in (*nest.again, *nest.outer, *nest.spatial[:-1])})
+    most = largest(loop.extent, {n.var: n.extent for n in (*nest.enclosing_loops, *nest.outer, *nest.spatial[:-1])})
     return extent(loop if most is None else replace(loop, extent=most))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import Nest, constant_extent, edges, extent
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
@@ -94,7 +94,7 @@ class RowsSideBySide:
     def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | None:
         """The steps, or None where one is refused."""
         row, inner = match.loops[-2:]
-        first, last = edges(match.nest, inner)
+        first, last = boundary_iterations(match.nest, inner)
         if first + last and extent(inner) >= LEAST:  # what runs at the edges has a loop of its own, so that others need not ask
             builder.try_apply("peel", qualified(inner), first, last)
         outer, near = builder.split_if_longer(qualified(row), CHAINS, "guard")

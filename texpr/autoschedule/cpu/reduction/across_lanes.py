@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import crowded
+from texpr.autoschedule.core.cost import exceeds_registers
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN, TILE_CHAIN, in_levels
 from texpr.autoschedule.cpu.reduction.short_runs import in_memory_order
@@ -22,7 +22,7 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
     """
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
-    width = lanes if tiles else (2 if crowded(nest.main.value, builder.machine) else 4) * lanes
+    width = lanes if tiles else (2 if exceeds_registers(nest.main.value, builder.machine) else 4) * lanes
     name = qualified(best)
     n = integer(best.extent)
     if n is None or n > width:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import SHORT, Nest, constant_extent, edges, extent, offsets_of
+from texpr.autoschedule.core.nest import SHORT, Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -77,7 +77,7 @@ class LanesOverElements:
         """The steps."""
         nest, best = match.nest, match.lane
         rows = _tile_loop(nest, best)
-        masked = builder.machine.scalable_bytes and edges(nest, best) != (0, 0)
+        masked = builder.machine.scalable_bytes and boundary_iterations(nest, best) != (0, 0)
         longer = any_length.wanted(builder) or masked
         found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
         return Scheduled(_vectorize_outputs(builder, nest, best, rows, builder.vector_lanes(nest)) if found is None else found)
@@ -171,7 +171,7 @@ def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, row
 def _row_block_fits_l1(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     """Whether cores that have some rows of a recurrence each use what they have computed themselves, and not what others have."""
     computed = [a for a in nest.accesses[1:] if a.tensor in (*builder.kernel.temporaries, *builder.kernel.outputs)]
-    return bool(nest.again and computed) and builder.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
+    return bool(nest.enclosing_loops and computed) and builder.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
 
 
 def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None,
@@ -181,7 +181,7 @@ def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, ro
     and of that over terms. All tiles of a core add these, before others come from the second cache.
     """
     moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
-    if not nest.again or nest.outer or not tiles or rows is None or len(moving) != 1 or not _is_product(nest, best, rows):
+    if not nest.enclosing_loops or nest.outer or not tiles or rows is None or len(moving) != 1 or not _is_product(nest, best, rows):
         return None
     (panel,), near, cores = moving, next(iter(builder.machine.caches), 0), builder.machine.cores
     each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
@@ -217,7 +217,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
     taken = 0 if builder.machine.has_memory_operands or not window else 2 * (window + 2)
     most = (TILE_ROWS // 4 if rows is not None and builder.machine.address_registers < ADDRESSES
-            and any(edges(nest, rows)) else TILE_ROWS // 2)
+            and any(boundary_iterations(nest, rows)) else TILE_ROWS // 2)
     return min(most, max(1, (builder.machine.vector_registers - taken) // 2))
 
 
@@ -232,7 +232,7 @@ def _is_product(nest: Nest, lane: For, rows: For) -> bool:
 def _is_short_window(nest: Nest, rows: For) -> bool:
     """Whether the innermost terms are a short window that slides along the rows: together these load once what several of them use."""
     last = nest.reduction[-1]
-    return 1 < constant_extent(last) <= SHORT_WINDOW and any(last in offsets_of(nest, a, [rows]) for a in nest.accesses[1:])
+    return 1 < constant_extent(last) <= SHORT_WINDOW and any(last in window_loops(nest, a, [rows]) for a in nest.accesses[1:])
 
 
 def _tile_loop(nest: Nest, vector: For) -> For | None:

@@ -25,7 +25,7 @@ def in_memory_order(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[
     each.
     """
     terms = [n for n in nest.reduction if n is not vector]
-    if not nest.spatial or not terms or nest.outer or nest.again:
+    if not nest.spatial or not terms or nest.outer or nest.enclosing_loops:
         return None
     last, first = nest.spatial[-1], terms[0]
     moving = [a for a in nest.accesses[1:] if a.stride(first.var) != 0]

@@ -12,7 +12,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
-from texpr.autoschedule.core.nest import Nest, edges, extent, find_nests
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Stage
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
 from texpr.ir.loop import For
@@ -86,7 +86,7 @@ def _along_memory(builder: ScheduleBuilder, nest: Nest) -> Nest:
 
 def _is_run(nest: Nest, *pair: For) -> bool:
     """True if two loops over terms walk through all memory of the statement as one, without edges."""
-    return are_one(nest, *pair) and all(edges(nest, n) == (0, 0) for n in pair)
+    return are_one(nest, *pair) and all(boundary_iterations(nest, n) == (0, 0) for n in pair)
 
 
 def _added_in_lanes(builder: ScheduleBuilder, parts: str, lanes: int) -> None:

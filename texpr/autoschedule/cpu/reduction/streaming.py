@@ -37,7 +37,7 @@ LEAST_STRIP = 1024
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """What plays which part.
+    """The parts of a sum that reads a large operand.
 
     Attributes:
         lane: the loop along a row of the operand.

@@ -134,4 +134,4 @@ def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:
     rows = [n.var for n in nest.spatial[:depth]]
     used = [a for a in nest.accesses[1:] if a.tensor.name in final]
     aligned = all(len(a.indices) >= depth and all(i is v for i, v in zip(a.indices, rows)) for a in used)
-    return not nest.reduction and not nest.again and len(nest.spatial) in (depth, depth + 1) and aligned
+    return not nest.reduction and not nest.enclosing_loops and len(nest.spatial) in (depth, depth + 1) and aligned

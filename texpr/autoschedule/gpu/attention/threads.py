@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.autoschedule.core.layouts import with_last
+from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.gpu.attention.common import ROWS, Work
 from texpr.autoschedule.gpu.row_reduction import LANES, MOST_WARPS
@@ -48,7 +48,7 @@ class ByThreads(Work):
         if buffer is None or not turned:
             return buffer is not None
         first = next(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
-        if not builder.try_apply("layout", buffer.name, with_last(buffer, first)):
+        if not builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, first)):
             return False
         return builder.try_apply("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
 
