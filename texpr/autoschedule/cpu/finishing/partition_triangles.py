@@ -18,7 +18,7 @@ def partition_triangles(builder: ScheduleBuilder) -> None:
     """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more. Those that lost their
     edges have been.
     """
-    before = {step.args for step in builder.steps if step.name == "separate"}
+    before = {step.args for step in builder.steps if step.name == "partition"}
     for name in _names(builder.kernel):
         if (name,) not in before:
             builder.try_apply("separate", name)
