@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.autoschedule.core.cost import LONG, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.ir.traverse import walk
 
 
@@ -49,7 +50,7 @@ def test_long_chains_are_no_single_expression(body):
     equations = " ".join(f"T{k + 1}[i] = {body.format(k)}" for k in range(40))
     f = tx.op(f"op f(A: f32[N]) -> C: f32[N] {{ T0[i] = A[i]  {equations}  C[i] = T40[i] }}")
     loops = tx.schedule(f, N=5).auto().kernel
-    assert max(operations(s.value) for s in walk(loops) if type(s).__name__ == "Store") < 3 * LONG
+    assert max(operations(s.value) for s in walk(loops) if type(s).__name__ == "Store") < 3 * COSTS.longest_inlined
     x = np.linspace(0, 0.5, 5, dtype="f4")
     np.testing.assert_allclose(f(x), tx.interpret(f, x), rtol=1e-4, atol=1e-5)
 

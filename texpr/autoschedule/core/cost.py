@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import TYPICAL_EXTENT
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
@@ -10,18 +11,8 @@ from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, equal, kept_statements, mentions, users, variables, walk
 from texpr.schedule.structure.loops import paths
 
-# Operations that one store and one load of an element are worth, near and in memory, and what slow ones count as.
-WORTH, FAR = 12, 40
+# What slow operations count as.
 SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
-FUNCTION = 20
-CROWDED = 16
-"""Operations of an element whose constants fill many registers, where instructions take none from memory."""
-LONG = 96
-"""Operations of an element that stay in loops of their own: storing it costs little then, and chains of such elements would make one
-expression that LLVM takes minutes for. Four functions and what is around them."""
-LEAST_OPERATIONS = 16
-"""Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
-worth the code."""
 
 
 def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
@@ -42,10 +33,10 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
             return False
         uses += len(_distinct(reads))
         in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, s, r.indices) for r in reads)
-    if uses and operations(producer.value) > LONG:
+    if uses and operations(producer.value) > COSTS.longest_inlined:
         return False
     far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
-    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if far else WORTH)
+    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (COSTS.memory_round_trip if far else COSTS.store_and_load)
 
 
 def _is_in_rows(above: tuple[For | If, ...], s: Store, indices: tuple[Expr, ...]) -> bool:
@@ -93,12 +84,12 @@ def operations(value: Expr, along: Var | None = None) -> int:
         if id(e) not in found and (along is None or along in variables(e)):
             found[id(e)] = e
             stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
-    return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found.values())
+    return sum(COSTS.function if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found.values())
 
 
 def exceeds_registers(value: Expr, machine: Machine) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
-    return not machine.has_memory_operands and operations(value) > CROWDED
+    return not machine.has_memory_operands and operations(value) > COSTS.crowded
 
 
 def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
@@ -108,7 +99,7 @@ def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
     """
     last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
     return (exceeds_registers(s.value, machine) or not (far or not machine.has_memory_operands)
-            and operations(s.value, along=last) >= FUNCTION)
+            and operations(s.value, along=last) >= COSTS.function)
 
 
 def same_pattern_stores(kernel: Kernel, tensor: Tensor) -> list[Store]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
@@ -20,8 +21,6 @@ from texpr.schedule.structure.loops import paths
 
 # What a loop of unknown extent counts as.
 TYPICAL_EXTENT = 1024
-# What a vector of elements that do not lie side by side costs: one of every second element, any other, and one that is mostly empty.
-PICKED, GATHER, SHORT = 1, 4, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Nest:
     def cost(self, loop: For) -> int:
         """What vectorizing `loop` costs: nothing for an access that stays or moves by one element either way, a little for a read of every
         second one, much for a gather."""
-        return sum(0 if (step := a.stride(loop.var)) in (0, 1, -1) else PICKED if step == 2 and k else GATHER
+        return sum(0 if (step := a.stride(loop.var)) in (0, 1, -1) else COSTS.strided_vector if step == 2 and k else COSTS.gathered_vector
                    for k, a in enumerate(self.accesses))
 
     def reuse(self, loop: For, vector: For | None = None) -> int:

@@ -8,13 +8,13 @@ from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import Among, DeferredCopy, Scheduled, Stage, Template, apply_first, of_stage
 from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
 from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.producer_chains import in_common
-from texpr.autoschedule.cpu.reduction.split_reduction import FEW
-from texpr.autoschedule.cpu.threads import PARALLEL_WORK, Group, longest, parallelize
+from texpr.autoschedule.cpu.threads import Group, longest, parallelize
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
@@ -42,7 +42,7 @@ def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
     for nest in nests:
         for loop in nest.enclosing_loops if nest.reduction else ():
             first, last = boundary_iterations(nest, loop)
-            if 0 < first + last <= FEW_ENDS < extent(loop) // FEW:
+            if 0 < first + last <= FEW_ENDS < extent(loop) // COSTS.few_elements:
                 known = found.get(qualified(loop), (0, 0))
                 found[qualified(loop)] = max(first, known[0]), max(last, known[1])
     return found
@@ -116,7 +116,7 @@ def _try_compute_at(builder: ScheduleBuilder, nest: Nest, names: list[str], grou
     """Whether the nest, with these outer loops, could be moved under the group's joined loops without losing parallelism."""
     if not group.names or max(1, len(nest.outer)) != group.joined:
         return False
-    joined, small = group.names[: group.joined], nest.work + group.work < PARALLEL_WORK
+    joined, small = group.names[: group.joined], nest.work + group.work < COSTS.parallel_work
     if not small and prod(longest(builder, name) for name in joined) < 2 * builder.machine.cores:
         return False
     before = builder.checkpoint()

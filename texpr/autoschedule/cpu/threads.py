@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import extent
 from texpr.schedule.structure.loops import find_loops, loops_around, qualified
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
-PARALLEL_WORK = 1 << 16
-LEAST_SHARED = 1 << 13
-"""Of them, each time that a loop inside of others starts, below which threads that are awake wait for each other longer than they work."""
-CHUNK = 1 << 14
 
 
 @dataclass(slots=True)
@@ -31,19 +28,19 @@ class Group:
 def parallelize(builder: ScheduleBuilder, group: Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
     names = group.names
-    if group.work * group.times < PARALLEL_WORK or group.work < LEAST_SHARED or not names:
+    if group.work * group.times < COSTS.parallel_work or group.work < COSTS.least_shared or not names:
         return
     first = longest(builder, names[0])
     per_iteration = max(1, group.work // max(1, first))
-    if per_iteration < CHUNK // 16 and len(names) == 1:
-        outer, _ = builder.split_if_longer(names[0], _chunk(first, max(1, CHUNK // per_iteration)))
+    if per_iteration < COSTS.chunk // 16 and len(names) == 1:
+        outer, _ = builder.split_if_longer(names[0], _chunk(first, max(1, COSTS.chunk // per_iteration)))
         builder.try_apply("parallel", outer or names[0])
         return
     for name in names:
         if longest(builder, name) >= 2 * builder.machine.cores or name == names[-1]:
             if name != names[0]:
                 builder.try_apply("reorder", name, *names[: names.index(name)])
-            if group.work // _iterations_before(builder, name, names) >= LEAST_SHARED and builder.try_apply("parallel", name):
+            if group.work // _iterations_before(builder, name, names) >= COSTS.least_shared and builder.try_apply("parallel", name):
                 return
 
 

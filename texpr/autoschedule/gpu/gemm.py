@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
+from texpr.autoschedule.gpu.contraction import FEW_TILES, TALL, Contraction, contraction
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES
 from texpr.autoschedule.gpu.shared_memory import Rows, fragments, neighbours, shared, shared_elements, shared_units, tiles_on_blocks
@@ -72,7 +73,7 @@ class GpuGemm:
 def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
-    large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * LEAST
+    large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * COSTS.gpu_tile_side
     size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
     vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
     rows, row = builder.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
@@ -177,7 +178,7 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
     cores = _CORES[name]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
     tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
-    many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * LEAST
+    many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * COSTS.gpu_tile_side
     high, tall, wide = (2, cores.tallest, 4) if many else (2, 32, 2)
     deep = cores.terms
     cut = _cut_rows(builder, c, high * tall, tall, cores.rows)

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from texpr.autoschedule.core.cost_model import COSTS
+
 MOST_AXES = 3
 """Along which there are blocks."""
-WORTH = 8
-"""One in so many rows less that are read make another order of tiles worth it."""
-FEW_MORE = 32
-"""One in so many rounds more than single tiles would take are worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,8 @@ def at_once(ways: Sequence[Way], most: int) -> tuple[int, ...] | None:
     rounds = -(-prod(w.count for w in ways) // most)
     if rounds < 2:
         return None
-    found = (box for box in _boxes(ways, most) if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // FEW_MORE)
+    found = (box for box in _boxes(ways, most)
+             if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // COSTS.grid_more_rounds)
     return min(found, key=lambda box: (_read(ways, box), box), default=None)
 
 
@@ -59,7 +58,7 @@ def rows_together(rows: int, columns: int, high: int, wide: int, most: int) -> i
     if rows * columns <= most:
         return 1
     best = min((g for g in range(1, min(rows, most) + 1) if rows % g == 0), key=read)
-    return best if read(best) * WORTH <= read(1) * (WORTH - 1) else 1
+    return best if read(best) * COSTS.grid_rows_saved <= read(1) * (COSTS.grid_rows_saved - 1) else 1
 
 
 def _boxes(ways: Sequence[Way], most: int) -> Iterator[tuple[int, ...]]:

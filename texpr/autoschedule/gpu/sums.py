@@ -6,6 +6,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Scheduled, Stage
 from texpr.autoschedule.gpu.row_reduction import LANES, fused
@@ -13,17 +14,11 @@ from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name, qualified
 
-FEW = 64
-"""Elements whose sums leave most of the processors idle."""
-PART = 1 << 13
-"""Terms of a part of a long sum."""
 MOST_PARTS = 1 << 9
 FEW_THREADS = 512
 """Of a block, where blocks would be few."""
 SECTOR = 32
 """Bytes that memory gives at once."""
-LONG = 256
-"""Terms of a column from which on several threads share it."""
 
 
 class CollapsedTerms:
@@ -73,14 +68,14 @@ class GpuSplitReduction:
         if nest.recurrent or nest.enclosing_loops or len(nest.spatial) > 1:
             return NoMatch("a recurrence, or elements along several loops")
         longest = max(nest.reduction, key=extent)
-        if prod(map(extent, nest.spatial)) > FEW or (integer(longest.extent) or 0) < 4 * PART:
+        if prod(map(extent, nest.spatial)) > COSTS.gpu_few_elements or (integer(longest.extent) or 0) < 4 * COSTS.gpu_part_terms:
             return NoMatch("enough sums for all processors, or short ones")
         return nest, longest
 
     def apply(self, builder: ScheduleBuilder, match: tuple[Nest, For]) -> Scheduled | None:
         """The steps, or None where one is refused."""
         nest, longest = match
-        cut = builder.split(qualified(longest), max(PART, -(-extent(longest) // MOST_PARTS)))
+        cut = builder.split(qualified(longest), max(COSTS.gpu_part_terms, -(-extent(longest) // MOST_PARTS)))
         if cut is None or not builder.try_apply("rfactor", cut[0], reassoc=True):
             return None
         if nest.spatial:
@@ -118,7 +113,7 @@ class ColumnReduction:
 
 def _sums_columns(nest: Nest) -> bool:
     """Whether neighbouring elements are added to neighbouring sums, which are long."""
-    if len(nest.reduction) != 1 or extent(nest.reduction[0]) < LONG or nest.main.update not in ("add", "max", "min"):
+    if len(nest.reduction) != 1 or extent(nest.reduction[0]) < COSTS.gpu_long_column or nest.main.update not in ("add", "max", "min"):
         return False
     moving = [a for a in nest.accesses[1:] if a.stride(nest.reduction[0].var) != 0]
     steps = [a.stride(nest.spatial[-1].var) for a in (nest.accesses[0], *moving)]
@@ -132,6 +127,6 @@ def _block(builder: ScheduleBuilder, nest: Nest) -> tuple[int, int]:
     size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
     few = prod(map(extent, nest.spatial)) < LANES * builder.machine.processors
     lanes = min(LANES, SECTOR // size) if few else LANES
-    if extent(nest.reduction[0]) < 4 * LONG:
+    if extent(nest.reduction[0]) < 4 * COSTS.gpu_long_column:
         return lanes, LANES // 4
     return lanes, FEW_THREADS // lanes if few else LANES

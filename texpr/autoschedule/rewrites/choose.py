@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.convolution.direct import terms_outside
 from texpr.autoschedule.gpu.gemm import factors_for
@@ -10,9 +11,6 @@ from texpr.autoschedule.rewrites.contraction_order import in_least_order
 from texpr.schedule.steps.algebra.reciprocal import divided
 from texpr.schedule.steps.algebra.tanh_to_sigmoid import with_shifted_tanh
 from texpr.schedule.structure.loops import qualified
-
-SHARED = 16
-"""Elements that are divided by one number, from which on its reciprocal is worth a place of its own."""
 
 
 def choose_rewrites(builder: ScheduleBuilder) -> None:
@@ -26,7 +24,7 @@ def choose_rewrites(builder: ScheduleBuilder) -> None:
 
 def cheaper_elements(builder: ScheduleBuilder) -> None:
     """Divide once by what divides many, and have one exponential where a tanh would be more."""
-    for name in divided(builder.kernel, SHARED):
+    for name in divided(builder.kernel, COSTS.reciprocal_uses):
         builder.try_apply("reciprocal", name)
     for name in dict.fromkeys(with_shifted_tanh(builder.kernel)):
         builder.try_apply("logistic", name)

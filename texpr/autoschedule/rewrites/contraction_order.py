@@ -14,7 +14,8 @@ from itertools import combinations
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import FAR, WORTH, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
@@ -190,7 +191,7 @@ class _Product:
         """What it costs to store and read a tensor."""
         count = self._count(indices)
         far = self.machine.caches and count * self.bytes > self.machine.caches[-1]
-        return count * (FAR if far else WORTH)
+        return count * (COSTS.memory_round_trip if far else COSTS.store_and_load)
 
     def _sum(self, left: Sequence[_Factor], result: frozenset[Var]) -> float:
         """What a sum of products costs: its factors, their products, and the additions."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from texpr.autoschedule.cpu.threads import PARALLEL_WORK
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.compiler import CompiledKernel
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.lowering.kernel_cache import kernel_for
@@ -213,7 +213,7 @@ def _entries(ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Lau
 def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
     if launch.lengths:
         parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
-        shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= PARALLEL_WORK
+        shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= COSTS.parallel_work
         address, whole = launch.kernel.address if launch.kernel in launch.kernels else 0, launch.whole.address if launch.whole else 0
         return sweep(address, whole, parts, launch.lengths, shared)
     return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch)))

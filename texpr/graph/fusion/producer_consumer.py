@@ -15,7 +15,8 @@ from math import prod
 
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autodiff.core.activity import targets
-from texpr.autoschedule.core.cost import WORTH, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.graph.passes.absorb_views import at, with_values
 from texpr.graph.passes.flatten_calls import shape_of, viewed
 from texpr.ir.build import integer
@@ -244,7 +245,7 @@ class Fusion:
         ends = (self._ending(producer, t) for t in reads(producer))
         if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
             return no("it ends a reduction, and would be done again by each reader")
-        if extra and cost > WORTH and _in_turn(producer, readers):
+        if extra and cost > COSTS.store_and_load and _in_turn(producer, readers):
             return no("its rows are used in turn, by the kernel that computes them")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")

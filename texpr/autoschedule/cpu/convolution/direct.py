@@ -16,6 +16,7 @@ from enum import Enum
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
@@ -56,8 +57,6 @@ VALUES = 4
 """Registers for values for all lanes, where these do not come from memory as an operand."""
 LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
-FAR = 3
-"""How much more a byte costs that comes from behind the second cache."""
 LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 40, 1 / 16
 """Shares of the terms along a loop that are worth ranges without them, and copies of loops for the edges."""
 ENOUGH_TO_SHARE = 1 << 16
@@ -296,7 +295,7 @@ def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
 
 def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
     """What it costs to read so many bytes so often."""
-    return size * times * (1 if size <= builder.l2_budget else FAR)
+    return size * times * (1 if size <= builder.l2_budget else COSTS.beyond_l2)
 
 
 def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import LEAST_OPERATIONS, exceeds_registers, operations, prefers_own_loop, same_pattern_stores
+from texpr.autoschedule.core.cost import exceeds_registers, operations, prefers_own_loop, same_pattern_stores
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -84,7 +85,7 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
 
 def _registers(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None, beside: list[Store]) -> tuple[int, int, bool]:
     """Registers of elements in an iteration, the same where registers have any length, and whether elements come by halves of registers."""
-    light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
+    light = rows is None and all(operations(s.value) <= COSTS.as_long_as_fetching for s in beside)
     # A loop of unknown length ends in a masked iteration, which one register makes cheap.
     far = nest.main.tensor.name in past_caches(builder)
     one = integer(lane.extent) is None or any(prefers_own_loop(s, builder.machine, far) for s in beside)

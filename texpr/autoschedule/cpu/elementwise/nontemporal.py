@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import LEAST_OPERATIONS, iterations, operations
+from texpr.autoschedule.core.cost import iterations, operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.cpu.gemm.packing import LINE
 from texpr.ir.expr import Tensor
@@ -12,10 +13,6 @@ from texpr.passes.analysis.row_major import row_length
 from texpr.schedule.structure.loops import paths
 from texpr.schedule.structure.tensors import bytes_of
 
-LIGHT = 0.5
-"""Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
-NEAR = 4
-"""One part of so many of the first cache is what all rows may use in common, to find it there again."""
 ROWS_TOGETHER = 4
 """Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
 FEW_OPERATIONS = 40
@@ -30,7 +27,7 @@ def past_caches(builder: ScheduleBuilder) -> list[str]:
     caches, used = builder.machine.caches, _used(builder)
     if not builder.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
         return []
-    if used <= sum(caches) and _arithmetic(builder) < LIGHT * used:
+    if used <= sum(caches) and _arithmetic(builder) < COSTS.operations_per_byte * used:
         return []
     return [t.name for t in builder.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
@@ -50,7 +47,7 @@ def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[Fo
         return None
     if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
         return best, ROWS_TOGETHER
-    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or _is_best_by_rows(builder, nest, best)
+    by_rows = operations(nest.main.value) > COSTS.as_long_as_fetching or _is_best_by_rows(builder, nest, best)
     return None if by_rows else (best, 2)
 
 
@@ -59,7 +56,7 @@ def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     for nothing; and past the caches, one row at a time is written fastest.
     """
     common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
-    return NEAR * common <= next(iter(builder.machine.caches), 0) or nest.main.tensor.name in past_caches(builder)
+    return COSTS.common_rows_l1_part * common <= next(iter(builder.machine.caches), 0) or nest.main.tensor.name in past_caches(builder)
 
 
 def waits_by_halves(builder: ScheduleBuilder, nest: Nest) -> bool:

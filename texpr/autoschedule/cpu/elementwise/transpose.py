@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
@@ -18,12 +19,8 @@ from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
-BESIDE = 2048
-"""Bytes of a row that are read one after the other, which memory gives faster than lines of their own: squares that come together."""
 _SMALLER = (16, 8)
 """Rows of squares of elements of which a register holds more."""
-SHARES = 2
-"""Blocks of such squares for each core, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
     """Squares of a row that come together: half a page, less where cores would have no blocks."""
     squares = -(-constant_extent(t.row) // t.side)
     size = t.side * t.nest.main.tensor.dtype.bytes
-    return max(1, min(BESIDE // size, squares // (SHARES * builder.machine.cores)))
+    return max(1, min(COSTS.transpose_row_bytes // size, squares // (COSTS.transpose_blocks * builder.machine.cores)))
 
 
 def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: int) -> bool:

@@ -13,7 +13,8 @@ from collections.abc import Container
 from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import FUNCTION, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches
 from texpr.autoschedule.cpu.finishing.row_pairs import ROW
@@ -53,7 +54,7 @@ def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
     if vector is None or count <= 1 or constant_extent(made) % count:
         return False
     store = _store(vector)
-    return store.tensor in read and operations(store.value, along=vector.var) >= FUNCTION
+    return store.tensor in read and operations(store.value, along=vector.var) >= COSTS.function
 
 
 def _vector(loop: Stmt) -> For | None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import FUNCTION, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import extent
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
@@ -22,12 +23,6 @@ from texpr.passes.analysis.row_major import flat_index
 from texpr.schedule.structure.loops import all_loops, qualified, stores
 from texpr.schedule.structure.tensors import bytes_of
 
-DISTANCE = 1024
-"""Bytes from a vector to the one that is asked for meanwhile."""
-FEW = 4
-"""Times as far, from where on a loop is long enough."""
-SHARE = 8
-"""Of the second cache, which a row and the next one may fill beside all else."""
 LEAST_ROW = 1024
 """Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
 
@@ -40,8 +35,8 @@ def insert_prefetch(builder: ScheduleBuilder) -> None:
     for loop in all_loops(builder.kernel) if alone else ():
         for tensor in alone:
             vector = _vector(loop, tensor)
-            if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
-                builder.try_apply("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
+            if vector and extent(loop) >= COSTS.prefetch_distances * -(-COSTS.prefetch_bytes // vector):
+                builder.try_apply("prefetch", tensor.name, qualified(loop), -(-COSTS.prefetch_bytes // vector))
     rows = [n for n in all_loops(builder.kernel) if len(n.body) > 1]
     for tensor in far:
         any(_ask_for_row(builder, row, tensor) for row in rows)
@@ -53,7 +48,7 @@ def _ask_for_row(builder: ScheduleBuilder, row: For, tensor: Tensor) -> bool:
     several = sum(extent(n) != 1 for n in nests) > 1  # and not one whose first elements have a loop of their own
     last = nests[-1] if several and row_from_afar(builder, tensor) else None
     at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
-    room = builder.machine.caches[:2][-1] >= SHARE * bytes_of(tensor, tensor.shape[1:])
+    room = builder.machine.caches[:2][-1] >= COSTS.prefetch_l2_part * bytes_of(tensor, tensor.shape[1:])
     return at is not None and room and bool(builder.try_apply("prefetch", tensor.name, qualified(row), 1, at=qualified(at)))
 
 
@@ -71,7 +66,7 @@ def _readers(builder: ScheduleBuilder, tensor: Tensor) -> set[int]:
 def _vector(loop: For, tensor: Tensor) -> int:
     """Of a loop over vectors of expensive elements alone, the bytes that one takes of a tensor which it walks along; 0 of others."""
     match loop.body:
-        case (For(var, count, (Store(update=None) as s,), "vector"),) if operations(s.value, along=var) >= FUNCTION:
+        case (For(var, count, (Store(update=None) as s,), "vector"),) if operations(s.value, along=var) >= COSTS.function:
             lanes = integer(count) or 0
             reads = [flat_index(tensor, n.indices) for n in walk(s.value) if isinstance(n, Read) and n.tensor is tensor]
             runs = reads and all(r.coefficient(var) == 1 and r.coefficient(loop.var) == lanes for r in reads)
@@ -92,5 +87,5 @@ def _nests_of_row(around: For, tensor: Tensor, row: Var) -> Iterator[For]:
 def _is_busy(nest: For, tensor: Tensor) -> bool:
     """Whether what is computed of each element of the tensor takes longer than to fetch it."""
     inner = [n for n in walk(nest) if isinstance(n, For) and any(isinstance(s, Store) for s in n.body)]
-    return any(operations(s.value, along=n.var) >= FUNCTION for n in inner for s in n.body if isinstance(s, Store)
+    return any(operations(s.value, along=n.var) >= COSTS.function for n in inner for s in n.body if isinstance(s, Store)
                and any(isinstance(r, Read) and r.tensor is tensor for r in walk(s.value)))

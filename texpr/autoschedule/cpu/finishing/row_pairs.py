@@ -11,7 +11,8 @@ are asked for a row early (`prefetch`), while one is written.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost import LEAST_OPERATIONS, operations
+from texpr.autoschedule.core.cost import operations
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
@@ -97,7 +98,7 @@ def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
             case For(var, _, (Store() as s,), "vector"):
                 read = [variables(*r.indices) for r in walk(s.value) if isinstance(r, Read)]
                 common |= any(var in found and loop.var not in found for found in read)
-                if operations(s.value, along=var) > LEAST_OPERATIONS:
+                if operations(s.value, along=var) > COSTS.as_long_as_fetching:
                     return False
     return common
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
@@ -33,12 +34,6 @@ HEIGHT = 8
 """Rows of a tile, at most: as many as a first cache has ways."""
 FLAT = 4
 """Rows of a tile that is four registers wide: runs of four lines are read while the operand is far, so more lines are on their way."""
-SHARE = 4
-"""Of the second cache, which a strip may fill."""
-NEAR = 8
-"""One part of so many of the second cache: an operand of this size is copied faster than it comes."""
-FAR = 4
-"""Second caches that the operand may fill: the third one holds it then, and a page of it serves several strips."""
 MOST_WASTE = 16
 """One lane of so many may have nothing to do."""
 
@@ -109,7 +104,7 @@ NOT_SKINNY = NoMatch("too few or too many rows, or strips that do not stay in th
 def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
     (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
     width = _width(lanes, builder.vector_lanes(p.nest), (3, 2))
-    stays = terms * width * each <= second // SHARE and first < terms * lanes * each <= FAR * second
+    stays = terms * width * each <= second // COSTS.strip_l2_part and first < terms * lanes * each <= COSTS.skinny_operand_l2s * second
     if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width)
@@ -131,7 +126,7 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
     width = _width(lanes, builder.vector_lanes(p.nest), (4, 3))
     most = MOST_ON_THE_WAY if builder.machine.split_load_cost > 1 else MOST_ROWS
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
-    far = terms * lanes * each > second // NEAR
+    far = terms * lanes * each > second // COSTS.skinny_operand_l2_part
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width, "pad")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
@@ -35,8 +36,6 @@ HIGH, WIDE = 2, 2
 ROWS_AHEAD = 2
 GROUPS_AHEAD = 4
 """How early rows, and rows of groups of terms, are asked for that come from afar."""
-NEAR = 3
-"""The part of the first cache that rows of the left operand have."""
 LEAST_FILLED = 1 / 4
 """The share of what is multiplied that is no filling, below which other instructions do as much."""
 LEAST_ROWS = 8
@@ -195,7 +194,7 @@ def _term_blocks(builder: ScheduleBuilder, terms: str) -> tuple[list[str], str]:
     operand stay in the first cache while tiles of the right one come from the second.
     """
     count = constant_extent(builder.loop(terms))
-    most = max(1, next(iter(builder.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
+    most = max(1, next(iter(builder.machine.caches), 0) // COSTS.tile_rows_l1_part // (HIGH * SIDE * ROW_BYTES))
     cut = builder.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 

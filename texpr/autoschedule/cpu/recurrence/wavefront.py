@@ -12,16 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
-CHAINS = 4
-"""Rows side by side: as many chains as keep a divider busy, or sums nearly so."""
-ROWS = 8
-LEAST = 64
-"""Iterations of the inner loop for which the start and the end, where few rows run, do not matter."""
 FARTHEST = 2
 """By how many iterations a row may be behind the one above it."""
 
@@ -48,7 +44,7 @@ class Wavefront:
         if not nest.recurrent or nest.reduction or len(loops) < 2:
             return NO_RECURRENCE
         row, inner = loops[-2:]
-        if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
+        if constant_extent(row) < 2 * COSTS.wavefront_rows or constant_extent(inner) < COSTS.wavefront_iterations:
             return NoMatch("few rows, or short ones")
         if any(_has_lanes(builder, qualified(n)) for n in loops):
             return NoMatch("iterations of a loop do not wait for each other")
@@ -63,7 +59,7 @@ def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
     """Let rows follow each other as closely as they may; whether that was possible."""
     for behind in range(1, FARTHEST + 1):
         before = builder.checkpoint()
-        cut = builder.split(qualified(row), ROWS)
+        cut = builder.split(qualified(row), COSTS.wavefront_rows)
         near = cut[1] if cut is not None else ""
         moved = (cut is not None and builder.try_apply("skew", qualified(inner), near, behind)
                  and builder.try_apply("reorder", qualified(inner), near))
@@ -85,7 +81,7 @@ class RowsSideBySide:
         if not nest.recurrent or nest.reduction or len(loops) < 2:
             return NO_RECURRENCE
         row, inner = loops[-2:]
-        if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
+        if constant_extent(row) < 2 * COSTS.recurrence_chains or nest.cost(inner) > nest.cost(row):
             return NoMatch("few rows, or rows that lie across memory")
         if _has_lanes(builder, qualified(inner)) or not _has_lanes(builder, qualified(row)):
             return NoMatch("elements of a row do not wait for each other, or rows do")
@@ -95,9 +91,9 @@ class RowsSideBySide:
         """The steps, or None where one is refused."""
         row, inner = match.loops[-2:]
         first, last = boundary_iterations(match.nest, inner)
-        if first + last and extent(inner) >= LEAST:  # what runs at the edges has a loop of its own, so that others need not ask
+        if first + last and extent(inner) >= COSTS.wavefront_iterations:  # edges in loops of their own
             builder.try_apply("peel", qualified(inner), first, last)
-        outer, near = builder.split_if_longer(qualified(row), CHAINS, "guard")
+        outer, near = builder.split_if_longer(qualified(row), COSTS.recurrence_chains, "guard")
         if not outer or not builder.try_apply("reorder", qualified(inner), near) or not builder.try_apply("unroll", near):
             return None
         return Scheduled([*(qualified(n) for n in match.loops[:-2]), outer])

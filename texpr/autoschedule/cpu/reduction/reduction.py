@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.nest import SHORT, Nest, boundary_iterations, constant_extent, extent, window_loops
+from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -25,8 +26,6 @@ from texpr.schedule.structure.loops import qualified
 TILE_ROWS = 8
 SQUARE = 32
 """Rows and columns of a product from which on its tiles are as large as registers allow."""
-FAR = 4
-"""First caches that an operand must fill for its terms to be added in blocks by recurrences."""
 LEAST_TERMS = 32
 """Terms for which sums stay in registers, below which fetching them takes as long as adding."""
 SHORT_WINDOW = 4
@@ -91,7 +90,7 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= register else 0)
+        return nest.cost(loop) + (COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0)
 
     def worse(loop: For) -> tuple[int, ...]:
         return cost(loop), qualified(loop) == nest.parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
@@ -187,7 +186,7 @@ def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, ro
     each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
     whole = prod(constant_extent(n) for n in nest.reduction if panel.stride(n.var) != 0) * each
     most, count = near // 2 // max(1, each), longest(builder, tiles)
-    block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > FAR * near else 0
+    block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > COSTS.repeated_operand_l1s * near else 0
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None
     before = builder.checkpoint()

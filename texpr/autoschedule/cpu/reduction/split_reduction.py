@@ -12,15 +12,13 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Stage
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name, qualified
 
-FEW = 16
-"""Elements of a reduction's target that are too few to be shared among threads."""
-MANY_TERMS = 1 << 18
 PARTS = 64
 LONGEST_PART = 1 << 24
 
@@ -35,7 +33,7 @@ class SplitReduction:
         if not nest.reduction:
             return NO_REDUCTION
         elements = nest.work // max(1, prod(map(extent, nest.reduction)))
-        if elements >= FEW or nest.work < MANY_TERMS:
+        if elements >= COSTS.few_elements or nest.work < COSTS.many_terms:
             return NoMatch("enough sums for all threads, or short ones")
         return NoMatch("a recurrence") if nest.recurrent else nest
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, extent, find_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.attention.common import Parts, Work
@@ -27,9 +28,6 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.steps.algebra.exp_to_exp2 import with_exponentials
 from texpr.schedule.steps.algebra.mask_to_zero import under_conditions
-
-LEAST = 32
-"""Elements that a row of scores has of each operand, at least."""
 
 
 class Attention:
@@ -68,7 +66,7 @@ def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest])
     if read not in builder.kernel.temporaries or len(scores) != 1:
         return False
     made = scores[0]
-    enough = all(extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
+    enough = all(extent(n) >= COSTS.attention_side for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
     return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)
 
 
