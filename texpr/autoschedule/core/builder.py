@@ -10,6 +10,7 @@ from typing import TypeVar
 from texpr.autoschedule.core.decision import Decision
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
@@ -49,6 +50,10 @@ class ScheduleBuilder:
             return False
         self.steps.append(step)
         return True
+
+    def new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor | None:
+        """Apply a step that makes a buffer (`cache_read`, `rfactor`) if it is legal; the buffer, None where it is not."""
+        return self.kernel.temporaries[-1] if self.try_apply(name, *args, **options) else None
 
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Whether a step is legal here; it is not taken."""

@@ -240,9 +240,9 @@ def _elements(builder: ScheduleBuilder, nest: Nest, depth: int, row: _Row) -> No
 def _sum(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     """Threads sum what they have, then lanes are folded, then warps."""
     parts, inside = builder.split_if_longer(qualified(nest.reduction[-1]), row.step, "guard")
-    if not builder.try_apply("rfactor", inside, reassoc=True):
+    if (partial := builder.new_buffer("rfactor", inside, reassoc=True)) is None:
         return
-    builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+    builder.try_apply("scope", partial.name, "register")
     total = f"{inside}_sum"
     vector = ""
     threads = inside

@@ -141,9 +141,9 @@ def copied(builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int
     Args:
         vector: neighbours that one thread copies at once.
     """
-    if not builder.try_apply("cache_read", tensor.name, at):
+    buffer = builder.new_buffer("cache_read", tensor.name, at)
+    if buffer is None:
         return None
-    buffer = builder.kernel.temporaries[-1]
     builder.try_apply("scope", buffer.name, "shared")
     filled(builder, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
@@ -209,9 +209,9 @@ def fragments(builder: ScheduleBuilder, shared: str, access: Access, at: str, al
         along: the loop over rows or columns that the access moves with.
         upper: another one, where tiles have rows along two loops.
     """
-    if not builder.try_apply("cache_read", shared, at):
+    buffer = builder.new_buffer("cache_read", shared, at)
+    if buffer is None:
         return False
-    buffer = builder.kernel.temporaries[-1]
     builder.try_apply("scope", buffer.name, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):

@@ -267,9 +267,9 @@ def _dealt(builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box:
 
 def _shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
     """Copy what a block reads at a time to shared memory, as descriptors say it lies; without `threads` the loops of the copy stay."""
-    if not builder.try_apply("cache_read", access.tensor.name, at):
+    buffer = builder.new_buffer("cache_read", access.tensor.name, at)
+    if buffer is None:
         return False
-    buffer = builder.kernel.temporaries[-1]
     builder.try_apply("scope", buffer.name, "shared")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:

@@ -422,9 +422,8 @@ def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
 
 def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
-    if not builder.try_apply("cache_read", w.input.tensor.name, at):
+    if (buffer := builder.new_buffer("cache_read", w.input.tensor.name, at)) is None:
         return
-    buffer = builder.kernel.temporaries[-1]
     sizes = [integer(n) or 1 for n in buffer.shape]
     last = _channel(w)
     _vectors_along(builder, buffer, last)
@@ -473,9 +472,8 @@ def _is_packed(w: _Window, around: _Around) -> bool:
 
 def _packed(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
-    if not builder.try_apply("cache_read", w.weights.tensor.name, at):
+    if (buffer := builder.new_buffer("cache_read", w.weights.tensor.name, at)) is None:
         return
-    buffer = builder.kernel.temporaries[-1]
     along = next(d for d, i in enumerate(w.weights.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:

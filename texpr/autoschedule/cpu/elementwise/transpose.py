@@ -105,10 +105,9 @@ def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
 def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: int) -> bool:
     """Copy a square to a buffer in which it lies along the lanes."""
     places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
-    if any(len(found) != 1 for found in places) or not builder.try_apply("cache_read", access.tensor.name, at):
+    if any(len(found) != 1 for found in places) or (buffer := builder.new_buffer("cache_read", access.tensor.name, at)) is None:
         return False
     (lane,), (row,) = places
-    buffer = builder.kernel.temporaries[-1]
     return (builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, lane))
             and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
             and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))

@@ -124,8 +124,7 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     order = [name for name in (groups, together) if name]
     if not chunks or not builder.try_apply("reorder", *order, row, chunks, lane, term):
         return None
-    if groups and together and builder.try_apply("cache_read", near, groups):
-        registers = builder.kernel.temporaries[-1]
+    if groups and together and (registers := builder.new_buffer("cache_read", near, groups)) is not None:
         builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
         builder.try_apply("unroll", f"{registers.name}.d{registers.rank - 2}")
         builder.try_apply("unroll", together)
@@ -175,9 +174,8 @@ def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[st
     Gives the outermost loop of the copy, the buffer and its layout.
     """
     along = {n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1) for n in (d.lane, d.term)}
-    if -1 in along.values() or not builder.try_apply("cache_read", d.panel.tensor.name, at):
+    if -1 in along.values() or (buffer := builder.new_buffer("cache_read", d.panel.tensor.name, at)) is None:
         return None
-    buffer = builder.kernel.temporaries[-1]
     j, k = along[d.lane], along[d.term]
     panels, lane = builder.split(f"{buffer.name}.d{j}", width) or ("", "")
     groups, term = builder.split_if_longer(f"{buffer.name}.d{k}", d.terms, "peel")
@@ -194,9 +192,9 @@ def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[st
 
 def _copied(builder: ScheduleBuilder, d: _Dots, at: str) -> str:
     """The left operand of a tile of rows, beside each other and near; the name of the copy, nothing if there is none."""
-    if not builder.try_apply("cache_read", d.shared.tensor.name, at):
+    buffer = builder.new_buffer("cache_read", d.shared.tensor.name, at)
+    if buffer is None:
         return ""
-    buffer = builder.kernel.temporaries[-1]
     _, inner = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
     builder.try_apply("vectorize", inner)
     return buffer.name

@@ -38,7 +38,6 @@ def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: s
     """Some terms are added together; what buffers, whose last dimension is rows, have for each is loaded as registers."""
     _, term = builder.split_if_longer(terms, TERMS if builder.machine.vector_registers >= 32 else TERMS // 2)
     for buffer in buffers:
-        if builder.try_apply("cache_read", buffer.name, term):
-            registers = builder.kernel.temporaries[-1]
+        if (registers := builder.new_buffer("cache_read", buffer.name, term)) is not None:
             builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
     builder.try_apply("unroll", term)

@@ -135,9 +135,9 @@ def _packed(builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int,
     last: only then are all indices sums of tiles and places in them.
     """
     along = next((d for d, i in enumerate(a.indices) if loop.var in variables(i)), 0)
-    if a.tensor.rank != 2 or not builder.try_apply("cache_read", a.tensor.name, at):
+    if a.tensor.rank != 2 or (buffer := builder.new_buffer("cache_read", a.tensor.name, at)) is None:
         return "", ""
-    buffer, other = builder.kernel.temporaries[-1], 1 - along
+    other = 1 - along
     panels, lane = builder.split(f"{buffer.name}.d{along}", width, tail="exact") or ("", f"{buffer.name}.d{along}")
     groups, term = builder.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
     builder.try_apply("reorder", *filter(None, (groups, panels)), lane, term)

@@ -403,8 +403,7 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
 
 def _widened(builder: ScheduleBuilder, access: Access, at: str, sums: DType) -> None:
     """A tile of rows in the type of the sums; rows begin in different sets of the first cache."""
-    if builder.try_apply("cache_read", access.tensor.name, at, dtype=sums.name):
-        buffer = builder.kernel.temporaries[-1]
+    if (buffer := builder.new_buffer("cache_read", access.tensor.name, at, dtype=sums.name)) is not None:
         _, lane = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", builder.machine.vector_bytes // sums.bytes * 4, "peel")
         builder.try_apply("vectorize", lane)
         builder.try_apply("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)

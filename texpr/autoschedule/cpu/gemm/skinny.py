@@ -145,9 +145,9 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
 
 def _left_behind(builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:
     """The panel of a strip is computed by the first tile of rows; whether that was possible."""
-    if not builder.try_apply("cache_read", p.operand.tensor.name, strips):
+    if (buffer := builder.new_buffer("cache_read", p.operand.tensor.name, strips)) is None:
         return False
-    panel = builder.kernel.temporaries[-1].name
+    panel = buffer.name
     return (builder.split(f"{panel}.d0", block) is not None and builder.try_apply("vectorize", f"{panel}.d1")
             and builder.try_apply("peel", tiles, 1, 0)
             and builder.try_apply("compute_at", panel, term, recompute=False))

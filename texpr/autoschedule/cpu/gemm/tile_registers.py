@@ -233,9 +233,9 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
 
 def _packed(builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
     """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are indices sums of tiles and places in them."""
-    if not builder.try_apply("cache_read", a.tensor.name, at):
+    buffer = builder.new_buffer("cache_read", a.tensor.name, at)
+    if buffer is None:
         return ""
-    buffer = builder.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     group = t.terms if a is t.left else t.group
     panels, lane = builder.split(f"{buffer.name}.d{d}", SIDE, tail="exact") or ("", "")
@@ -278,9 +278,9 @@ def _operands(builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms:
 def _loaded(builder: ScheduleBuilder, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
             layouts: list[tuple[str, str]]) -> tuple[tuple[str, str, str], str]:
     """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name; the loop over tiles."""
-    if not builder.try_apply("cache_read", buffer, terms):
+    tiles = builder.new_buffer("cache_read", buffer, terms)
+    if tiles is None:
         return ("", "", ""), ""
-    tiles = builder.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
     outer, row = builder.split(f"{tiles.name}.d{d}", SIDE, tail="exact") or ("", "")
@@ -298,9 +298,9 @@ def _loaded(builder: ScheduleBuilder, t: _Tiles, buffer: str, a: Access, along: 
 def _stored(builder: ScheduleBuilder, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
     """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
     total = t.nest.main.tensor
-    if not builder.try_apply("cache_read", sums, rows):
+    buffer = builder.new_buffer("cache_read", sums, rows)
+    if buffer is None:
         return "", "", ""
-    buffer = builder.kernel.temporaries[-1]
     return buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{total.dtype}"
 
 
@@ -332,9 +332,9 @@ def _kept(builder: ScheduleBuilder, t: _Tiles, lane_tiles: str, layouts: list[tu
           last: bool) -> list[tuple[str, str, str]]:
     """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
     total = t.nest.main.tensor
-    if not builder.try_apply("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
+    buffer = builder.new_buffer("cache_write", total.name, lane_tiles, **({"out": False} if last else {}))
+    if buffer is None:
         return [("", "", "")] * 2
-    buffer = builder.kernel.temporaries[-1]
     row = _as_tiles(builder, t, buffer)
     layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
     return [(buffer.name, row, f"tileloadd_{total.dtype}"), (buffer.name, row, f"tilestored_{total.dtype}")]

@@ -101,9 +101,9 @@ def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence
 def _level(builder: ScheduleBuilder, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
     """Give each iteration of a loop over terms a sum of its own, which is added to that of the loop around it at once."""
     total = f"{name}_sum"
-    if not builder.try_apply("rfactor", name, reassoc=True) or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):
+    sums = builder.new_buffer("rfactor", name, reassoc=True)
+    if sums is None or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):
         return False
-    sums = builder.kernel.temporaries[-1]
     joined = builder.try_apply("join", name, name) and builder.try_apply("join", name, total)
     return joined and builder.try_apply("fold", sums.name, len(sums.shape) - 1, 1)
 

@@ -55,9 +55,8 @@ def _cut(builder: ScheduleBuilder, nest: Nest) -> Nest | None:
     outer, _ = builder.split_if_longer(name, -(-length // whole) * whole, "guard")
     if rounds:
         builder.try_apply("reorder", rounds, outer)
-    if not outer or not builder.try_apply("rfactor", outer, reassoc=True):
+    if not outer or (parts := builder.new_buffer("rfactor", outer, reassoc=True)) is None:
         return None
-    parts = builder.kernel.temporaries[-1]
     _added_in_lanes(builder, f"{outer}_sum", builder.vector_lanes(nest))
     added = next((n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None)
     return None if added is None else replace(added, parts=outer)  # Loops that folding shows to be empty are gone.

@@ -90,9 +90,9 @@ class ByThreads(Work):
         """Lanes take terms of a row, and fold what they have."""
         builder, nest = self.builder, self.parts.nests[label]
         parts, lanes = builder.split_if_longer(terms, LANES, "guard")
-        if not builder.try_apply("rfactor", lanes, reassoc=True):
+        if (partial := builder.new_buffer("rfactor", lanes, reassoc=True)) is None:
             return False
-        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        builder.try_apply("scope", partial.name, "register")
         if not builder.try_apply("bind", lanes, "thread.x"):
             return False
         for name in (parts, rows):

@@ -62,9 +62,9 @@ class ByWarpgroup(ByWarps):
         return super().shared_out()
 
     def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
-        if not self.builder.try_apply("cache_read", access.tensor.name, at):
+        buffer = self.builder.new_buffer("cache_read", access.tensor.name, at)
+        if buffer is None:
             return False
-        buffer = self.builder.kernel.temporaries[-1]
         copies[access.tensor.name] = buffer.name
         self.builder.try_apply("scope", buffer.name, "shared")
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]

@@ -152,9 +152,9 @@ class ByWarps(Work):
         for name in (nest.main.tensor.name, nest.label.partition(".")[0]):
             builder.try_apply("scope", name, "register")
         used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
-        if not builder.try_apply("cache_read", used, at, dtype=self.kind()):
+        factors = builder.new_buffer("cache_read", used, at, dtype=self.kind())
+        if factors is None:
             return None
-        factors = builder.kernel.temporaries[-1]
         builder.try_apply("scope", factors.name, "register")
         rows, terms = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         return rows, terms
@@ -195,9 +195,9 @@ class ByWarps(Work):
         builder, update = self.builder, nest.main.update
         cut = self._cut((qualified(nest.reduction[-1]), WIDE))
         parts = None if cut is None else self._cut((cut[1], 2))
-        if cut is None or parts is None or not builder.try_apply("rfactor", parts[0], reassoc=True):
+        if cut is None or parts is None or (partial := builder.new_buffer("rfactor", parts[0], reassoc=True)) is None:
             return False
-        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        builder.try_apply("scope", partial.name, "register")
         if not builder.try_apply("fission", rows):
             return False
         halves = self._cut((rows, 8))
