@@ -45,15 +45,17 @@ UNKNOWN_EXTENTS = NoMatch("extents that only the call knows")
 
 
 class DeferredCopy(Protocol):
-    """A copy of an operand that is made once nests share loops.
+    """A copy of an operand that is made once nests share loops."""
 
-    Attributes:
-        equation: that of the nest which reads the copy.
-        own: the outermost loop of that nest alone, if it has one.
-    """
+    @property
+    def equation(self) -> int:
+        """That of the nest which reads the copy."""
+        ...
 
-    equation: int
-    own: str
+    @property
+    def own(self) -> str:
+        """The outermost loop of that nest alone, if it has one."""
+        ...
 
     def make(self, builder: ScheduleBuilder, outer: list[str], turned: set[int]) -> None:
         """Make the copy in the named loops; `turned` are the equations that read such copies."""
