@@ -20,7 +20,7 @@ before them in the table there.
 |---|---|
 | an operator of the library | `texpr/ops/library/*.tx`, cases in `tests/ops/*_cases.py`, then `python scripts/operators.py` |
 | a step of schedules | a file of its name in `texpr/schedule/steps/`, its test in `tests/schedule/`, `python scripts/steps.py` |
-| an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/`, `texpr/ir/identities.py` |
+| an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/` (`registry.py`), `texpr/ir/identities.py` |
 | a default schedule | a template in `texpr/autoschedule/cpu/` or `gpu/`, listed in `texpr/autoschedule/registry.py` |
 | the CPU schedule of a convolution | `texpr/autoschedule/cpu/convolution/direct.py`, `depthwise.py` |
 | a pass over loops | `texpr/passes/loop/`, in the list of `texpr/passes/__init__.py` |
