@@ -207,7 +207,7 @@ def _scheduled(builder: ScheduleBuilder, w: _Windows) -> list[str] | None:
                                               *(name for _, name, _ in threads), *terms[1],
                                       *found.own):
         return None
-    builder.try_apply("scope", target.tensor.name, "register")
+    builder.try_apply("set_scope", target.tensor.name, "register")
     counts = tuple(n for _, _, n in threads)
     around = terms[0] or positions or found.blocks or outer
     if not around:

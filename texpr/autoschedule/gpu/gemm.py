@@ -87,7 +87,7 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
     if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
         return None
-    builder.try_apply("scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
     ahead = builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     apart: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
@@ -194,7 +194,7 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
     inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
     if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, *inside):
         return None
-    builder.try_apply("scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
     far: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not cores.rows_of_registers:

@@ -175,7 +175,7 @@ def _may_join(nest: Nest, depth: int) -> bool:
 def _scheduled(builder: ScheduleBuilder, names: list[str], nests: list[Nest], depth: int) -> None:
     row = _row(nests, depth)
     for tensor in _held(builder, nests, depth, row):
-        builder.try_apply("scope", tensor.name, "register")
+        builder.try_apply("set_scope", tensor.name, "register")
     for nest in nests:
         if nest.reduction:
             _sum(builder, nest, row)
@@ -242,7 +242,7 @@ def _sum(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     parts, inside = builder.split_if_longer(qualified(nest.reduction[-1]), row.step, "guard")
     if (partial := builder.new_buffer("rfactor", inside, reassoc=True)) is None:
         return
-    builder.try_apply("scope", partial.name, "register")
+    builder.try_apply("set_scope", partial.name, "register")
     total = f"{inside}_sum"
     vector = ""
     threads = inside
@@ -251,7 +251,7 @@ def _sum(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
         within, neighbours = builder.split(total, row.vector, tail="exact") or (total, "")
         builder.try_apply("rfactor", within, reassoc=True)
         builder.try_apply("unroll", neighbours)
-        builder.try_apply("scope", builder.kernel.temporaries[-1].name, "register")
+        builder.try_apply("set_scope", builder.kernel.temporaries[-1].name, "register")
         _bind(builder, within, row)
         total = f"{within}_sum"
     _bind(builder, threads, row)

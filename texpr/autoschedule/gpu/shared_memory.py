@@ -144,7 +144,7 @@ def copied(builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int
     buffer = builder.new_buffer("cache_read", tensor.name, at)
     if buffer is None:
         return None
-    builder.try_apply("scope", buffer.name, "shared")
+    builder.try_apply("set_scope", buffer.name, "shared")
     filled(builder, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
 
@@ -212,7 +212,7 @@ def fragments(builder: ScheduleBuilder, shared: str, access: Access, at: str, al
     buffer = builder.new_buffer("cache_read", shared, at)
     if buffer is None:
         return False
-    builder.try_apply("scope", buffer.name, "register")
+    builder.try_apply("set_scope", buffer.name, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
         return _rows_of_tiles(builder, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)

@@ -128,7 +128,7 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Seque
             return None
         walks, cluster = dealt
         around = [*walks, *around]
-    builder.try_apply("scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
     buffers: list[Tensor] = []
     for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
         if not _shared(builder, access, along, terms, () if whole else tile.threads, letter in tile.turned):
@@ -144,7 +144,7 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Seque
         return None
     builder.try_apply("unroll", parts)
     done = _in_lanes(builder, row, column) and _ahead(builder, tile, terms, buffers, around)
-    if not done or whole and not builder.try_apply("bulk", terms):
+    if not done or whole and not builder.try_apply("bulk_copy", terms):
         return None
     shared = buffers[0 if pair == len(c.outer) + 1 else 1].name
     return [rows] if not cluster or builder.try_apply("multicast", shared, cluster) else None
@@ -270,7 +270,7 @@ def _shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threa
     buffer = builder.new_buffer("cache_read", access.tensor.name, at)
     if buffer is None:
         return False
-    builder.try_apply("scope", buffer.name, "shared")
+    builder.try_apply("set_scope", buffer.name, "shared")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
         return False
@@ -312,4 +312,4 @@ def _ahead(builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[
     if count < 2 or not ((around and builder.try_apply("pipeline", terms, count, **options, through=around[0]))
                          or builder.try_apply("pipeline", terms, count, **options)):
         return False
-    return builder.try_apply("in_flight", terms, *((1,) if count > 2 else ()))
+    return builder.try_apply("async_mma", terms, *((1,) if count > 2 else ()))

@@ -19,7 +19,7 @@ def choose_rewrites(builder: ScheduleBuilder) -> None:
     if builder.machine.gpu_threads:
         return
     for name in [n for nest in find_nests(builder.kernel) for n in terms_outside(builder, nest)]:
-        builder.try_apply("trim", name, finite=True)
+        builder.try_apply("drop_padding", name, finite=True)
 
 
 def cheaper_elements(builder: ScheduleBuilder) -> None:
@@ -27,7 +27,7 @@ def cheaper_elements(builder: ScheduleBuilder) -> None:
     for name in divided(builder.kernel, COSTS.reciprocal_uses):
         builder.try_apply("reciprocal", name)
     for name in dict.fromkeys(with_shifted_tanh(builder.kernel)):
-        builder.try_apply("logistic", name)
+        builder.try_apply("tanh_to_sigmoid", name)
 
 
 def on_tensor_cores(builder: ScheduleBuilder) -> None:

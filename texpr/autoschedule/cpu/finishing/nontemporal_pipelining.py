@@ -27,7 +27,7 @@ from texpr.schedule.structure.loops import all_loops, qualified
 def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
     """Write outputs past the caches that would not hold them, those of pairs of rows in turns with what they are computed from."""
     for name in past_caches(builder):
-        builder.try_apply("stream", name)
+        builder.try_apply("nontemporal", name)
         for row in [n for n in all_loops(builder.kernel) if n.var.name == ROW]:
             last = row.body[-1]
             written = _vector(last)
@@ -45,7 +45,7 @@ def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> list[str] | 
         return None
     if each > 1:
         outer, _ = builder.split(outer, each, tail="exact") or ("", "")
-    return [outer] if outer and builder.try_apply("join", outer, qualified(written)) else None
+    return [outer] if outer and builder.try_apply("merge", outer, qualified(written)) else None
 
 
 def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:

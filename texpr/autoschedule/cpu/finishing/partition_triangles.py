@@ -21,7 +21,7 @@ def partition_triangles(builder: ScheduleBuilder) -> None:
     before = {step.args for step in builder.steps if step.name == "partition"}
     for name in _names(builder.kernel):
         if (name,) not in before:
-            builder.try_apply("separate", name)
+            builder.try_apply("partition", name)
 
 
 def _names(kernel: Kernel) -> list[str]:
@@ -53,7 +53,7 @@ def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
         if n.kind == "serial":
             bounds = [b for of in bounds_of(n) for b in of]
             if any(id(b.condition) not in taken and not _compares(b.surely, n, around) for b in bounds):
-                builder.try_apply("separate", qualified(n))
+                builder.try_apply("partition", qualified(n))
             taken |= {id(b.condition) for b in bounds}
 
 

@@ -179,7 +179,7 @@ def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
         builder.try_apply("unroll", each)
     if not all(buffer and builder.try_apply("layout", buffer, form) for buffer, form in layouts):
         return None
-    if not all(builder.try_apply("scope", each, "tile") for each in in_tiles):
+    if not all(builder.try_apply("set_scope", each, "tile") for each in in_tiles):
         return None
     if not all(builder.try_apply("tensorize", loop, name) for _, loop, name in moves):
         return None
@@ -269,7 +269,7 @@ def _operands(builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms:
     """Tiles of both operands, those from the first cache in turns with those from the second one, which take longer."""
     near, tiles_of_rows = _loaded(builder, t, left, t.left, t.row, terms, layouts)
     far, tiles_of_lanes = _loaded(builder, t, right, t.right, t.lane, terms, layouts)
-    joined = builder.try_apply("join", tiles_of_lanes, tiles_of_rows)
+    joined = builder.try_apply("merge", tiles_of_lanes, tiles_of_rows)
     for each in (tiles_of_lanes,) if joined else (tiles_of_lanes, tiles_of_rows):
         builder.try_apply("unroll", each)
     return [near, far]
@@ -315,7 +315,7 @@ def _in_blocks(builder: ScheduleBuilder, t: _Tiles, loops: tuple[str, str, str, 
     blocks, columns, rows, row = loops
     count = constant_extent(builder.loop(blocks))
     known = {b.name for b in builder.kernel.temporaries}
-    if not builder.try_apply("peel", blocks, 1, 1) or not builder.try_apply("join", columns, columns):
+    if not builder.try_apply("peel", blocks, 1, 1) or not builder.try_apply("merge", columns, columns):
         return [("", "", "")]
     peeled = [(b.name, one) for b in builder.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]

@@ -89,7 +89,7 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> l
     if more and not builder.try_apply("peel", qualified(term), more, 0):
         return None
     tiles, inner = builder.split(qualified(lane), width) or ("", "")
-    if not tiles or not builder.try_apply("expand", nest.main.tensor.name, inner):
+    if not tiles or not builder.try_apply("expand_dim", nest.main.tensor.name, inner):
         return None
     blocks, within = builder.split(qualified(term), width, tail="peel") or ("", "")
     rest = free_name(builder.kernel, lane.tensor, f"{lane.var.name}r")

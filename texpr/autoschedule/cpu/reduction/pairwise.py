@@ -94,7 +94,7 @@ def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence
     if not all(_level(builder, name, [*loops[k + 1:], *inside], inside) for k, name in enumerate(loops[:outer])):
         return False
     for name in loops:  # those that end before a tile does have code of their own
-        builder.try_apply("separate", name)
+        builder.try_apply("partition", name)
     return True
 
 
@@ -104,8 +104,8 @@ def _level(builder: ScheduleBuilder, name: str, below: Sequence[str], inside: Se
     sums = builder.new_buffer("rfactor", name, reassoc=True)
     if sums is None or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):
         return False
-    joined = builder.try_apply("join", name, name) and builder.try_apply("join", name, total)
-    return joined and builder.try_apply("fold", sums.name, len(sums.shape) - 1, 1)
+    joined = builder.try_apply("merge", name, name) and builder.try_apply("merge", name, total)
+    return joined and builder.try_apply("fold_storage", sums.name, len(sums.shape) - 1, 1)
 
 
 def _ordered(builder: ScheduleBuilder, *loops: str) -> bool:

@@ -96,7 +96,7 @@ class Work(ABC):
         ordered = [n for n in parts.nests if n in (*parts.inside, *parts.runs) and n != self.last]
         return (at(parts.ends[:-1], self.block) and at(ordered, self.along) and at([self.last], self.block) and at(parts.starts, self.block)
                 and builder.try_apply("compute_at", parts.scores, self.along, recompute=True)
-                and all(builder.try_apply("fold", label[:-2], self.depth) for label in parts.runs))
+                and all(builder.try_apply("fold_storage", label[:-2], self.depth) for label in parts.runs))
 
     def steps(self) -> list[str] | None:
         """All of them; the name of the outermost loop."""

@@ -1,6 +1,6 @@
 """Sums weighted by exponentials of scores on a GPU, such as attention: one kernel, in which scores never reach memory.
 
-The equations are rewritten to blocks with a maximum that runs along (`online`). A block of threads has some rows: it walks along the
+The equations are rewritten to blocks with a maximum that runs along (`online_softmax`). A block of threads has some rows: it walks along the
 blocks of terms, computes the scores of each, and adds to sums that stay in registers. Each warp has rows of its own, whose extremes and
 sums its lanes fold. Rows whose terms end at a diagonal walk up to there. Where all factors of both products are of a type that the machine
 multiplies in tiles, warps do so.
@@ -80,12 +80,12 @@ def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Sched
     old = next(n for n in find_nests(builder.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
     along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
-    if not builder.try_apply("online", maximum, way.wide, **along, reassoc=True):
+    if not builder.try_apply("online_softmax", maximum, way.wide, **along, reassoc=True):
         return None
     for name in dict.fromkeys(under_conditions(builder.kernel)) if way.tiles else ():
-        builder.try_apply("widen", name, finite=True)
+        builder.try_apply("mask_to_zero", name, finite=True)
     for name in dict.fromkeys(with_exponentials(builder.kernel)) if way.tiles and "exp2" in builder.machine.functions else ():
-        builder.try_apply("base2", name)
+        builder.try_apply("exp_to_exp2", name)
     parts = _parts(builder, before, scores, depth)
     if parts is None:
         return NoMatch("a nest has other loops than rows and blocks")

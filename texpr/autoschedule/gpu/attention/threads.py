@@ -80,10 +80,10 @@ class ByThreads(Work):
             builder.try_apply("unroll", name)
         own = label.partition(".")[0]
         if any(t.name == f"{own}_acc" for t in builder.kernel.temporaries):
-            builder.try_apply("scope", f"{own}_acc", "register")
+            builder.try_apply("set_scope", f"{own}_acc", "register")
         if own in (t.name for t in builder.kernel.temporaries) and own not in self.parts.outside:
             # Lanes use each other's factors of sums, along which the terms run.
-            builder.try_apply("scope", own, "shared" if label in self.parts.inside else "register")
+            builder.try_apply("set_scope", own, "shared" if label in self.parts.inside else "register")
         return True
 
     def _folded(self, label: str, rows: str, terms: str) -> bool:
@@ -92,7 +92,7 @@ class ByThreads(Work):
         parts, lanes = builder.split_if_longer(terms, LANES, "guard")
         if (partial := builder.new_buffer("rfactor", lanes, reassoc=True)) is None:
             return False
-        builder.try_apply("scope", partial.name, "register")
+        builder.try_apply("set_scope", partial.name, "register")
         if not builder.try_apply("bind", lanes, "thread.x"):
             return False
         for name in (parts, rows):

@@ -66,7 +66,7 @@ class ByWarpgroup(ByWarps):
         if buffer is None:
             return False
         copies[access.tensor.name] = buffer.name
-        self.builder.try_apply("scope", buffer.name, "shared")
+        self.builder.try_apply("set_scope", buffer.name, "shared")
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
         whole = at == self.along and self.builder.machine.has_bulk_copy
         threads = () if whole else (self.groups, WARPS, LANES) if self.groups > 1 else (WARPS, LANES)
@@ -82,8 +82,8 @@ class ByWarpgroup(ByWarps):
         steps = [*([self.panels] if self.panels else []), cut[0]]
         if not builder.try_apply("reorder", *steps, row, column, cut[1]):
             return False
-        builder.try_apply("scope", made.main.tensor.name, "register")
-        builder.try_apply("scope", label, "register")
+        builder.try_apply("set_scope", made.main.tensor.name, "register")
+        builder.try_apply("set_scope", label, "register")
         return self._begun(row, steps, self.wide) and self._in_warps(row, column)
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
@@ -126,8 +126,8 @@ class ByWarpgroup(ByWarps):
         """The next block is copied while one is multiplied; the steps of a product are begun together."""
         builder, along = self.builder, self.along
         return (builder.try_apply("pipeline", along, 2, asynchronous=True)
-                and all(builder.try_apply("together", loop) for loop in self.begun)
-                and (not builder.machine.has_bulk_copy or builder.try_apply("bulk", along)))
+                and all(builder.try_apply("commit_mma_group", loop) for loop in self.begun)
+                and (not builder.machine.has_bulk_copy or builder.try_apply("bulk_copy", along)))
 
 
 class ByTwoWarpgroups(ByWarpgroup):

@@ -113,8 +113,8 @@ class ByWarps(Work):
         warps, row, tiles, column, steps, term = cut
         if not builder.try_apply("reorder", warps, steps, tiles, row, column, term):
             return False
-        builder.try_apply("scope", made.main.tensor.name, "register")
-        builder.try_apply("scope", label, "register")
+        builder.try_apply("set_scope", made.main.tensor.name, "register")
+        builder.try_apply("set_scope", label, "register")
         for access in made.accesses[1:]:
             along = columns if access.stride(columns.var) != 0 else rows
             if not fragments(builder, copies[access.tensor.name], access, steps, along):
@@ -150,12 +150,12 @@ class ByWarps(Work):
         """Sums and the factors of a second product go to registers, the factors rounded at a loop: the loops over their rows and terms."""
         builder = self.builder
         for name in (nest.main.tensor.name, nest.label.partition(".")[0]):
-            builder.try_apply("scope", name, "register")
+            builder.try_apply("set_scope", name, "register")
         used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
         factors = builder.new_buffer("cache_read", used, at, dtype=self.kind())
         if factors is None:
             return None
-        builder.try_apply("scope", factors.name, "register")
+        builder.try_apply("set_scope", factors.name, "register")
         rows, terms = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         return rows, terms
 
@@ -187,7 +187,7 @@ class ByWarps(Work):
         if len(inner) > 1 or tiles is None or not builder.try_apply("reorder", tiles[0], cut[1], tiles[1]):
             return False
         if own in (t.name for t in builder.kernel.temporaries) and own not in self.parts.outside:
-            builder.try_apply("scope", own, "register")
+            builder.try_apply("set_scope", own, "register")
         return self._tiles([tiles[0]], cut[1], tiles[1])
 
     def _folded(self, nest: Nest, rows: str) -> bool:
@@ -197,7 +197,7 @@ class ByWarps(Work):
         parts = None if cut is None else self._cut((cut[1], 2))
         if cut is None or parts is None or (partial := builder.new_buffer("rfactor", parts[0], reassoc=True)) is None:
             return False
-        builder.try_apply("scope", partial.name, "register")
+        builder.try_apply("set_scope", partial.name, "register")
         if not builder.try_apply("fission", rows):
             return False
         halves = self._cut((rows, 8))
