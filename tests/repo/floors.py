@@ -38,7 +38,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
 """Folders and files of a part, bottom first: each imports only from those before it, in type checking too. `` are the other files of the
 part; what is not listed is free."""
 
-TIES: set[tuple[str, str]] = {("texpr/graph/capture/delegated.py", "texpr.graph.lazy.tensor.leaf_of")}
+TIES: set[tuple[str, str]] = set()
 """Imports upwards that are still there."""
 
 LOCKED_IN: dict[str, set[str]] = {

@@ -30,13 +30,17 @@ Nothing here names an operator: fusion sees equations, their axes and their indi
 
 from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.capture import Capture
+from texpr.graph.capture.protocol import Evaluation
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.plan import Plan
 from texpr.graph.fusion.flops import multiply_adds, operations
 from texpr.graph.fusion.producer_consumer import Decision
+from texpr.graph.lazy.tensor import leaf_of
 from texpr.graph.passes import PASSES
 from texpr.graph.report.timing import Timing, timing_table
 
 __all__ = ["PASSES", "Capture", "Decision", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations",
            "timing_table"]
+
+Evaluation.leaf_of = leaf_of

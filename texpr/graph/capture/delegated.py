@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
 from texpr.graph.arrays.recording import active_capture, is_recording
+from texpr.graph.capture.protocol import VariableLike, value_of
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
-
-if TYPE_CHECKING:
-    from texpr.graph.capture.variable import Variable
 
 _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 """What a variable does as an object: programs are keyed by variables, and all of them are true."""
 
 
-def value_of(variable: Variable) -> Any:
-    """The value of a variable as a tensor, which passes gradients to it; while a program is captured, a tensor of that."""
-    from texpr.graph.lazy.tensor import leaf_of
-
-    capture = active_capture.get()
-    return leaf_of(variable).own() if capture is None else capture.latest(variable)
-
-
-def assigned(variable: Variable, value: Any) -> Variable:
+def assigned(variable: VariableLike, value: Any) -> VariableLike:
     """The variable, with the value of a tensor: what `p -= y` does.
 
     Raises:
@@ -45,7 +35,7 @@ def assigned(variable: Variable, value: Any) -> Variable:
 
 def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def found(self: Variable, *arguments: object, **options: object) -> Any:
+    def found(self: VariableLike, *arguments: object, **options: object) -> Any:
         return getattr(value_of(self), name)(*arguments, **options)
 
     return found
@@ -90,7 +80,7 @@ class InExpressions:
 
 
 def _updating(name: str) -> Callable[..., Any]:
-    def found(self: Variable, other: object) -> Variable:
+    def found(self: VariableLike, other: object) -> VariableLike:
         return assigned(self, getattr(value_of(self), name)(other))
 
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weig
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import recording
 from texpr.graph.arrays.setitem import with_elements
+from texpr.graph.capture.protocol import CaptureLike
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.support.errors import CallError
-
-if TYPE_CHECKING:
-    from texpr.graph.capture.capture import Capture
 
 
 class Symbolic(ArrayMethods):
@@ -36,7 +34,7 @@ class Symbolic(ArrayMethods):
 
     __slots__ = ("capture", "grad", "is_leaf", "tensor", "weak")
 
-    def __init__(self, tensor: Tensor, capture: Capture) -> None:
+    def __init__(self, tensor: Tensor, capture: CaptureLike) -> None:
         self.tensor, self.capture, self.weak, self.is_leaf = tensor, capture, False, False
         self.grad: Symbolic | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from texpr.graph.arrays import functions as calls
 from texpr.graph.arrays.promotion import named, promoted
-from texpr.graph.capture.delegated import value_of
+from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
 from texpr.graph.lazy.dlpack import taken_over
 from texpr.graph.lazy.tensor import Tensor, moved

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, U64, int_range, most
 from texpr.ir.expr import Call, Const, Var
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.interpreter.random import RANDOM
+from texpr.lang.elaboration.context import ElaborationContext
 from texpr.lang.elaboration.scope import Scope, unknown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize
 from texpr.lang.syntax import tree
@@ -15,9 +14,6 @@ from texpr.lang.syntax.advice import FUNCTIONS as FUNCTIONS_ELSEWHERE
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.spelling import counted
 from texpr.support.trampoline import Steps
-
-if TYPE_CHECKING:
-    from texpr.lang.elaboration.scalars import Scalars
 
 MAX_INLINED = 20_000
 BUILTINS = ("max", "min", "clamp", "numel", "lowest", "place")
@@ -30,7 +26,7 @@ def is_scalar_function(name: str) -> bool:
     return name in FUNCTIONS or name in BUILTINS or name in DTYPES or name in RANDOM
 
 
-def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+def call(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
     """`f(x, y)` inside an expression."""
     name = node.name.text
     for argument in node.arguments:
@@ -63,7 +59,7 @@ def _arguments(node: tree.Call, count: int) -> tuple[tree.Tree, ...]:
     return node.arguments
 
 
-def _extreme(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
+def _extreme(s: ElaborationContext, node: tree.Call, values: list[Value]) -> Value:
     if node.name.text == "clamp":
         _arguments(node, 3)
         return s.arithmetic.binary("min", s.arithmetic.binary("max", values[0], values[1], node.span), values[2], node.span)
@@ -73,7 +69,7 @@ def _extreme(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
     return result
 
 
-def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
+def _unknown_function(s: ElaborationContext, node: tree.Call) -> CheckError:
     name = node.name.text
     if s.is_operator(name):
         return CheckError(f"`{name}` is an operator, not a scalar function", node.name.span, code="call",
@@ -85,7 +81,7 @@ def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
     return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES))
 
 
-def _of_a_name(s: Scalars, node: tree.Call) -> Value:
+def _of_a_name(s: ElaborationContext, node: tree.Call) -> Value:
     (argument,) = _arguments(node, 1)
     if not isinstance(argument, tree.Name | tree.PackName):
         raise CheckError(f"`{node.name.text}` takes a name", argument.span, code="call",
@@ -100,7 +96,7 @@ def _of_a_name(s: Scalars, node: tree.Call) -> Value:
     return s.arithmetic.size(size)
 
 
-def _function(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
+def _function(s: ElaborationContext, node: tree.Call, values: list[Value]) -> Value:
     f = FUNCTIONS[node.name.text]
     _arguments(node, f.arity)
     values = [v if v.weak else Value(s.arithmetic.compute(v.expr)) for v in values]
@@ -121,7 +117,7 @@ def _function(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
     return Value(Call(f.name, operands, dtype=t, span=node.span), common.weak)
 
 
-def _place(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+def _place(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
     """`place(*s)`: how many elements of the pack come before, row after row."""
     (argument,) = _arguments(node, 1)
     if not isinstance(argument, tree.PackName):
@@ -129,7 +125,7 @@ def _place(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
     return Value((yield s.entry(argument, scope)))
 
 
-def _random(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+def _random(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
     """`uniform(seed, i, *s)`: f32; converted to f64 at once it is made of 53 bits, see `Arithmetic.convert`."""
     name = node.name.text
     if not node.arguments:
@@ -144,7 +140,7 @@ def _random(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
     return Value(Call(name, (materialize(seed, U64, first.span), *indices), dtype=F32, span=node.span))
 
 
-def _inline(s: Scalars, node: tree.Call, values: list[Value], scope: Scope) -> Steps:
+def _inline(s: ElaborationContext, node: tree.Call, values: list[Value], scope: Scope) -> Steps:
     function = s.functions[node.name.text]
     name = function.name.text
     if name in scope.inlining:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from texpr.ir.affine import same_value
 from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.printing.expr import default_accumulator, show
+from texpr.lang.elaboration.context import ElaborationContext
 from texpr.lang.elaboration.likely import advised_binder
 from texpr.lang.elaboration.scope import Scope, Use, shown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize, own_dtype
@@ -20,11 +20,8 @@ from texpr.support.source import Span
 from texpr.support.spelling import counted
 from texpr.support.trampoline import Steps
 
-if TYPE_CHECKING:
-    from texpr.lang.elaboration.scalars import Scalars
 
-
-def reduction(s: Scalars, node: tree.Reduction, scope: Scope) -> Steps:
+def reduction(s: ElaborationContext, node: tree.Reduction, scope: Scope) -> Steps:
     """`op(binders where cond: body)`; binders cover the condition, the body and later ranges."""
     variables = bind(s, node.binders, scope)
     inner = scope.as_value().bind(variables)
@@ -41,7 +38,7 @@ def reduction(s: Scalars, node: tree.Reduction, scope: Scope) -> Steps:
     return Value(_reduce(s, node, axes, body, where, parameter))
 
 
-def bind(s: Scalars, binders: tuple[tree.Binder, ...], scope: Scope) -> dict[str, Var]:
+def bind(s: ElaborationContext, binders: tuple[tree.Binder, ...], scope: Scope) -> dict[str, Var]:
     """Fresh variables for binders, in order."""
     variables: dict[str, Var] = {}
     places: dict[str, Span] = {}
@@ -53,7 +50,7 @@ def bind(s: Scalars, binders: tuple[tree.Binder, ...], scope: Scope) -> dict[str
     return variables
 
 
-def fresh(s: Scalars, name: str, pack: bool, span: Span, scope: Scope) -> Var:
+def fresh(s: ElaborationContext, name: str, pack: bool, span: Span, scope: Scope) -> Var:
     """A new index variable; it may not hide another name."""
     if name in scope.local or (name in s.names and not scope.inlining):
         place = s.names.places.get(name)
@@ -63,7 +60,7 @@ def fresh(s: Scalars, name: str, pack: bool, span: Span, scope: Scope) -> Var:
     return Var(name, pack, span=span)
 
 
-def range_steps(s: Scalars, node: tree.Range, scope: Scope) -> Steps:
+def range_steps(s: ElaborationContext, node: tree.Range, scope: Scope) -> Steps:
     """`lo..hi` as i64 expressions."""
     lo = yield s.index_steps(node.lo, scope)
     hi = yield s.index_steps(node.hi, scope)
@@ -105,7 +102,7 @@ def widened(e: Expr, wanted: DType | str) -> Expr:
     return Cast(e, dtype=dtype, span=e.span) if dtype.is_float == e.dtype.is_float and dtype.bits > e.dtype.bits else e
 
 
-def _parameter(s: Scalars, node: tree.Reduction) -> DType | int | None:
+def _parameter(s: ElaborationContext, node: tree.Reduction) -> DType | int | None:
     word = node.parameter
     if word is None:
         return None
@@ -118,7 +115,7 @@ def _parameter(s: Scalars, node: tree.Reduction) -> DType | int | None:
     return s.names.dtype(word)
 
 
-def _reduce(s: Scalars, node: tree.Reduction, axes: tuple[Axis, ...], body: Value, where: Expr | None,
+def _reduce(s: ElaborationContext, node: tree.Reduction, axes: tuple[Axis, ...], body: Value, where: Expr | None,
             parameter: DType | int | None) -> Expr:
     op, span = node.op, node.body.span
     if op in ("any", "all"):

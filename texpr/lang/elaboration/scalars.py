@@ -1,11 +1,11 @@
 """Scalar expressions: from syntax to typed IR.
 
-Functions that descend are generators run by `descent.run`, so that the depth of a text never meets the depth of Python's stack.
+Functions that descend are generators run by `support.trampoline`, so that the depth of a text never meets the depth of Python's stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from texpr.ir.affine import linear
 from texpr.ir.dtypes import BOOL, I64, U64
@@ -38,7 +38,7 @@ class Scalars:
         inlined: how many scalar functions have been inlined.
     """
 
-    def __init__(self, names: Names, functions: dict[str, tree.Function], arithmetic: Arithmetic,
+    def __init__(self, names: Names, functions: Mapping[str, tree.Function], arithmetic: Arithmetic,
                  is_operator: Callable[[str], bool] = lambda name: False, largest: int = LARGEST_FACTOR) -> None:
         self.names, self.functions, self.arithmetic, self.is_operator = names, functions, arithmetic, is_operator
         self.largest = largest

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from texpr.graph import Capture
+from texpr.nn.core.protocol import ModuleLike
 from texpr.support.errors import CallError
 
-if TYPE_CHECKING:
-    from texpr.nn.core.module import Module
-
-Observer = Callable[["Module", tuple[Any, ...], Any, int, int], None]
+Observer = Callable[[ModuleLike, tuple[Any, ...], Any, int, int], None]
 """Called after a forward with the module, its inputs and outputs, and which equations of the capture are its own."""
 
 _observer: ContextVar[Observer | None] = ContextVar("texpr_nn_observer", default=None)
@@ -33,7 +31,7 @@ class Handle:
         self._registry.pop(self, None)
 
 
-def observed(module: Module, capture: Capture, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def observed(module: ModuleLike, capture: Capture, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
     before = len(capture.equations)
     try:
@@ -49,7 +47,7 @@ def observed(module: Module, capture: Capture, inputs: tuple[Any, ...], options:
     return outputs
 
 
-def _with_hooks(module: Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _with_hooks(module: ModuleLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     for hook in tuple(module._pre_hooks.values()):
         changed = hook(module, inputs)
         if changed is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
@@ -19,11 +19,9 @@ from texpr.graph.lazy.tensor import applied, common_device, leaf_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
 from texpr.nn.core import pytree as tree
+from texpr.nn.core.protocol import ModuleLike
 from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
-
-if TYPE_CHECKING:
-    from texpr.nn.core.module import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Called:
     updates: tuple[Variable, ...]
 
     @staticmethod
-    def of(module: Module, tensors: Sequence[Tensor], bones: tree.Skeleton) -> Called:
+    def of(module: ModuleLike, tensors: Sequence[Tensor], bones: tree.Skeleton) -> Called:
         """Capture a call.
 
         Raises:

@@ -11,6 +11,7 @@ from texpr.ir.tensor import Invoke
 from texpr.nn.core.hooks import observe
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
 from texpr.support.table import aligned
@@ -31,13 +32,13 @@ def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -
     if not input_shapes or not all(isinstance(s, tuple | list) for s in input_shapes) or dtype not in DTYPES:
         raise CallError("summary takes the shapes of the inputs, batch included, and a dtype", code="arguments",
                         help="for example model.summary((1, 64))")
-    names = {module: name for name, module in model.named_modules()}
+    names: dict[object, str] = {module: name for name, module in model.named_modules()}
     capture = Capture("summary")
     rows: list[tuple[str, str, int, int]] = []
     counted: set[Parameter] = set()
     inside: set[int] = set()
 
-    def note(module: Module, inputs: tuple[Any, ...], outputs: Any, first: int, last: int) -> None:
+    def note(module: ModuleLike, inputs: tuple[Any, ...], outputs: Any, first: int, last: int) -> None:
         own = [p for p in module._parameters.values() if p not in counted]
         calls = [capture.equations[k] for k in range(first, last) if k not in inside]
         macs = sum(_macs(e) for e in calls if isinstance(e, Invoke))

@@ -19,6 +19,7 @@ from texpr.nn.core.hooks import observe
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.module import Module, dtype_of, structure
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.data.checks import as_target, check_labels
 from texpr.nn.losses import Loss
 from texpr.nn.optim import Optimizer
@@ -332,10 +333,10 @@ def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
         if not np.isfinite(parameter.numpy()).all():
             return f"the parameter `{name}` is not finite"
     capture = Capture("diagnosis")
-    names = {module: name for name, module in model.named_modules()}
+    names: dict[object, str] = {module: name for name, module in model.named_modules()}
     found: list[tuple[str, Symbolic]] = []
 
-    def note(module: Module, inputs: tuple, outputs: Any, first: int, last: int) -> None:
+    def note(module: ModuleLike, inputs: tuple, outputs: Any, first: int, last: int) -> None:
         if not module._modules and isinstance(outputs, Symbolic) and outputs.dtype.is_float and last > first:
             found.append((f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite", outputs.astype("f32")))
 

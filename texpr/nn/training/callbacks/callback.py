@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import inf, isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from texpr.nn.core.arguments import one_of
+from texpr.nn.training.protocol import TrainerLike
 from texpr.support.errors import CallError
 from texpr.support.suggest import KnowsArguments, suggests
 
-if TYPE_CHECKING:
-    from texpr.nn.training.trainer import Trainer
-
-Listener = Callable[["Trainer", int, Mapping[str, float]], object]
+Listener = Callable[[TrainerLike, int, Mapping[str, float]], object]
 """Called after each epoch with the trainer, the epoch (from 0) and what was measured; True ends the training."""
 
 
@@ -29,18 +27,18 @@ class Callback(KnowsArguments):
 
     saves = False
 
-    def on_train_begin(self, trainer: Trainer) -> None:
+    def on_train_begin(self, trainer: TrainerLike) -> None:
         """`fit` begins."""
 
-    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+    def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
         """An update was made: `step` counts them in this fit from 1; `values` has the loss of the batch. Updates that are left out, since
         their loss is NaN or their gradients overflow f16, are not heard of.
         """
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> bool | None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool | None:
         """An epoch (from 0) is done, with these means; True ends the training."""
 
-    def on_train_end(self, trainer: Trainer) -> None:
+    def on_train_end(self, trainer: TrainerLike) -> None:
         """`fit` ends, also where something was raised."""
 
     def key(self) -> str:
@@ -61,7 +59,7 @@ class _Function(Callback):
     def __init__(self, function: Listener) -> None:
         self._function = function
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> bool | None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool | None:
         return self._function(trainer, epoch, values) is True
 
     def key(self) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from texpr.nn.checkpoint import require_safetensors
 from texpr.nn.core.arguments import whole
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
+from texpr.nn.training.protocol import TrainerLike
 from texpr.support.extras import needs
 from texpr.support.files import write_file
-
-if TYPE_CHECKING:
-    from texpr.nn.training.trainer import Trainer
 
 
 class Checkpoint(Callback):
@@ -38,11 +36,11 @@ class Checkpoint(Callback):
         self._best = Best("Checkpoint", mode)
         require_safetensors("writing weights")  # before the training, not after its first epoch
 
-    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+    def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
         if self.every is not None and step % self.every == 0:
             trainer.save(self.path)
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         if self.monitor is None or self._best.improves(measured(self, self.monitor, values)):
             trainer.save(self.path)
 
@@ -63,10 +61,10 @@ class _Log(Callback):
         self.path = Path(path)
         self._file: IO[str] | None = None
 
-    def on_train_begin(self, trainer: Trainer) -> None:
+    def on_train_begin(self, trainer: TrainerLike) -> None:
         self._begin_again(self._kept(trainer))
 
-    def _kept(self, trainer: Trainer) -> list[str]:
+    def _kept(self, trainer: TrainerLike) -> list[str]:
         """The lines of the epochs that are done."""
         raise NotImplementedError
 
@@ -80,7 +78,7 @@ class _Log(Callback):
         self._file.write(line + "\n")
         self._file.flush()
 
-    def on_train_end(self, trainer: Trainer | None = None) -> None:
+    def on_train_end(self, trainer: TrainerLike | None = None) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -93,11 +91,11 @@ class CSVLog(_Log):
         super().__init__(path)
         self._names: tuple[str, ...] = ()
 
-    def _kept(self, trainer: Trainer) -> list[str]:
+    def _kept(self, trainer: TrainerLike) -> list[str]:
         self._names = tuple(trainer.history)
         return trainer.history.rows() if trainer.epoch else []
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         if self._names == tuple(trainer.history):
             self._write(trainer.history.rows()[-1])
         else:
@@ -107,12 +105,12 @@ class CSVLog(_Log):
 class JSONLog(_Log):
     """A JSON object per epoch and line; NaN and infinite numbers are null, which JSON has."""
 
-    def _kept(self, trainer: Trainer) -> list[str]:
+    def _kept(self, trainer: TrainerLike) -> list[str]:
         if not trainer.epoch or not self.path.exists():
             return []
         return [line for line in self.path.read_text(encoding="utf-8").splitlines() if 0 < _epoch(line) <= trainer.epoch]
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         finite = {n: v if abs(v) < float("inf") else None for n, v in values.items()}
         self._write(json.dumps({"epoch": epoch + 1, "lr": trainer.optimizer.lr, **finite}))
 
@@ -131,7 +129,7 @@ class Plot(Callback):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         trainer.history.plot(self.path)
 
 
@@ -147,14 +145,14 @@ class TensorBoard(Callback):
         self._writer: Any = None
         _tensorboard()
 
-    def on_train_begin(self, trainer: Trainer) -> None:
+    def on_train_begin(self, trainer: TrainerLike) -> None:
         self._writer = _tensorboard()[0](str(self.folder))
 
-    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+    def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
         if self.every is not None and step % self.every == 0:
             self._add("step/loss", values["loss"], trainer.optimizer.steps)
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         for name, value in {**values, "lr": trainer.optimizer.lr}.items():
             self._add(f"epoch/{name}", value, epoch + 1)
         self._writer.flush()
@@ -163,7 +161,7 @@ class TensorBoard(Callback):
         _, event, summary = _tensorboard()
         self._writer.add_event(event(step=step, summary=summary(value=[summary.Value(tag=tag, simple_value=value)])))
 
-    def on_train_end(self, trainer: Trainer) -> None:
+    def on_train_end(self, trainer: TrainerLike) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from texpr.nn.core.arguments import number, whole
 from texpr.nn.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
+from texpr.nn.training.protocol import TrainerLike
 from texpr.support.errors import CallError
-
-if TYPE_CHECKING:
-    from texpr.nn.training.trainer import Trainer
 
 
 class EarlyStopping(Callback):
@@ -32,18 +30,18 @@ class EarlyStopping(Callback):
         self._waited = 0
         self._kept: dict[str, np.ndarray] | None = None
 
-    def on_train_begin(self, trainer: Trainer) -> None:
+    def on_train_begin(self, trainer: TrainerLike) -> None:
         if trainer.epoch == 0:
             self._best.value, self._waited, self._kept = inf, 0, None
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> bool:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool:
         better = self._best.improves(measured(self, self.monitor, values))
         self._waited = 0 if better else self._waited + 1
         if better and self.restore_best:
             self._kept = trainer.model.state_dict()
         return self._waited >= self.patience
 
-    def on_train_end(self, trainer: Trainer) -> None:
+    def on_train_end(self, trainer: TrainerLike) -> None:
         if self._kept is not None:
             trainer.model.load_state_dict(self._kept)
 
@@ -76,11 +74,11 @@ class LearningRate(Callback):
             raise CallError(f"LearningRate: every is {every!r}, expected epoch, or step for a scheduler without a metric", code="arguments")
         self.scheduler, self.monitor, self.every = scheduler, monitor, every
 
-    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+    def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
         if self.every == "step":
             self.scheduler.step()
 
-    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+    def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         if isinstance(self.scheduler, ReduceLROnPlateau):
             self.scheduler.step(measured(self, self.monitor, values))
         elif self.every == "epoch":

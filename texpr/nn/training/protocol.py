@@ -1,0 +1,35 @@
+"""The trainer as callbacks see it: they know nothing of the loop that calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from texpr.nn.core.module import Module
+from texpr.nn.optim import Optimizer
+from texpr.nn.training.history import History
+
+
+class TrainerLike(Protocol):
+    """What callbacks may use of `nn.Trainer`.
+
+    Attributes:
+        model, optimizer: those that are trained.
+    """
+
+    model: Module
+    optimizer: Optimizer
+
+    @property
+    def history(self) -> History:
+        """Measurements of the epochs that are done."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are done."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole training."""
+        ...
