@@ -84,7 +84,7 @@ def test_the_plainer_schedule_is_found_on_disk(tmp_path):
 
 
 @pytest.mark.usefixtures("no_vectors")
-@pytest.mark.parametrize("use", [lambda k: k.artifact, lambda k: k.alone("g"), lambda k: k.explain()])
+@pytest.mark.parametrize("use", [lambda k: k.artifact, lambda k: k.c_code.renamed("g"), lambda k: k.explain()])
 def test_every_way_to_code_takes_the_plainer_schedule(use):
     kernel = tx.schedule(tx.op(TEXT), N=100).auto().compile()
     use(kernel)

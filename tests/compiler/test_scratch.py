@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.compiler import pipeline
-from texpr.compiler.workspace import is_self_contained, scratch_bytes, with_scratch
+from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
 from texpr.ir.loop import For
@@ -42,7 +42,7 @@ def scheduled(steps: str) -> tx.Schedule:
 def test_no_more_is_written_than_what_is_given(name: str, threads: int):
     steps, sizes = LINES[name]
     kernel = scheduled(steps).compile().overwriting()
-    assert kernel.scratch == sizes and kernel.self_contained
+    assert kernel.native.scratch == sizes and kernel.native.self_contained
     x = np.arange(80_000, dtype=np.float32).reshape(10, 8000)
     y, memory = np.zeros_like(x), [np.full(size + GUARD, 7, np.uint8) for size in sizes]
     with tx.options(threads=threads):

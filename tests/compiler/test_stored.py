@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.compiler import kernel_cache as stored
-from texpr.compiler import pipeline
+from texpr.compiler import kernel_cache, pipeline
 from texpr.compiler.op import default_kernel
 from texpr.ir.json.sizes import size_from_json, size_to_json
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import variables
-from texpr.runtime import disk_cache as cache
+from texpr.runtime import disk_cache
 from texpr.support import version
 from texpr.targets import find_target
 
@@ -35,7 +34,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
 def kept(tmp_path):
     """An empty cache."""
     with tx.options(cache_dir=tmp_path / "cache"):
-        yield cache.shared()
+        yield disk_cache.shared()
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def idle(monkeypatch):
 def made() -> tuple[str, np.ndarray]:
     """A kernel made or found, its key and what it computes."""
     kernel = tx.schedule(tx.op(MATMUL), M=3, N=3, K=4).auto().compile()
-    return stored.key_of(kernel.program, kernel.sizes, kernel._schedule, kernel.target), kernel(X, X.T)
+    return kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target), kernel(X, X.T)
 
 
 def test_a_kept_operator_runs_without_being_made(kept, idle):
@@ -91,7 +90,7 @@ def test_loops_of_a_kept_kernel_can_be_read(kept):
 ])
 def test_other_kernels_have_other_keys(change):
     def key(s):
-        return stored.key_of(s.program, s.sizes, s._text(), find_target("native"))
+        return kernel_cache.key_of(s.program, s.sizes, s._text(), find_target("native"))
     assert key(change()) != key(tx.schedule(tx.op(MATMUL), M=3).auto())
     assert key(change()) == key(change())
 
@@ -139,7 +138,7 @@ def test_who_watches_passes_sees_them_run(kept, idle, options):
 
 def test_other_sources_make_other_kernels(kept, idle, monkeypatch):
     tx.op(MATMUL)(X, X.T)
-    monkeypatch.setattr(stored, "identity", lambda: "another texpr")
+    monkeypatch.setattr(kernel_cache, "identity", lambda: "another texpr")
     idle()
     with pytest.raises(AssertionError, match="made anew"):
         tx.op(MATMUL)(X, X.T)
@@ -159,7 +158,7 @@ def test_buffers_of_symbolic_kernels_are_kept(kept, idle):
     """Their sizes follow from those of a call, and are looked at before any memory is."""
     def extents(kernel):
         sizes = {v: 5 for v in kernel.program.sizes}
-        return [(b.name, b.item, [evaluate_size(e, sizes) for e in b.extents]) for b in kernel._built.buffers]
+        return [(b.name, b.item, [evaluate_size(e, sizes) for e in b.extents]) for b in kernel.native.built.buffers]
 
     first = default_kernel(tx.op(CHAIN).program(), {})
     expected = first(X)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.compiler import on_device
+from texpr.compiler.kernels import device_code
 
 double = tx.op("op double(X: f32[N]) -> Y: f32[N] { e[i] = 2 * X[i]  Y[i] = e[i] + sum(k in 0..N: e[k]) }")
 X = np.arange(6, dtype=np.float32)
@@ -21,8 +21,8 @@ def run() -> np.ndarray:
 
 def test_a_kernel_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made = []
-    original = on_device.emitted
-    monkeypatch.setattr(on_device, "emitted", lambda *given: made.append(given) or original(*given))
+    original = device_code.emitted
+    monkeypatch.setattr(device_code, "emitted", lambda *given: made.append(given) or original(*given))
     with tx.options(cache_dir=tmp_path):
         for _ in range(3):
             np.testing.assert_allclose(run(), 2 * X + 30, rtol=1e-6)
@@ -42,4 +42,4 @@ def test_a_kernel_that_was_not_proven_is_proven_when_it_is_asked_for(tmp_path: P
         with tx.options(certify=False):
             run()
         kernel = tx.schedule(double, N=6).auto("sm_80").compile("sm_80")
-        assert kernel._device_code.certificate
+        assert kernel.device_code.certificate

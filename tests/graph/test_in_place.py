@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr import nn, ops
-from texpr.compiler.aliasing import overwritten
+from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.pipeline import certified_loops
 from texpr.graph import Capture, Plan, Symbolic
 from texpr.graph.execution.arena import in_place, lifetimes, make_arena

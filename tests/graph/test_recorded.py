@@ -13,7 +13,7 @@ from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.printing.tensor import show_program
 from texpr.nn.training.step import TrainingStep
-from texpr.runtime import disk_cache as cache
+from texpr.runtime import disk_cache
 from texpr.support.trace import collect
 
 
@@ -84,8 +84,8 @@ def test_who_watches_passes_sees_them_run(tmp_path: Path):
 def test_what_is_damaged_is_made_again(tmp_path: Path, record: bytes, monkeypatch: pytest.MonkeyPatch):
     with tx.options(cache_dir=tmp_path):
         planned()
-        get = cache.DiskCache.get
-        monkeypatch.setattr(cache.DiskCache, "get", lambda self, key: record if key.startswith("plan") else get(self, key))
+        get = disk_cache.DiskCache.get
+        monkeypatch.setattr(disk_cache.DiskCache, "get", lambda self, key: record if key.startswith("plan") else get(self, key))
         assert planned()[1]
 
 

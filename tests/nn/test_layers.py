@@ -13,7 +13,7 @@ from tests.nn.layer_table import CASES, Case, first_values
 from tests.nn.layers import applied, fingerprint, made
 from tests.nn.test_module import complaint
 from texpr import nn
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 
 STORED = json.loads((Path(__file__).parent / "layers.json").read_text())
 
@@ -51,7 +51,7 @@ def test_layers_equal_torchs(case: Case):
     module, stored = made(case), STORED[case.key]
     state = {n: first_values(n, a.shape) if a.dtype.kind == "f" else a for n, a in module.state_dict().items()}
     module.load_state_dict(state)
-    outputs = list(tree.leaves(applied(module, case, case.arrays())))
+    outputs = list(pytree.leaves(applied(module, case, case.arrays())))
     assert len(outputs) == len(stored["outputs"])
     for y, expected in zip(outputs, stored["outputs"]):
         assert_same(y, expected, case.key)

@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Plan
-from texpr.runtime.native import library as native
+from texpr.runtime.native import library
 
 RANDOM = np.random.default_rng(0)
 CENTERS = RANDOM.normal(size=(3, 5)) * 2
@@ -51,17 +51,17 @@ def test_silence(capsys):
 
 
 def test_the_same_seed_gives_the_same_bits():
-    results, threads = [], native.threads()
+    results, threads = [], library.threads()
     try:
         for count in (1, 2, 3):
-            native.set_threads(count)
+            library.set_threads(count)
             nn.manual_seed(4)
             model = nn.Sequential(nn.Linear(5, 512), nn.ReLU(), nn.Linear(512, 256), nn.Tanh(), nn.Linear(256, 3))
             t = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters()), seed=7)
             history = t.fit(X, Y, epochs=3, batch_size=64, progress=False)
             results.append((history, [p.data.tobytes() for p in model.parameters()]))
     finally:
-        native.set_threads(threads)
+        library.set_threads(threads)
     assert results[0] == results[1] == results[2]
 
 

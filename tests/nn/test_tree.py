@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 
 Pair = namedtuple("Pair", "first second")
 ARRAYS = st.builds(np.arange, st.integers(1, 5))
@@ -32,21 +32,21 @@ def same(a: object, b: object) -> bool:
 
 @given(TREES)
 def test_a_tree_is_its_skeleton_and_its_tensors(value: object):
-    bones = tree.skeleton(value)
-    assert same(tree.rebuilt(bones, tree.leaves(value)), value)
-    assert hash(bones) == hash(tree.skeleton(value)) and bones == tree.skeleton(value)
+    bones = pytree.skeleton(value)
+    assert same(pytree.rebuilt(bones, pytree.leaves(value)), value)
+    assert hash(bones) == hash(pytree.skeleton(value)) and bones == pytree.skeleton(value)
 
 
 @given(TREES, TREES)
 def test_trees_that_differ_without_tensors_have_other_skeletons(a: object, b: object):
-    if not any(True for x in (a, b) for _ in tree.leaves(x)) and not same(a, b) and a != b:
-        assert tree.skeleton(a) != tree.skeleton(b)
+    if not any(True for x in (a, b) for _ in pytree.leaves(x)) and not same(a, b) and a != b:
+        assert pytree.skeleton(a) != pytree.skeleton(b)
 
 
 def test_values_that_are_equal_and_say_different_things():
     values = [1, 1.0, True, 0.0, -0.0, 0, False, "1", None]
-    assert len({tree.skeleton({"scale": v}) for v in values}) == len(values)
-    assert [tree.rebuilt(tree.skeleton([v]), []) for v in values] == [[v] for v in values]
+    assert len({pytree.skeleton({"scale": v}) for v in values}) == len(values)
+    assert [pytree.rebuilt(pytree.skeleton([v]), []) for v in values] == [[v] for v in values]
 
 
 def test_data_classes_are_containers():
@@ -56,4 +56,4 @@ def test_data_classes_are_containers():
         scale: float
 
     value = Batch(np.ones(2), 0.5)
-    assert [*tree.leaves(value)] == [value.x] and tree.rebuilt(tree.skeleton(value), [value.x]) == value
+    assert [*pytree.leaves(value)] == [value.x] and pytree.rebuilt(pytree.skeleton(value), [value.x]) == value

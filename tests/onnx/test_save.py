@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn
 from texpr.ir.dtypes import F8E5M2, U8, numbers_of
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 
 onnx = pytest.importorskip("onnx")
 
@@ -32,7 +32,7 @@ def check(path, model, *example, **options):
     tx.onnx.save(model, path, example, **options)
     proto = onnx.load(path)
     found = RUN(path, dict(zip((v.name for v in proto.graph.input), example)))
-    for y, w in zip(found, map(np.asarray, tree.leaves(model(*example))), strict=True):
+    for y, w in zip(found, map(np.asarray, pytree.leaves(model(*example))), strict=True):
         assert y.dtype == w.dtype
         np.testing.assert_allclose(y, w, rtol=1e-4, atol=2e-5)  # f32
     return [n.op_type for n in proto.graph.node if n.op_type != "Constant"]
@@ -100,7 +100,7 @@ def test_two_dimensions_of_a_recurrent_layer(tmp_path):
     model = nn.LSTM(3, 4, bidirectional=True, batch_first=True)
     tx.onnx.save(model, tmp_path / "m.onnx", normal(2, 5, 3), dims={"input": {0: "batch", 1: "time"}})
     x = normal(4, 7, 3)
-    assert all(np.allclose(y, w, atol=1e-5) for y, w in zip(RUN(tmp_path / "m.onnx", {"input": x}), tree.leaves(model(x)), strict=True))
+    assert all(np.allclose(y, w, atol=1e-5) for y, w in zip(RUN(tmp_path / "m.onnx", {"input": x}), pytree.leaves(model(x)), strict=True))
 
 
 @pytest.mark.parametrize("text", [

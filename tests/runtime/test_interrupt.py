@@ -181,7 +181,7 @@ def test_a_symbolic_kernel_is_brief_where_sizes_are_small_and_else_interrupted()
 import texpr as tx
 product = tx.op("op f(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
 kernel = tx.schedule(product).compile()
-assert kernel._built.duration == "long" and 16 <= kernel._built.brief_up_to <= 64, kernel._built
+assert kernel.native.built.duration == "long" and 16 <= kernel.native.built.brief_up_to <= 64, kernel.native.built
 A = np.ones((4000, 4000), "f4")
 assert (kernel(A[:8, :8], A[:8, :8]) == 8).all()
 pressed = press(0.5)

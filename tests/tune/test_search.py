@@ -19,7 +19,7 @@ import pytest
 
 import texpr as tx
 from tests.tune.cases import MATMUL, SUMS
-from texpr.compiler import tuning_records as tuned
+from texpr.compiler import tuning_records
 from texpr.support.errors import CallError
 from texpr.tune import search, trial
 
@@ -63,7 +63,7 @@ def schedule_of(op, **sizes):
     """How a call of these sizes is scheduled."""
     op(np.ones((sizes["M"], sizes["N"]), np.float32))
     [kernel] = op._kernels.made.values()
-    return kernel._schedule
+    return kernel.schedule_text
 
 
 def test_later_calls_use_it(monkeypatch):
@@ -86,8 +86,8 @@ def test_nothing_slower_than_the_default_is_chosen(monkeypatch):
 
 def test_a_chosen_schedule_that_is_refused_is_not_used(cache):
     s = tx.schedule(sums(), **SIZES)
-    path = tuned.path_of(s.program, s.sizes)
-    tuned.append(path, tuned.Record('reorder("Y.i", "T.j")\n', 1.0, chosen=True))
+    path = tuning_records.path_of(s.program, s.sizes)
+    tuning_records.append(path, tuning_records.Record('reorder("Y.i", "T.j")\n', 1.0, chosen=True))
     with pytest.warns(UserWarning, match="the schedule that tuning chose is not used"):
         assert schedule_of(sums(), **SIZES).startswith("auto")
 
@@ -151,16 +151,16 @@ def test_what_cannot_be_tuned(options, message):
 
 
 def records(cache):
-    return [r for path in (cache / "tuned").iterdir() for r in tuned.read(path)]
+    return [r for path in (cache / "tuned").iterdir() for r in tuning_records.read(path)]
 
 
 def test_records_are_read_as_written(tmp_path):
     path = tmp_path / "some" / "file.jsonl"
-    written = [tuned.Record("split()\n", 0.5), tuned.Record("", None, "why", True)]
+    written = [tuning_records.Record("split()\n", 0.5), tuning_records.Record("", None, "why", True)]
     for record in written:
-        tuned.append(path, record)
-    assert list(tuned.read(path)) == written
-    assert list(tuned.read(tmp_path / "none")) == []
+        tuning_records.append(path, record)
+    assert list(tuning_records.read(path)) == written
+    assert list(tuning_records.read(tmp_path / "none")) == []
 
 
 @pytest.mark.parametrize("change", [
@@ -169,19 +169,19 @@ def test_records_are_read_as_written(tmp_path):
 ])
 def test_lines_that_were_changed_are_not_read(tmp_path, change):
     path = tmp_path / "file.jsonl"
-    good = tuned.Record("contract()\n", 0.5)
-    tuned.append(path, replace(good, chosen=True))
+    good = tuning_records.Record("contract()\n", 0.5)
+    tuning_records.append(path, replace(good, chosen=True))
     line = json.loads(path.read_text())
     path.write_text(json.dumps(change(line)) + "\n{\n\xff\n" + "[" * 100_000 + "\n")
-    tuned.append(path, good)
-    assert list(tuned.read(path)) == [good]
+    tuning_records.append(path, good)
+    assert list(tuning_records.read(path)) == [good]
 
 
 def test_a_file_of_absurd_size_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "file.jsonl"
-    tuned.append(path, tuned.Record("contract()\n", 0.5))
-    monkeypatch.setattr(tuned, "MOST_BYTES", 10)
-    assert list(tuned.read(path)) == []
+    tuning_records.append(path, tuning_records.Record("contract()\n", 0.5))
+    monkeypatch.setattr(tuning_records, "MOST_BYTES", 10)
+    assert list(tuning_records.read(path)) == []
 
 
 LONG = """

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from texpr.compiler.fallback import fallbacks
-from texpr.compiler.kernel import CompiledKernel
+from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
 from texpr.compiler.schedule import Schedule, schedule

@@ -18,7 +18,7 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.json.sizes import size_from_json, size_to_json
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.runtime import disk_cache as cache
+from texpr.runtime import disk_cache
 from texpr.runtime.call.spec import Duration
 from texpr.support.options import current
 from texpr.support.version import identity
@@ -85,7 +85,7 @@ def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Ta
 
 def find(key: str, program: Program) -> Built | None:
     """The kernel that was kept under a key."""
-    record = cache.shared().get(key)
+    record = disk_cache.shared().get(key)
     if record is None:
         return None
     line, _, code = record.partition(b"\n")
@@ -126,7 +126,7 @@ def keep(key: str, built: Built) -> None:
     data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
             "externs": built.externs, "overwrites": built.overwrites, "self_contained": built.self_contained,
             "scratch": built.scratch, "fallback": built.fallback and built.fallback.to_json()}
-    cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
+    disk_cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 
 def remember_origin(program: Program, origin: str) -> None:

@@ -16,10 +16,10 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from texpr import lang
-from texpr.compiler import kernel_cache as stored
+from texpr.compiler import kernel_cache
 from texpr.compiler.call_checks import check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.imports import Uses, read
-from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
+from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
 from texpr.compiler.schedule import Schedule, scripted
 from texpr.compiler.shape_dispatch import Kernels
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
@@ -79,7 +79,7 @@ class Op(callable.Callable):
             self._programs[key] = made = self._make(chosen, filled, absent)
             make, arguments = self._origin
             if make is op and len(arguments[0]) <= _SHORT_TEXT:
-                stored.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
+                kernel_cache.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
         return self._programs[key]
 
     def _general(self, *arrays: object, **options: object) -> object:

@@ -11,8 +11,8 @@ from texpr.autoschedule.derivatives.derive import Derivation, derive
 from texpr.autoschedule.driver import Choice, choose
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.html import Pane, equations_html, fragment, stages_html
-from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.kernel_cache import machine_text
+from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.replayed import replayed
 from texpr.compiler.signature import split_options

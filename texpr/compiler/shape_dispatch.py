@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
+from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
 from texpr.compiler.order import Order, order_of
 from texpr.ir.expr import Var
 from texpr.ir.shapes import Shape

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from texpr.graph import Capture, Plan
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.module import Module, captured
 from texpr.support.errors import CompileError
@@ -37,9 +37,9 @@ def export(model: Module, path: str | Path, *example: Any, header: str | Path | 
         raise CompileError(f"`{trained}` is in training mode: what it computes depends on its batches", code="save",
                            help="call model.eval() first")
     capture = Capture(name)
-    given = [as_input(x, model.dtype) for x in tree.leaves(example)]
+    given = [as_input(x, model.dtype) for x in pytree.leaves(example)]
     symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
     with capture:
-        outputs = model(*tree.rebuilt(tree.skeleton(example), symbols))
-    results = [captured(y, capture, model.dtype) for y in tree.leaves(outputs)]
+        outputs = model(*pytree.rebuilt(pytree.skeleton(example), symbols))
+    results = [captured(y, capture, model.dtype) for y in pytree.leaves(outputs)]
     Plan(capture, results).save(path, header=header, target=target, weights=weights)

@@ -19,7 +19,7 @@ from texpr.ir.interpreter.arithmetic import load
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation, Invoke
 from texpr.nn import Module
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.onnx.converters import NEWEST
 from texpr.onnx.errors import UnsupportedOp
@@ -158,7 +158,7 @@ class _Captured:
         capture = _Recorded()
         symbols = {n: capture.input(n, shape, t) for n, (shape, t) in specs.items()}
         with capture:
-            found = [_result(y, capture) for y in tree.leaves(model(*symbols.values()))]
+            found = [_result(y, capture) for y in pytree.leaves(model(*symbols.values()))]
         if capture.updates:
             raise CallError("the program assigns to variables, and models in ONNX only compute", code="onnx", help="save it after eval()")
         if not found:

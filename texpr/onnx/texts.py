@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from texpr.compiler import op
-from texpr.graph.arrays import operator_texts as arrays
+from texpr.graph.arrays import operator_texts
 from texpr.ir.dtypes import F32, DType
 
 written: Callable[[str], Any] = lru_cache(maxsize=4096)(op)
@@ -22,7 +22,8 @@ def each(name: str, expression: str, *operands: Any, result: DType | None = None
         computed: the dtype to which elements are converted first.
     """
     dtypes = [x.dtype for x in operands]
-    return arrays.elementwise(f"onnx_{name}", expression, [x.shape for x in operands], dtypes, result or dtypes[0], computed)(*operands)
+    shapes = [x.shape for x in operands]
+    return operator_texts.elementwise(f"onnx_{name}", expression, shapes, dtypes, result or dtypes[0], computed)(*operands)
 
 
 def typed(t: object, dims: Iterable[object]) -> str:

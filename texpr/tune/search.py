@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, prod
 from pathlib import Path
 
-from texpr.compiler import CompiledKernel, Op, Schedule
-from texpr.compiler import tuning_records as tuned
+from texpr.compiler import CompiledKernel, Op, Schedule, tuning_records
 from texpr.compiler.kernel_cache import program_text
 from texpr.compiler.schedule import schedule as start
 from texpr.compiler.schedule import scripted
@@ -152,14 +151,14 @@ class _Search:
         default = fresh.auto()
         self.default = default.script()
         self.space = space_of_script(default.steps) if function is None else space_of_function(function, choices)
-        self.path = tuned.path_of(self.program, self.sizes) if keep else None
+        self.path = tuning_records.path_of(self.program, self.sizes) if keep else None
         cache = current().cache_dir
         numbers = tuple((v.name, n) for v, n in self.sizes.items())
         self.case = Case(program_text(self.program), numbers, seed, current().threads, str(cache) if cache else "")
         self.seen: dict[Point, float] = {}
         self.trials: list[Trial] = []
         self._schedules: dict[Point, Schedule | str] = {}
-        self._known = {r.script: r for r in tuned.read(self.path) if not r.chosen} if self.path else {}
+        self._known = {r.script: r for r in tuning_records.read(self.path) if not r.chosen} if self.path else {}
 
     def _scheduled(self, point: Point) -> Schedule | str:
         """The schedule of a point, or why there is none."""
@@ -200,9 +199,9 @@ class _Search:
         for script in scripts:
             while script not in self._known:
                 done, (seconds, error) = next(running)
-                self._known[done] = tuned.Record(done, seconds if isfinite(seconds) else None, error)
+                self._known[done] = tuning_records.Record(done, seconds if isfinite(seconds) else None, error)
                 if self.path is not None:
-                    tuned.append(self.path, self._known[done])
+                    tuning_records.append(self.path, self._known[done])
             record = self._known[script]
             yield inf if record.seconds is None else record.seconds, record.error
 
@@ -216,7 +215,7 @@ class _Search:
         default, *times = self._compared(finalists, timeout)
         seconds, script = min([(t, s) for t, s in zip(times, finalists) if t <= GAIN * default], default=(default, self.default))
         if self.path is not None:
-            tuned.append(self.path, tuned.Record(script, seconds, chosen=True))
+            tuning_records.append(self.path, tuning_records.Record(script, seconds, chosen=True))
         return Tuned(self.program, self.sizes, script, seconds, default, tuple(self.trials), self.path)
 
     def _compared(self, finalists: Sequence[str], timeout: float) -> list[float]:

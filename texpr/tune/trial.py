@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 
 from texpr.compiler import op
-from texpr.compiler.kernel import CompiledKernel
+from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.schedule import Schedule, scripted
 from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from texpr.graph.arrays import functions as calls
+from texpr.graph.arrays import functions
 
 
 class Elementary:
@@ -14,76 +14,76 @@ class Elementary:
 
     def exp(self) -> Self:
         """e^x."""
-        return calls.elementary("exp", self)
+        return functions.elementary("exp", self)
 
     def exp2(self) -> Self:
         """2^x."""
-        return calls.elementary("exp2", self)
+        return functions.elementary("exp2", self)
 
     def expm1(self) -> Self:
         """e^x - 1."""
-        return calls.elementary("expm1", self)
+        return functions.elementary("expm1", self)
 
     def log(self) -> Self:
         """The natural logarithm."""
-        return calls.elementary("log", self)
+        return functions.elementary("log", self)
 
     def log2(self) -> Self:
         """The logarithm to base 2."""
-        return calls.elementary("log2", self)
+        return functions.elementary("log2", self)
 
     def log10(self) -> Self:
         """The logarithm to base 10."""
-        return calls.elementary("log10", self)
+        return functions.elementary("log10", self)
 
     def log1p(self) -> Self:
         """log(1 + x)."""
-        return calls.elementary("log1p", self)
+        return functions.elementary("log1p", self)
 
     def sqrt(self) -> Self:
         """The square root."""
-        return calls.elementary("sqrt", self)
+        return functions.elementary("sqrt", self)
 
     def rsqrt(self) -> Self:
         """1 over the square root."""
-        return calls.elementary("rsqrt", self)
+        return functions.elementary("rsqrt", self)
 
     def sin(self) -> Self:
         """The sine."""
-        return calls.elementary("sin", self)
+        return functions.elementary("sin", self)
 
     def cos(self) -> Self:
         """The cosine."""
-        return calls.elementary("cos", self)
+        return functions.elementary("cos", self)
 
     def tan(self) -> Self:
         """The tangent."""
-        return calls.elementary("tan", self)
+        return functions.elementary("tan", self)
 
     def sinh(self) -> Self:
         """The hyperbolic sine."""
-        return calls.elementary("sinh", self)
+        return functions.elementary("sinh", self)
 
     def cosh(self) -> Self:
         """The hyperbolic cosine."""
-        return calls.elementary("cosh", self)
+        return functions.elementary("cosh", self)
 
     def tanh(self) -> Self:
         """The hyperbolic tangent."""
-        return calls.elementary("tanh", self)
+        return functions.elementary("tanh", self)
 
     def erf(self) -> Self:
         """The error function."""
-        return calls.elementary("erf", self)
+        return functions.elementary("erf", self)
 
     def sigmoid(self) -> Self:
         """1 / (1 + e^-x)."""
-        return calls.elementary("sigmoid", self)
+        return functions.elementary("sigmoid", self)
 
     def silu(self) -> Self:
         """x sigmoid(x)."""
-        return calls.elementary("silu", self, "{0} * sigmoid({0})")
+        return functions.elementary("silu", self, "{0} * sigmoid({0})")
 
     def gelu(self) -> Self:
         """x times the normal distribution function."""
-        return calls.elementary("gelu", self)
+        return functions.elementary("gelu", self)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.arrays import operator_texts as written
+from texpr.graph.arrays import operator_texts
 from texpr.graph.arrays.indexing import selection
 from texpr.graph.arrays.promotion import named, of_elementary, of_quotient, of_sum, promoted, with_number
 from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, int_range, numpy_dtype
@@ -88,7 +88,7 @@ def elementwise(name: str, text: str, operands: Sequence[Any], computed: DType |
     numbers = F32 if computed is not None and computed.as_bits else computed
     dtypes: list[Any] = [numbers if is_number(x) else dtype_of(x) for x in operands]
     ranges = [_range_of_weak(x, computed) for x in operands]
-    found: Any = written.elementwise(name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges)(*operands)
+    found: Any = operator_texts.elementwise(name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges)(*operands)
     if all(map(is_weak, operands)):
         found.weak = True
     return found
@@ -128,7 +128,7 @@ def where(condition: object, a: object, b: object) -> Any:
     shapes, numbers = [shape_of(v) for v in (c, x, y)], F32 if t.as_bits else t
     dtypes = [BOOL, *(numbers if is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
-    return written.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)
+    return operator_texts.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)
 
 
 def _chosen_dtype(x: object, y: object) -> DType:
@@ -154,7 +154,7 @@ def cast(x: Any, t: DType) -> Any:
     if x.dtype == t:
         return itself(x)
     text = "{0} != 0" if t == BOOL else f"{t}({{0}})"
-    return written.elementwise("astype", text, [x.shape], [x.dtype], t)(x)
+    return operator_texts.elementwise("astype", text, [x.shape], [x.dtype], t)(x)
 
 
 def cast_any(x: Any, t: DType) -> Any:
@@ -207,7 +207,7 @@ def reduce(name: str, x: Any, axis: object, keepdims: bool, dtype: object = None
     if computed != result:
         before, mark, last = text.rpartition(" ;; ")
         text = f"{before}{mark}{f'{last} != 0' if result == BOOL else f'{result}({last})'}"
-    return written.reduction(f"reduce_{name}", text, x.ndim, axes, keepdims, x.dtype, result, computed)(x)
+    return operator_texts.reduction(f"reduce_{name}", text, x.ndim, axes, keepdims, x.dtype, result, computed)(x)
 
 
 def _reduced(name: str, t: DType) -> DType:
@@ -250,7 +250,9 @@ def place(name: str, x: Any, axis: int | None, keepdims: bool, out: object = Non
         x = cast(x, I32)
     (k,) = axes_of(axis, x.ndim)
     _refuse_empty(name, x, [k])
-    return written.reduction(f"reduce_{name}", f"{name}({{over}}: {{x}})", x.ndim, [k], keepdims, x.dtype, I64, x.dtype, in_axis=True)(x)
+    operator = operator_texts.reduction(f"reduce_{name}", f"{name}({{over}}: {{x}})", x.ndim, [k], keepdims, x.dtype, I64, x.dtype,
+                                        in_axis=True)
+    return operator(x)
 
 
 def cumulated(operator: Op, x: Any, axis: int | None, dtype: object, out: object) -> Any:
@@ -322,7 +324,7 @@ def matmul(a: object, b: object) -> Any:
         return cast(matmul(cast(left, I32), cast(right, I32)), BOOL)
     left = left.reshape(1, -1) if len(x.shape) == 1 else left
     right = right.reshape(-1, 1) if len(y.shape) == 1 else right
-    found = written.product(tuple(left.shape), tuple(right.shape), t)(left, right)
+    found = operator_texts.product(tuple(left.shape), tuple(right.shape), t)(left, right)
     gone = [k for k, v in ((-2, x), (-1, y)) if len(v.shape) == 1]
     return reshape(found, tuple(n for k, n in enumerate(found.shape, -len(found.shape)) if k not in gone)) if gone else found
 
@@ -338,7 +340,7 @@ def select(x: Any, key: object) -> Any:
     if found.at == whole and tuple(found.result) == x.shape and not found.places:
         return itself(x)
     places = [(tuple(p.shape), n) for p, n in found.places]  # type: ignore[attr-defined]
-    op: Op = written.taken(x.shape, found.at, tuple(found.result), x.dtype, places)
+    op: Op = operator_texts.taken(x.shape, found.at, tuple(found.result), x.dtype, places)
     return op(x, *(_as_i64(p) for p, _ in found.places))
 
 
@@ -409,10 +411,14 @@ def reshape(x: Any, shape: Sequence[int]) -> Any:
     wanted = _whole_shape(x.shape, shape)
     if wanted == x.shape:
         return itself(x)
-    line = x if len(x.shape) == 1 else written.flattened(x.shape, x.dtype)(x) if x.shape else written.stretched((), (1,), x.dtype)(x)
+    line = x
+    if not x.shape:
+        line = operator_texts.stretched((), (1,), x.dtype)(x)
+    elif len(x.shape) > 1:
+        line = operator_texts.flattened(x.shape, x.dtype)(x)
     if len(wanted) == 1:
         return line
-    return written.unflattened(wanted, x.dtype)(line) if wanted else select(line, 0)
+    return operator_texts.unflattened(wanted, x.dtype)(line) if wanted else select(line, 0)
 
 
 def _whole_shape(shape: Shape, given: Sequence[int]) -> Shape:
@@ -430,12 +436,12 @@ def permute(x: Any, order: Sequence[int]) -> Any:
     axes = [axes_of(k, x.ndim)[0] for k in order]
     if sorted(axes) != list(range(x.ndim)):
         raise CallError(f"{tuple(order)} is no order of {x.ndim} axes", code="axis")
-    return itself(x) if axes == list(range(x.ndim)) else written.permuted(axes, x.dtype)(x)
+    return itself(x) if axes == list(range(x.ndim)) else operator_texts.permuted(axes, x.dtype)(x)
 
 
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     """The tensor repeated along axes of extent 1, and along new ones in front."""
     wanted = tuple(n.__index__() for n in shape)
-    if written.broadcast([x.shape, wanted]) != wanted:
+    if operator_texts.broadcast([x.shape, wanted]) != wanted:
         raise CallError(f"{list(x.shape)} does not broadcast to {list(wanted)}", code="shape")
-    return itself(x) if wanted == x.shape else written.stretched(x.shape, wanted, x.dtype)(x)
+    return itself(x) if wanted == x.shape else operator_texts.stretched(x.shape, wanted, x.dtype)(x)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import functions as calls
-from texpr.graph.arrays import operator_texts as written
+from texpr.graph.arrays import functions, operator_texts
 from texpr.graph.arrays.indexing import put_condition, selection
 from texpr.graph.arrays.promotion import with_number
 from texpr.ir.dtypes import BOOL
@@ -31,20 +30,20 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
         if np.ndim(value):
             raise CallError("an array is assigned where a mask holds", code="index",
                             help="assign one number, or choose element by element: tx.where(mask, values, x)")
-        return calls.cast(calls.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
-    found = selection(x.shape, calls.normal(key, x.shape))
+        return functions.cast(functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
+    found = selection(x.shape, functions.normal(key, x.shape))
     if found.places:
         raise CallError("elements at places that an array gives are assigned", code="index",
                         help="use texpr.ops.scatter, which says what happens where places meet")
     condition, at, shape = put_condition(found)
-    values = calls.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
+    values = functions.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
     if len(values.shape) > len(shape):
         values = values.reshape(tuple(n for n in values.shape if n != 1))
     if not _fits(values.shape, shape):
         raise CallError(f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape")
     own = at[len(shape) - len(values.shape) :]
     own = ["0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place for k, (n, place) in enumerate(zip(values.shape, own))]
-    return written.put(x.shape, condition, own, values.shape, x.dtype)(x, values)
+    return operator_texts.put(x.shape, condition, own, values.shape, x.dtype)(x, values)
 
 
 def _over(x: Any, mask: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,21 +12,41 @@ from texpr.compiler import Op
 from texpr.graph.arrays.recording import active_capture
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
+from texpr.ir.tensor import Equation, Invoke
 
 
 class CaptureLike(Protocol):
-    """What `Symbolic` uses of the `Capture` that records its operators. Tensors of it are `Symbolic`."""
+    """The `Capture` behind a `Symbolic` tensor, which records the operators that are applied to it.
 
-    @property
-    def inputs(self) -> Sequence[Tensor]:
-        """Data inputs, in the order in which they were declared."""
+    Attributes: see `Capture`.
+    """
+
+    inputs: list[Tensor]
+    variables: dict[Any, Tensor]
+    constants: dict[Tensor, np.ndarray]
+    equations: list[Equation | Invoke]
+
+    def made_by(self, source: Any) -> AbstractContextManager[None]:
+        """What is captured in the block is the work of `source`."""
+        ...
+
+    def variable(self, variable: Any) -> Any:
+        """The value that a variable has at the start of the program."""
+        ...
+
+    def latest(self, variable: Any) -> Any:
+        """The value that a variable has so far."""
+        ...
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """Let a variable have this value after the program."""
         ...
 
     def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Any:
         """Append a call of `operator`."""
         ...
 
-    def constant(self, value: np.ndarray) -> Any:
+    def constant(self, value: np.ndarray, name: str = "constant", dtype: DType | None = None) -> Any:
         """An array that is the same in every run."""
         ...
 

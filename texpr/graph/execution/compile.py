@@ -10,7 +10,7 @@ from texpr.graph.execution.placement import Place
 from texpr.graph.fusion.layouts import laid_out
 from texpr.graph.fusion.materialize import with_kept
 from texpr.graph.fusion.producer_consumer import fused
-from texpr.graph.lowering import plan_cache as recorded
+from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launches import Launches, make_launches
 from texpr.graph.passes import FUSE, SWEEP, by_laws, optimized
 from texpr.ir.expr import Tensor
@@ -22,12 +22,12 @@ def compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Pl
               reassociate: bool | None) -> tuple[Program, Launches]:
     """The program after all passes that are wanted, and its kernels, made now or found on disk."""
     level, left_out, loose = wanted(opt, disable, reassociate)
-    key = recorded.key_of(program, constants, (level, sorted(left_out), loose, place.name, place.sweeps))
-    found = recorded.find(key, program, place.kernel) if key else None
+    key = plan_cache.key_of(program, constants, (level, sorted(left_out), loose, place.name, place.sweeps))
+    found = plan_cache.find(key, program, place.kernel) if key else None
     if found is None:
         found = _made(program, constants, place, level, left_out, loose)
         if key:
-            recorded.keep(key, program, *found)
+            plan_cache.keep(key, program, *found)
     return found
 
 

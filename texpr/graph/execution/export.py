@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr import aot as ahead
+from texpr import aot
 from texpr.compiler import CompiledKernel
 from texpr.compiler.schedule import Schedule
 from texpr.graph.execution.arena import ALIGNMENT, Arena, lifetimes, make_arena
@@ -55,7 +55,7 @@ class Library:
     """A program as code, what a C program is told of it, and the bytes that the caller gives it, if it asks for any."""
 
     artifact: Artifact
-    function: ahead.Function
+    function: aot.Function
     weights: bytes | None
 
 
@@ -71,12 +71,12 @@ def export(program: Exported, target_name: str, where: str) -> Library:
     if target.gpu or target.build is not None:  # it is LLVM that joins kernels
         raise CompileError(f"a whole program for {target.name} is not one object", code="save",
                            help="choose a CPU that LLVM compiles for, or save its kernels alone")
-    ahead.check_symbol(program.name)
+    aot.check_symbol(program.name)
     _check_place(program, where)
     kernels = _kernels(program.launches, target)
     parts = _Parts(program, where, target)
     text = parts.text([(kernels[n.kernel][0], part) for n in program.launches for part in n.parts()])
-    artifact = link_kernels([k.alone(name) for name, k in kernels.values()], text, symbol_of(program.name), target)
+    artifact = link_kernels([k.c_code.renamed(name) for name, k in kernels.values()], text, symbol_of(program.name), target)
     return Library(artifact, parts.function(k for _, k in kernels.values()), parts.given)
 
 
@@ -206,12 +206,12 @@ class _Parts:
             base, at = "%block", self.arena.offset[root]
         return f"getelementptr i8, ptr {base}, i64 {at}"
 
-    def function(self, kernels: Iterable[CompiledKernel]) -> ahead.Function:
+    def function(self, kernels: Iterable[CompiledKernel]) -> aot.Function:
         """What callers are told."""
         program = self.program
-        parameters = [ahead.parameter_of(t) for t in program.inputs]
+        parameters = [aot.parameter_of(t) for t in program.inputs]
         names = _distinct([f"result{k}" if len(program.results) > 1 else "result" for k in range(len(program.results))], program.inputs)
-        parameters += [ahead.parameter_of(t, name, written=True) for t, name in zip(program.results, names)]
+        parameters += [aot.parameter_of(t, name, written=True) for t, name in zip(program.results, names)]
         facts = [f"Workspace: {self.arena.size:,} bytes from malloc, and what kernels need; free again when it returns."]
         if self.given is None:
             facts.append(f"Weights: {len(self.inside.data):,} bytes, part of the object.")
@@ -219,17 +219,17 @@ class _Parts:
             parameters.append(self._weights())
             facts += ["The arrays of the weights, by their first byte: " + ", ".join(self._contents()) + "."]
             facts += ["What it assigns to them is there when it has returned 0, and as it was otherwise."] if program.updates else []
-        needs = {line: None for k in kernels for line in ahead.function_of(k.kernel, self.target).needs}
-        return ahead.Function(program.name, ahead.described(self.target), tuple(parameters), tuple(facts), tuple(needs))
+        needs = {line: None for k in kernels for line in aot.function_of(k.kernel, self.target).needs}
+        return aot.Function(program.name, aot.described(self.target), tuple(parameters), tuple(facts), tuple(needs))
 
-    def _weights(self) -> ahead.Parameter:
+    def _weights(self) -> aot.Parameter:
         (name,) = _distinct(["weights"], self.program.inputs)
         note = "what the file beside the code holds, at a multiple of 64 bytes" + (", read and written" if self.program.updates else "")
-        return ahead.Parameter(name, "unsigned char", f"[{len(self.beside.data)}]", bool(self.program.updates), note)
+        return aot.Parameter(name, "unsigned char", f"[{len(self.beside.data)}]", bool(self.program.updates), note)
 
     def _contents(self) -> Iterator[str]:
         for tensor, at in self.beside.places.items():
-            p = ahead.parameter_of(tensor)
+            p = aot.parameter_of(tensor)
             yield f"{at} {p.name} {p.type}{p.shape}"
 
 

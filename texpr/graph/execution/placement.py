@@ -171,7 +171,7 @@ class OnDevice:
 
     def bound(self, launch: Launch, arrays: Arrays) -> gpu.Bound:
         """A kernel with its arrays."""
-        return launch.kernel.bound_on(self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)])
+        return launch.kernel.device_code.bound(self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)], {})
 
 
 class Scalars:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr import aot as ahead
+from texpr import aot
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, announce, array_of, exchange
@@ -336,7 +336,7 @@ class Plan:
             raise CompileError(f"the program runs on {self.place.name}, and files are for CPUs", code="save",
                                help='move the model first: model.to("cpu")')
         library = export(self._exported(name or self.captured.name), target, weights)
-        ahead.save(path, library.artifact, library.function, header, library.weights)
+        aot.save(path, library.artifact, library.function, header, library.weights)
 
     def _exported(self, name: str) -> Exported:
         variables = {t: array_of(v) for v, t in self._variables.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import functions as calls
+from texpr.graph.arrays import functions
 from texpr.graph.arrays.promotion import named, promoted
 from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
@@ -70,7 +70,7 @@ def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     if is_masked(data):
         raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     wanted = None if dtype is None else named(dtype)
-    array = np.asarray(calls.operand(data))
+    array = np.asarray(functions.operand(data))
     t = from_numpy(array.dtype)
     assert t is not None
     if wanted in (None, t):

@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import CompiledKernel, Op
-from texpr.graph.arrays import functions as calls
+from texpr.graph.arrays import functions
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording, recording
@@ -235,7 +235,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def __getitem__(self, key: object) -> Tensor:
         # How many elements a mask chooses is known once it is computed; so is whether places are in bounds.
         known = tuple(k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,)))
-        return calls.select(self, known if isinstance(key, tuple) else known[0])
+        return functions.select(self, known if isinstance(key, tuple) else known[0])
 
     def __setitem__(self, key: object, value: object) -> None:
         """Give the tensor a value with these elements replaced.
@@ -248,7 +248,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
                             help="compute a new tensor: where(condition, values, x)")
         from texpr.graph.lazy.making import tensor
 
-        new = with_elements(self, key, calls.operand(value), lambda array: tensor(np.asarray(array)))
+        new = with_elements(self, key, functions.operand(value), lambda array: tensor(np.asarray(array)))
         self._leave()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None

@@ -17,7 +17,7 @@ from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.lazy.tensor import Node, Tensor, leaf_of
-from texpr.ir import expr as ir
+from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
@@ -46,7 +46,7 @@ class Tracing(Capture):
         self.differentiates = False
         self.started: dict[Any, Symbolic | None] = {}
         self.gradients_of: dict[Any, Symbolic | None] = {}
-        self._arguments: list[tuple[Symbolic, ir.Tensor]] = []
+        self._arguments: list[tuple[Symbolic, expr.Tensor]] = []
         self._outside: dict[int, tuple[Tensor, Symbolic]] = {}
         self._parameters: list[tuple[Any, Symbolic]] = []
         """Parameters with each value that they have meanwhile."""
@@ -78,7 +78,7 @@ class Tracing(Capture):
         self.updates[variable] = own.tensor
         self._note_value(variable, own.tensor)
 
-    def _note_value(self, variable: Any, value: ir.Tensor) -> None:
+    def _note_value(self, variable: Any, value: expr.Tensor) -> None:
         if variable.dtype.is_float and getattr(variable, "requires_grad", False):
             handle = Symbolic(value, self)
             self.make_leaf(handle)
@@ -112,7 +112,7 @@ class Tracing(Capture):
             return self._outside[id(x)][1]
         return self.constant(x) if isinstance(x, np.ndarray) else x
 
-    def _argument(self, operator: Op, formal: ir.Tensor, value: object) -> Symbolic:
+    def _argument(self, operator: Op, formal: expr.Tensor, value: object) -> Symbolic:
         return super()._argument(operator, formal, self.lifted(value) if isinstance(value, Tensor) else value)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:

@@ -47,21 +47,21 @@ class Launch:
     @property
     def overwrites(self) -> tuple[tuple[int, int], ...]:
         """Positions of inputs, and of outputs that may lie in their memory."""
-        first, *others = (k.overwrites for k in self.kernels)
+        first, *others = (k.native.overwrites for k in self.kernels)
         pairs = [p for p in first if all(p in more for more in others)]
         inputs, outputs = len(self.program.inputs), len(self.program.outputs)
         return tuple((k * inputs + i, k * outputs + j) for k in range(len(self.lengths) or 1) for i, j in pairs)
 
     def with_scratch(self) -> Launch:
         """The same with the tensors that its kernel wants, once that is there."""
-        assert not any(k.scratch for k in self.kernels) or not self.lengths, "pieces of a sweep share no memory"
-        sizes = () if self.lengths else self.kernel.scratch
+        assert not any(k.native.scratch for k in self.kernels) or not self.lengths, "pieces of a sweep share no memory"
+        sizes = () if self.lengths else self.kernel.native.scratch
         return replace(self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))) if sizes else self
 
     @property
     def self_contained(self) -> bool:
         """Whether it cannot fail: it asks neither for memory nor for functions of others."""
-        return all(k.self_contained for k in self.kernels)
+        return all(k.native.self_contained for k in self.kernels)
 
     @property
     def kernels(self) -> tuple[CompiledKernel, ...]:

@@ -14,14 +14,14 @@ from itertools import starmap
 
 import numpy as np
 
-from texpr.compiler import kernel_cache as stored
+from texpr.compiler import kernel_cache
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.launches import KernelOf, Launch, Launches, launch_of_sweep
 from texpr.graph.passes.fold_constants import known_scalars
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.ir.tensor import Program
-from texpr.runtime import disk_cache as cache
+from texpr.runtime import disk_cache
 from texpr.support.version import identity
 
 
@@ -31,7 +31,7 @@ def key_of(program: Program, constants: Mapping[Tensor, np.ndarray], settings: S
     Args:
         settings: what the passes were told, and the place.
     """
-    if not stored.usable():
+    if not kernel_cache.usable():
         return ""
     encoder = Encoder()
     try:
@@ -49,12 +49,12 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
         found = encoder.item((better, order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions))))
     except ValueError:
         return
-    cache.shared().put(key, json.dumps([encoder.rows, found], separators=(",", ":")).encode())
+    disk_cache.shared().put(key, json.dumps([encoder.rows, found], separators=(",", ":")).encode())
 
 
 def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Launches] | None:
     """What was kept under a key, of this program."""
-    record = cache.shared().get(key)
+    record = disk_cache.shared().get(key)
     if record is None:
         return None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from texpr.graph import Capture
+from texpr.graph.capture.protocol import CaptureLike
 from texpr.nn.core.protocol import ModuleLike
 from texpr.support.errors import CallError
 
@@ -31,7 +31,7 @@ class Handle:
         self._registry.pop(self, None)
 
 
-def observed(module: ModuleLike, capture: Capture, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def observed(module: ModuleLike, capture: CaptureLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
     before = len(capture.equations)
     try:

@@ -18,7 +18,7 @@ from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.tensor import applied, common_device, leaf_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 from texpr.nn.core.protocol import ModuleLike
 from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
@@ -38,11 +38,11 @@ class Called:
     variables: tuple[Variable, ...]
     constants: dict[str, tuple[Tensor, ...]]
     """By device: they are copied there once."""
-    bones: tree.Skeleton
+    bones: pytree.Skeleton
     updates: tuple[Variable, ...]
 
     @staticmethod
-    def of(module: ModuleLike, tensors: Sequence[Tensor], bones: tree.Skeleton) -> Called:
+    def of(module: ModuleLike, tensors: Sequence[Tensor], bones: pytree.Skeleton) -> Called:
         """Capture a call.
 
         Raises:
@@ -51,9 +51,9 @@ class Called:
         capture = Capture(type(module).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", t.shape, t.dtype) for k, t in enumerate(tensors)]
         with capture:
-            inputs, options = tree.rebuilt(bones, symbols)
+            inputs, options = pytree.rebuilt(bones, symbols)
             outputs = module(*inputs, **options)
-            results = [capture.own_result(y) for y in tree.leaves(outputs)]
+            results = [capture.own_result(y) for y in pytree.leaves(outputs)]
         if capture.rows:
             raise CallError(f"{type(module).__name__} asks for distinct values of an input, which is not checked of tensors",
                             code="distinct", help="call it on arrays")
@@ -63,7 +63,7 @@ class Called:
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
         weight = sum(v.data.nbytes for v in capture.variables)
         keeper = keeper_of(capture.differentiable(distinct), weight)
-        return Called(keeper, tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs), tuple(updates))
+        return Called(keeper, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates))
 
     @property
     def program(self) -> Program:
@@ -82,7 +82,7 @@ class Called:
         values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):
             variable.data = value
-        return tree.rebuilt(self.bones, found[:count])
+        return pytree.rebuilt(self.bones, found[:count])
 
 
 def as_tensor(value: object, dtype: DType | None) -> Tensor:

@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
+from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Structures
 from texpr.graph.execution.placement import on_host
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import ML_DTYPES, DType, readable
-from texpr.nn.core import pytree as tree
+from texpr.nn.core import pytree
 from texpr.nn.core.arguments import float_dtype
 from texpr.nn.core.bounded_cache import Recent
 from texpr.nn.core.hooks import Handle, Hook, observed
@@ -65,7 +66,7 @@ class Module(KnowsArguments):
             known = self.__dict__.get(registry, {})
             if isinstance(value, kind):
                 known[name] = value
-            elif name in known and tree.is_tensor(value) and not isinstance(value, Variable):
+            elif name in known and pytree.is_tensor(value) and not isinstance(value, Variable):
                 raise CallError(f"`{name}` of {type(self).__name__} is a {kind.__name__.lower()} and would become a "
                                 f"{type(value).__name__}", code="module", help=f"write its value: .{name}.data[...] = ...")
             else:
@@ -124,25 +125,25 @@ class Module(KnowsArguments):
             CallError: inputs that do not fit; the message names the layer.
         """
         if inputs and not options and all([type(x) is np.ndarray for x in inputs]) and active_capture.get() is None:
-            return self._infer(inputs, tree.positional(len(inputs)))  # nothing to be taken apart, which takes longer than small networks
-        given = tuple(map(tree.argument, inputs)), options
-        tensors = list(tree.leaves(given))
+            return self._infer(inputs, pytree.positional(len(inputs)))  # nothing to be taken apart, which takes longer than small networks
+        given = tuple(map(pytree.argument, inputs)), options
+        tensors = list(pytree.leaves(given))
         capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())
         if capture is None and any(isinstance(x, Tensor) for x in tensors):
-            return self._wait(tensors, tree.skeleton(given))
+            return self._wait(tensors, pytree.skeleton(given))
         if capture is None:
-            return self._infer(tensors, tree.skeleton(given))
+            return self._infer(tensors, pytree.skeleton(given))
         symbols = [captured(x, capture, self._input_dtype()) for x in tensors]
-        return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
+        return observed(self, capture, *pytree.rebuilt(pytree.skeleton(given), symbols))
 
-    def _wait(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
+    def _wait(self, tensors: Sequence[object], bones: pytree.Skeleton) -> Any:
         """As a part of what lazy tensors will compute."""
         found, dtype = structure(self), self._input_dtype()
         given = [as_tensor(t, dtype) for t in tensors]
         key = (Called, *((t.shape, t.dtype) for t in given), bones, found)
         return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
 
-    def _infer(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
+    def _infer(self, tensors: Sequence[object], bones: pytree.Skeleton) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
         found, dtype = structure(self), self._input_dtype()
@@ -415,7 +416,7 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     return missing, unexpected, wrong
 
 
-def captured(value: object, capture: Capture, dtype: DType | None) -> Symbolic:
+def captured(value: object, capture: CaptureLike, dtype: DType | None) -> Symbolic:
     """A tensor that a `forward` gives to another module, or returns."""
     if isinstance(value, Symbolic):
         return value
@@ -430,23 +431,23 @@ class _Inference:
     """A compiled forward pass, and how its results are nested."""
 
     plan: Plan
-    bones: tree.Skeleton
+    bones: pytree.Skeleton
     dtypes: tuple[DType, ...]
 
     @staticmethod
-    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: tree.Skeleton) -> _Inference:
+    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: pytree.Skeleton) -> _Inference:
         if not given:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
         with capture:
-            inputs, options = tree.rebuilt(bones, [symbols[k] for k in places])
+            inputs, options = pytree.rebuilt(bones, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
-            results = [captured(y, capture, module.dtype) for y in tree.leaves(outputs)]
-        return _Inference(Plan(capture, results), tree.skeleton(outputs), tuple(r.dtype for r in results))
+            results = [captured(y, capture, module.dtype) for y in pytree.leaves(outputs)]
+        return _Inference(Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
-        return tree.rebuilt(self.bones, map(readable, map(on_host, self.plan(*arrays)), self.dtypes))
+        return pytree.rebuilt(self.bones, map(readable, map(on_host, self.plan(*arrays)), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph import Capture, Symbolic
+from texpr.graph import Symbolic
+from texpr.graph.capture.protocol import CaptureLike
 from texpr.nn import init
 from texpr.nn.core.arguments import share
 from texpr.nn.core.module import Module
@@ -30,7 +31,7 @@ class Seeded(Module):
         """Draw another seed: a copy of a layer would go on like the original."""
         self.seed.data = _first_seed()
 
-    def next_seed(self, capture: Capture) -> Symbolic:
+    def next_seed(self, capture: CaptureLike) -> Symbolic:
         """A seed that no other use has."""
         seed = capture.latest(self.seed)
         capture.assign(self.seed, ops.next_seed(seed))  # type: ignore[arg-type]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from texpr.graph import Capture, Symbolic
+from texpr.graph import Symbolic
+from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Variable
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import reads
@@ -60,7 +61,7 @@ def divisor_of(loss: Symbolic, examples: int) -> Divisor:
 class _Search:
     """A walk from the loss back to the inputs. None stands for tensors that are no sums and no means of examples."""
 
-    def __init__(self, capture: Capture, examples: int) -> None:
+    def __init__(self, capture: CaptureLike, examples: int) -> None:
         self._examples = max(examples, 1)
         self._made = {t: e for e in capture.equations if isinstance(e, Invoke) for t in e.targets}
         self._constants = capture.constants
@@ -143,7 +144,7 @@ def _is_trained(variable: Variable) -> bool:
     return getattr(variable, "requires_grad", False)
 
 
-def _dependents(capture: Capture, roots: Iterable[Tensor]) -> set[Tensor]:
+def _dependents(capture: CaptureLike, roots: Iterable[Tensor]) -> set[Tensor]:
     """Everything that is computed from `roots`, and they themselves."""
     found = set(roots)
     for equation in capture.equations:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph.arrays import operator_texts as written
+from texpr.graph.arrays import operator_texts
 from texpr.ir.dtypes import BOOL, I64, accumulator, int_range
 from texpr.onnx.converters import converter
 from texpr.onnx.run import Node
@@ -44,12 +44,12 @@ def _reduced(node: Node, x: Any, axes: Any = None) -> Any:
         text = _TRUNCATED if t.is_signed else text.replace("/", "//")
     before, mark, last = text.rpartition(" ;; ")
     text = text if computed == t else f"{before}{mark}{t}({last})"
-    return written.reduction(node.op.lower(), text, x.ndim, chosen, keep, t, t, computed)(x)
+    return operator_texts.reduction(node.op.lower(), text, x.ndim, chosen, keep, t, t, computed)(x)
 
 
 def _reduced_float(node: Node, x: Any, chosen: list[int], keep: bool) -> Any:
     wide = x.astype("f64")
-    found = written.reduction(node.op.lower(), _TEXTS[node.op], x.ndim, chosen, keep, wide.dtype, wide.dtype, wide.dtype)(wide)
+    found = operator_texts.reduction(node.op.lower(), _TEXTS[node.op], x.ndim, chosen, keep, wide.dtype, wide.dtype, wide.dtype)(wide)
     return found.astype(x.dtype.name)
 
 

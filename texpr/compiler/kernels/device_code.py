@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from texpr.compiler import pipeline
+from texpr.compiler import kernel_cache, pipeline
 from texpr.compiler.fallback import Fallback
+from texpr.compiler.kernels.call_specification import Specification
+from texpr.compiler.kernels.certified import Certified
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import Kernel
@@ -16,10 +18,8 @@ from texpr.runtime import gpu
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, RangeCheck
 from texpr.runtime.disk_cache import shared
 from texpr.support.errors import CallError
+from texpr.support.options import current
 from texpr.targets import Artifact, Plan, Target, emit_llvm, load_on, plan
-
-if TYPE_CHECKING:
-    from texpr.compiler.kernel import CompiledKernel
 
 
 class DeviceCode:
@@ -43,6 +43,27 @@ class DeviceCode:
             self._loaded[device.name] = load_on(device, self._target, self._code)
         ready = self._launches(sizes)
         return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps)
+
+
+def device_code_of(kernel: Certified) -> DeviceCode:
+    """The code of a kernel for GPUs, from the disk cache or made now.
+
+    Raises:
+        ScheduleError: it is not certified, or a step of its schedule is refused.
+        CompileError: the target cannot express the kernel.
+    """
+    on_disk = bool(kernel.schedule_text) and not kernel.symbolic and kernel_cache.usable()
+    key = f"device\0{kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target)}" if on_disk else ""
+    found = find(key, kernel.target) if key else None
+    if found is not None and (found[0].certificate or current().certify is False):
+        if found[1] is not None:
+            kernel.fall_back(found[1])
+        return found[0]
+    certificate = kernel.prove()
+    made = emitted(kernel.kernel, kernel.target, certificate)
+    if key:
+        keep(key, made, kernel.fallback)
+    return made
 
 
 def emitted(kernel: Kernel, target: Target, certificate: str) -> DeviceCode:
@@ -93,17 +114,22 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def run_on_device(kernel: CompiledKernel, code: DeviceCode, device: gpu.Device, arrays: Sequence[gpu.DeviceArray],
-                  out: Sequence[gpu.DeviceArray]) -> tuple[gpu.DeviceArray, ...]:
-    """See `CompiledKernel.on_device`."""
+def run_on_device(kernel: Certified, code: DeviceCode, specify: Callable[[tuple[Shape, ...]], Specification],
+                  device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray]) -> tuple[gpu.DeviceArray, ...]:
+    """See `CompiledKernel.on_device`.
+
+    Args:
+        specify: says what a call on inputs of some shapes takes.
+    """
     program = kernel.program
     if len(arrays) != len(program.inputs):
         raise CallError(f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given", code="arguments",
                         help=f"inputs in order: {', '.join(t.name for t in program.inputs)}; outputs by out=")
-    spec, sizes, shapes = kernel.specified(tuple(a.shape for a in arrays))
+    found = specify(tuple(a.shape for a in arrays))
     for tensor, array in zip(program.inputs, arrays):
         _check(device, tensor, array)
-    check_values(spec, arrays, sizes)
+    check_values(found.spec, arrays, found.sizes)
+    shapes = found.output_shapes(program)
     if out and len(out) != len(program.outputs):
         raise CallError(f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given", code="arguments",
                         help=f"give {', '.join(t.name for t in program.outputs)}, or none of them")
@@ -115,7 +141,7 @@ def run_on_device(kernel: CompiledKernel, code: DeviceCode, device: gpu.Device, 
                             help="leave it out, and it is made")
         if any(array.owner is each.owner for each in arrays):
             raise CallError(f"the output `{tensor.name}` shares memory with an input", code="output", help="let it be a new one")
-    code.bound(device, [*arrays, *outputs], {v: sizes[v] for v in kernel.symbolic})(device.stream)
+    code.bound(device, [*arrays, *outputs], {v: found.sizes[v] for v in kernel.symbolic})(device.stream)
     return tuple(outputs)
 
 
@@ -138,6 +164,3 @@ def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mappi
         for check in checks:
             check(copies, names)  # type: ignore[arg-type]
 
-
-Specified = tuple[CallSpec, Mapping[Var, int], tuple[Shape, ...]]
-"""What a call takes, its sizes, the shapes of its outputs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from texpr import aot as ahead
+from texpr import aot
 from texpr.ir.build import integer
 from texpr.schedule.analysis.occupancy import occupancy
 from texpr.targets import Artifact
@@ -18,7 +18,7 @@ def occupancy_of(artifact: Artifact) -> str:
         ResourceError: ptxas is not installed.
     """
     lines, processor = [], artifact.target.machine.multiprocessor
-    found = {n.symbol: n for n in ahead.needed(artifact.assembly, artifact.target)}
+    found = {n.symbol: n for n in aot.needed(artifact.assembly, artifact.target)}
     for launch in artifact.launches:
         its, extents = found[launch.symbol], [integer(e) for e in launch.block]
         shared = its.shared_bytes + launch.shared_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from texpr.compiler import pipeline
 from texpr.compiler.fallback import DefaultSchedule, Fallback, plainer, record
@@ -26,13 +26,18 @@ UNCERTIFIED = f'{UNPROVEN}; tx.options(certify="warn") compiles them all the sam
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def as_asked(method: Method) -> Method:
+class _Requested(Protocol):
+    asked_with: Mapping[str, Any]
+    """The options of the with-blocks in which the kernel was asked for."""
+
+
+def with_requested_options(method: Method) -> Method:
     """A method that compiles: with the options of the with-blocks in which the kernel was asked for."""
 
     @wraps(method)
-    def compiled(kernel: Certified, *arguments: Any, **named: Any) -> Any:
-        with remembered(kernel.asked_with):
-            return method(kernel, *arguments, **named)
+    def compiled(owner: _Requested, *arguments: Any, **named: Any) -> Any:
+        with remembered(owner.asked_with):
+            return method(owner, *arguments, **named)
 
     return compiled  # type: ignore[return-value]
 
@@ -45,16 +50,19 @@ class Certified:
         target: the processor that code is made for.
         program: the operator, sizes symbolic.
         sizes: those that are constants of this kernel.
+        symbolic: the others.
+        schedule_text: everything that the loops depend on beside the program, as text; empty where the disk cache is to be left alone.
     """
 
     def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int],
-                 default: DefaultSchedule | None) -> None:
+                 schedule_text: str, default: DefaultSchedule | None) -> None:
         """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
 
         Args:
             default: the default schedule, if `make` gives its loops: a plainer one serves where it is not certified.
         """
         self._make, self.target, self.program, self.sizes, self._default = make, target, program, dict(sizes), default
+        self.schedule_text, self.symbolic = schedule_text, tuple(v for v in program.sizes if v not in self.sizes)
         self.name, self.asked_with = program.name, of_blocks()
         self.fallback: Fallback | None = None
 
@@ -87,19 +95,19 @@ class Certified:
             found = plainer(self.name, self._default, error, self._certify)
             if found is None:
                 raise
-        self._fall_back(found[0])
+        self.fall_back(found[0])
         return found[1]
 
     def _certify(self, kernel: Kernel) -> Certificate:
         pipeline.prepared(kernel, self.target)
         return pipeline.certificate(kernel, self.program, self.sizes)
 
-    def _fall_back(self, fallback: Fallback) -> None:
+    def fall_back(self, fallback: Fallback) -> None:
         """Use a plainer schedule from now on."""
         self.fallback = fallback
         record(fallback)
 
-    def _prove(self) -> str:
+    def prove(self) -> str:
         """The certificate in words; empty if the kernel has none and may be compiled without.
 
         Raises:
@@ -117,7 +125,7 @@ class Certified:
             warn(str(error), CertificateWarning)
             return ""
 
-    @as_asked
+    @with_requested_options
     def explain(self) -> str:
         """The schedule of this kernel and its certificate in words: of a default schedule which template took which nest and why those
         before it did not, and why it was left for a plainer one, if it was.

@@ -1,0 +1,200 @@
+"""A compiled kernel as users hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from texpr.compiler.fallback import DefaultSchedule
+from texpr.compiler.kernels.c_code import CCode
+from texpr.compiler.kernels.call_specification import CallSpecifier, Specification
+from texpr.compiler.kernels.certified import with_requested_options
+from texpr.compiler.kernels.code_listings import CodeListings
+from texpr.compiler.kernels.device_code import DeviceCode, device_code_of, run_on_device
+from texpr.compiler.kernels.extern_functions import knowing
+from texpr.compiler.kernels.foreign_calls import call_foreign, input_arrays, run_over_copies
+from texpr.compiler.kernels.native_code import NativeCode
+from texpr.ir.expr import Var
+from texpr.ir.loop import Kernel
+from texpr.ir.shapes import Shape
+from texpr.ir.tensor import Program
+from texpr.runtime import gpu
+from texpr.runtime.call import callable
+from texpr.runtime.call.fast_path import make_callable
+from texpr.runtime.call.spec import Form
+from texpr.support.once import once
+from texpr.support.suggest import suggests
+from texpr.targets import Target, emulate, symbol_of
+
+MOST_SHAPES = 1024
+"""Shapes whose callables a kernel keeps."""
+
+
+@suggests({})
+class CompiledKernel(CodeListings, callable.Callable):
+    """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
+
+    Attributes:
+        name: of the operator.
+        target: what it was compiled for.
+        program: the operator, sizes symbolic.
+        sizes: those that are constants of this kernel.
+        symbolic: the others.
+        native: its machine code in this process.
+        c_code: its code for C.
+    """
+
+    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int], schedule: str = "",
+                 default: DefaultSchedule | None = None) -> None:
+        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
+
+        Args:
+            schedule: everything that `make` depends on beside the program, as text; empty where the disk cache is to be left alone.
+            default: the default schedule, if `make` gives its loops.
+        """
+        super().__init__(make, target, program, sizes, schedule, default)
+        self.native, self.c_code, self._specifier = NativeCode(self), CCode(self), CallSpecifier(self)
+        self._calls: dict[tuple[Shape, ...], tuple[Callable[..., object], Callable[..., object] | None]] = {}
+        self._become(self._general)
+
+    def __reduce__(self) -> tuple:
+        from texpr.compiler.schedule import compiled_again  # it imports this module
+
+        loops = None if self.schedule_text else self.kernel
+        return compiled_again, (self.program, self.sizes, self.target.name, self.schedule_text, loops)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} for {self.target.name}>"
+
+    def overwriting(self) -> CompiledKernel:
+        """This kernel, to be made for callers who place its arrays (`native.overwrites`, `native.scratch`), unless it was made already."""
+        self.native.overwrite()
+        return self
+
+    @with_requested_options
+    def ready(self) -> CompiledKernel:
+        """This kernel, made now and not when it is called first.
+
+        Raises:
+            ScheduleError: it is not certified, or a step of its schedule is refused.
+            CompileError: LLVM failed.
+        """
+        self.native.require_certificate()
+        return self
+
+    @property
+    def address(self) -> int:
+        """Address of `i32 kernel(void** slots)`: inputs, outputs, symbolic sizes."""
+        return self.native.address
+
+    def _general(self, *arrays: object, **options: object) -> object:
+        """A call of any shapes. Native code is asked first for the latest of them, and hands on what does not fit them.
+
+        Raises:
+            CallError: arguments that do not fit.
+        """
+        inputs = self.program.inputs
+        try:
+            shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
+            known = self._calls.get(shapes)
+        except (AttributeError, TypeError):
+            shapes, known = (), None
+        if known is None:
+            if not shapes or len(shapes) != len(inputs):
+                given = input_arrays(self.program, arrays, options)
+                shapes = tuple(a.shape for a in given)
+            known = self._calls.get(shapes) or self._bound(shapes)
+            if len(self._calls) >= MOST_SHAPES:
+                self._calls.clear()
+            self._calls[shapes] = known
+        call, native = known
+        if native is not None and native not in self._served:
+            self._serve(native)
+        return call(*arrays, **options)
+
+    def _bound(self, shapes: tuple[Shape, ...]) -> tuple[Callable[..., object], Callable[..., object] | None]:
+        """What takes arguments of these shapes in any form, and what native code is asked, if it can serve them."""
+        native = self.bind(shapes, self._general) if self.target.native else None
+        return self.bind(shapes), native if native is not None and callable.is_native(native) else None
+
+    def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
+                  ) -> tuple[gpu.DeviceArray, ...]:
+        """Queue the kernel on a device's current stream; the outputs, which are new unless given.
+
+        Raises:
+            CallError: arrays that do not fit, or are not on this device.
+            CompileError: the kernel is not for this device.
+            ResourceError: the device has not enough memory.
+        """
+        return run_on_device(self, self.device_code, self._specification, device, arrays, out)
+
+    @once
+    @with_requested_options
+    def device_code(self) -> DeviceCode:
+        """Code for devices, from the disk cache or made now.
+
+        Raises:
+            CompileError: the target cannot express the kernel.
+        """
+        return device_code_of(self)
+
+    def prepare(self, shapes: tuple[Shape, ...]) -> None:
+        """Make the code for a call of these shapes now.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+        """
+        self._specification(shapes)
+        if not self.target.gpu:
+            _ = self.address
+
+    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None, form: Form | None = None
+             ) -> Callable[..., object]:
+        """The fastest callable for inputs of exactly these shapes.
+
+        Args:
+            otherwise: called in its place with arrays that are not exactly so; conversions and errors unless given.
+            form: of the calls it is for.
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+            ResourceError: an array would be larger than any memory.
+        """
+        found = self._specification(shapes)
+        spec = self._specifier.pinned(found, shapes) if otherwise is not None and self.symbolic else found.spec
+        if self.target.gpu:
+            return partial(call_foreign, self, lambda *given: run_over_copies(self.device_code, *given))
+        if self.target.run is not None:
+            run, symbol = self.target.run, symbol_of(self.name)
+            return partial(call_foreign, self, lambda *given: run(self.artifact, symbol, *given))
+        code = self.native.for_calls
+        made = make_callable(code.address, spec, keep=code, otherwise=otherwise, form=form)
+        return knowing(found.sizes, found.packs, made) if code.externs else made
+
+    def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
+        """What a call of these shapes takes, checked."""
+        return self._specifier.of(shapes, self.native.for_calls if self.target.native else None)
+
+    def emulate(self, *arrays: object) -> object:
+        """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
+
+        Raises:
+            CallError: arrays that do not fit.
+            ResourceError: the emulator is not installed.
+        """
+        return call_foreign(self, lambda *given: emulate(self.c_code.artifact, symbol_of(self.name), *given), *arrays)
+
+    def save(self, path: str | Path, *, header: str | Path | None = None, name: str = "") -> None:
+        """Write code that needs no texpr: a kernel ahead of time.
+
+        Args:
+            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR;
+                for a GPU `.ptx` or `.cubin`.
+            header: where to write a C header, which says how to call it.
+            name: of the function, behind `texpr_`; else that of the operator. Kernels of one program need different ones.
+        Raises:
+            CompileError: another suffix, a header for a GPU, a name that C does not take, or code that does not link.
+            ResourceError: a tool that the form needs is not installed.
+            OSError: the files cannot be written; what was there before is there still.
+        """
+        self.c_code.save(path, header, name)

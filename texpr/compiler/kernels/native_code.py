@@ -1,0 +1,140 @@
+"""The machine code of a kernel in this process: from the disk cache, or compiled while its loops are certified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from texpr.compiler import kernel_cache, pipeline
+from texpr.compiler.kernel_cache import Built
+from texpr.compiler.kernels.aliasing import overwritten
+from texpr.compiler.kernels.certified import Certified, with_requested_options
+from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
+from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
+from texpr.ir.loop import Kernel
+from texpr.runtime.call.extern import NativeFunction
+from texpr.runtime.native import loader
+from texpr.support.errors import CertificateError, CompileError
+from texpr.support.once import once
+from texpr.support.options import current
+from texpr.targets import symbol_of
+
+
+class NativeCode:
+    """Object code of certified loops, and its address once it is loaded.
+
+    Attributes:
+        loops: the kernel.
+        overwriting: made for callers who place the arrays (`overwrites`) and give memory (`scratch`).
+    """
+
+    def __init__(self, loops: Certified) -> None:
+        self.loops, self.overwriting = loops, False
+        self.asked_with = loops.asked_with
+
+    def overwrite(self) -> None:
+        """Make it for callers who place its arrays, unless it was made already."""
+        self.overwriting = self.loops.target.native and "built" not in self.__dict__
+
+    @once
+    @with_requested_options
+    def built(self) -> Built:
+        """Object code and what calls have to know, from the disk cache or made now."""
+        loops = self.loops
+        if not loops.target.native:
+            raise CompileError(f"code for {loops.target.name} does not run in this process", code="target",
+                               help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
+        key = self._key()
+        found = kernel_cache.find(key, loops.program) if key else None
+        if found is None or not found.certificate and current().certify is not False:
+            return self._build(key)
+        if found.fallback is not None:
+            loops.fall_back(found.fallback)
+        return found
+
+    def require_certificate(self) -> None:
+        """Make the code now.
+
+        Raises:
+            CertificateError: it was made without a certificate, and one is wanted.
+        """
+        if not self.built.certificate and current().certify is not False:
+            raise CertificateError(f"the loops of {self.loops.name} are not certified", code="certificate")
+
+    @once
+    def loaded(self) -> loader.Loaded:
+        """The code in executable memory."""
+        functions = {name: f.address for name, f in self.externs.items()}
+        return loader.load(self.built.code, symbol_of(self.loops.name), functions)
+
+    @property
+    def address(self) -> int:
+        """Address of `i32 kernel(void** slots)`: inputs, outputs, symbolic sizes."""
+        return self.loaded.address
+
+    @once
+    def externs(self) -> dict[str, NativeFunction]:
+        """The functions that the code calls; they have to outlive it."""
+        return extern_functions(self.loops.kernel, self.loops.program) if self.built.externs else {}
+
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """Positions of inputs, and of outputs that may lie in their memory: the kernel computes the same, and the input is gone."""
+        return self.built.overwrites if self.overwriting else ()
+
+    @property
+    def self_contained(self) -> bool:
+        """True if it asks neither for memory nor for functions of others: once begun it ends, unless Ctrl-C interrupts it."""
+        return self.built.self_contained
+
+    @property
+    def scratch(self) -> tuple[int, ...]:
+        """Bytes of buffers that callers give behind the outputs: of a kernel that was made for those who place its arrays."""
+        return self.built.scratch
+
+    @once
+    def for_calls(self) -> NativeCode:
+        """The code for calls, which give no memory: this one, where it asks for none."""
+        return NativeCode(self.loops) if self.scratch else self
+
+    def _key(self) -> str:
+        """The key in the disk cache; empty where that is to be left alone."""
+        loops = self.loops
+        if not loops.schedule_text or not kernel_cache.usable():
+            return ""
+        schedule = f"{loops.schedule_text}, over inputs" if self.overwriting else loops.schedule_text
+        return kernel_cache.key_of(loops.program, loops.sizes, schedule, loops.target)
+
+    def _build(self, key: str) -> Built:
+        built = self._compile(key)
+        if built is None:  # the default schedule was left while LLVM compiled it
+            built = self._compile(key)
+        assert built is not None
+        if key:
+            kernel_cache.keep(key, built)
+        return built
+
+    def _compile(self, key: str) -> Built | None:
+        """Compile the loops and certify them meanwhile; None where they were left for plainer ones."""
+        kernel, target = self.loops.kernel, self.loops.target
+        over = overwritten(pipeline.certified_loops(kernel)) if self.overwriting else ()
+        final = replace(pipeline.prepared(kernel, target), overwrites=over)
+        if self.overwriting and not current().guard:
+            final = with_scratch(final)
+        with pipeline.object_code(final, target, kept=not key) as code:
+            certificate = self.loops.prove()
+            if self.loops.kernel is not kernel:
+                return None
+            return _built(kernel, final, code, certificate, self.loops)
+
+
+def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: Certified) -> Built:
+    """The record of compiled loops. Its facts are found before the code is waited for.
+
+    Args:
+        final: the loops as they were emitted.
+        code: waits for LLVM.
+    """
+    facts = (kernel_cache.buffers_of(kernel.temporaries), pipeline.duration(final), pipeline.brief_up_to(final),
+             bool(externs_of(kernel)), final.overwrites, is_self_contained(final), scratch_bytes(final))
+    return Built(code(), certificate, *facts, loops.fallback)
