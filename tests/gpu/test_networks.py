@@ -63,7 +63,7 @@ def test_a_training_is_that_of_the_host(on_host: nn.Trainer):
     for name, array in on_host.model.state_dict().items():
         np.testing.assert_allclose(made.model.state_dict()[name], array, rtol=1e-3, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(made.predict(X), on_host.predict(X), rtol=1e-3, atol=1e-4)
-    assert all(len(p._bindings) == 2 for p in made.step._plans._made.values()), "variables alternate: a graph for each"
+    assert all(len(p.runner._bindings) == 2 for p in made.step._plans._made.values()), "variables alternate: a graph for each"
 
 
 def test_a_training_goes_on_bit_for_bit(tmp_path: Path):

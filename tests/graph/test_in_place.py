@@ -16,7 +16,7 @@ from texpr import nn, ops
 from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.pipeline import certified_loops
 from texpr.graph import Capture, Plan, Symbolic
-from texpr.graph.execution.arena import in_place, lifetimes, make_arena
+from texpr.graph.execution.arena import lifetimes, make_arena, reuse_in_place
 from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
@@ -43,7 +43,7 @@ def test_no_launch_finds_what_it_reads_overwritten(case):
     """Run by names: every place holds what was written there last, and is overwritten while a launch runs only where that may be."""
     launches, pairs, kept = case
     lives = lifetimes(launches, kept)
-    over = in_place(launches, pairs, lives)
+    over = reuse_in_place(launches, pairs, lives)
     arena = make_arena(lives, over)
     holds: dict[int, Tensor] = {}
     for (inputs, outputs), allowed in zip(launches, pairs, strict=True):
@@ -111,7 +111,7 @@ def test_values_are_the_same_bits(graph: list[tuple[int, int, int]], fuse: bool)
     for _ in range(2):
         for a, b in zip(plan(DATA), apart(DATA), strict=True):
             assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
-    assert plan.arena.size <= apart.arena.size and not apart.arena.over
+    assert plan.arena.size <= apart.arena.size and not apart.arena.overwrites
 
 
 CHAIN = [(0, k, k) for k in range(7)]
@@ -119,7 +119,7 @@ CHAIN = [(0, k, k) for k in range(7)]
 
 def test_a_chain_takes_the_places_of_its_results():
     plan = built(CHAIN, disable=["fuse"])
-    assert len(plan.arena.over) == 5, "all but the first, and the one after the result in the middle"
+    assert len(plan.arena.overwrites) == 5, "all but the first, and the one after the result in the middle"
     assert str(plan.arena) == "7 tensors in 3,200 bytes, 5 over others; each alone: 11,200"
 
 
@@ -141,7 +141,7 @@ def test_a_run_that_begins_anew_gives_the_same():
     for _ in range(12):
         value = ops.tanh(value)
     plan, count = Plan(capture, [value], disable=["fuse"]), 0
-    assert plan.arena.over
+    assert plan.arena.overwrites
     data = np.linspace(-2, 2, 1 << 20, dtype=np.float32)
     wanted = plan(data)[0]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
-from texpr.graph.execution.in_place_updates import in_order
+from texpr.graph.execution.in_place_updates import order_in_place_updates
 from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
@@ -62,29 +62,29 @@ def programs(draw):
 @given(programs())
 def test_no_launch_finds_what_it_reads_overwritten(case):
     launches, updates, results = case
-    order = in_order(launches, updates, results, lambda t: t, 0)
-    assert sorted(map(id, launches)) == sorted(map(id, (*order.first, *order.last)))
-    assert all(n.self_contained for n in order.last)
+    order = order_in_place_updates(launches, updates, results, lambda t: t, 0)
+    assert sorted(map(id, launches)) == sorted(map(id, (*order.first, *order.in_place)))
+    assert all(n.self_contained for n in order.in_place)
     holds: dict[Tensor, Tensor] = {}
     made = {t for n in launches for t in n.outputs}
-    for n in (*order.first, *order.last):
+    for n in (*order.first, *order.in_place):
         assert all(holds.get(t, t) is t for t in n.inputs) and made.intersection(n.inputs) <= holds.keys()
         for j, t in enumerate(n.outputs):
-            place = order.over.get(t, t)
-            assert place is t or n in order.last
+            place = order.overwrites.get(t, t)
+            assert place is t or n in order.in_place
             assert all((i, j) in n.overwrites for i, s in enumerate(n.inputs) if s is place)
             holds[place] = t
-    assert all(holds[order.over.get(t, t)] is t for t in made)
-    assert not order.over.keys() & results
+    assert all(holds[order.overwrites.get(t, t)] is t for t in made)
+    assert not order.overwrites.keys() & results
 
 
 @given(programs())
 def test_no_more_is_kept_than_is_saved(case):
     launches, updates, results = case
-    order = in_order(launches, updates, results, lambda t: t, 0)
+    order = order_in_place_updates(launches, updates, results, lambda t: t, 0)
     made = {t for n in launches for t in n.outputs}
-    kept, saved = sum(tensor_bytes(t) for n in order.last for t in made.intersection(n.inputs)), sum(map(tensor_bytes, order.over))
-    assert kept <= saved
+    retained = sum(tensor_bytes(t) for n in order.in_place for t in made.intersection(n.inputs))
+    assert retained <= sum(map(tensor_bytes, order.overwrites))
 
 
 KINDS = {
@@ -201,7 +201,7 @@ def test_who_waits_for_an_old_value_is_served_before_any_value_changes():
     capture.assign(total, capture.variable(total) + x)
     capture.assign(other, ops.transpose(capture.variable(other)) + 1.0)
     plan = Plan(capture, [])
-    assert plan._in_place == (total,)
+    assert plan._memory.in_place == (total,)
     plan.inputs[0][...] = 1
     for profiled in (False, True):
         total.leaf, other.leaf = None, Waits()
@@ -242,7 +242,7 @@ def test_results_are_there_behind_a_profile_and_no_new_values():
     capture.assign(total, capture.variable(total) + slopes)
     for results in ([slopes], [ops.sum_all(slopes)], [capture.variable(total)]):
         plan = Plan(capture, results, opt=2)
-        assert plan.arena.over
+        assert plan.arena.overwrites
         plan.inputs[0][...] = np.linspace(-1, 1, 4096).reshape(64, 64)
         plan.compute()
         before = plan.value(0).copy()

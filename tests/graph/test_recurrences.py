@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Variable
-from texpr.graph.fusion.materialize import with_kept
+from texpr.graph.fusion.materialize import materialize_shared_values
 from texpr.graph.passes import optimized
 from texpr.ir.dtypes import F32
 from texpr.ir.interpreter.tensor import interpret
@@ -103,7 +103,7 @@ def test_what_costs_more_to_compute_again_is_stored(equations: str, answer: str)
     text = f"op f(A: f32[N], V: f32[N], M: f32[N, N]) -> (B: f32[N], C: f32[N], D: f32[N], E: f32[N]) {{ {equations} }}"
     program = tx.op(text).program()
     program = specialize(program, {v: 17 for v in program.sizes})
-    stored, decisions = with_kept(program)
+    stored, decisions = materialize_shared_values(program)
     assert [str(d).partition(": ")[2].partition(",")[0] for d in decisions] == ([answer] if answer else [])
     assert len(stored.equations) == len(program.equations) + (answer == "yes")
     verify_program(stored)

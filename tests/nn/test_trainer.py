@@ -160,7 +160,7 @@ def test_an_interrupted_step_changes_nothing(monkeypatch):
     before, steps = t.model.state_dict(), t.optimizer.steps
 
     def interrupted(plan):
-        plan._bound()()
+        plan.runner.bound()()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Plan, "compute", interrupted)

@@ -55,3 +55,25 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
             base = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{module}.{alias.name}", id(node) in top) for alias in node.names)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """The modules of the package by name; a package is its `__init__.py`."""
+    return {".".join(part for part in path.with_suffix("").parts if part != "__init__"): path for path in package_files()}
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules of the package that a file imports outside of functions, those for type checking alone included."""
+    found = set()
+    stack: list[ast.AST] = [tree(path)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found.update(name if name in modules() else node.module for name in names)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            stack += ast.iter_child_nodes(node)
+    return found & modules().keys()

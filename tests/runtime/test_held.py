@@ -6,21 +6,21 @@ from tests.runtime.test_interrupt import run as run_script
 
 
 def run(script):
-    run_script(f"from random import uniform\nfrom texpr.runtime.call.signal_guard import held\n{script}")
+    run_script(f"from random import uniform\nfrom texpr.runtime.call.signal_guard import deferred_interrupts\n{script}")
 
 
 def test_a_block_is_run_to_its_end_and_interrupted_then():
     run("""
 steps = []
 try:
-    with held:
+    with deferred_interrupts:
         signal.raise_signal(signal.SIGINT)
         for k in range(100_000):
             steps.append(k)
     steps.append("behind")
 except KeyboardInterrupt:
     assert len(steps) == 100_000
-    with held:
+    with deferred_interrupts:
         print("ok")
 """)
 
@@ -29,8 +29,8 @@ def test_the_end_of_an_inner_block_is_not_enough():
     run("""
 steps = []
 try:
-    with held:
-        with held:
+    with deferred_interrupts:
+        with deferred_interrupts:
             signal.raise_signal(signal.SIGINT)
         steps.append(1)
 except KeyboardInterrupt:
@@ -42,7 +42,7 @@ except KeyboardInterrupt:
 def test_an_exception_ends_a_block_too():
     run("""
 try:
-    with held:
+    with deferred_interrupts:
         signal.raise_signal(signal.SIGINT)
         raise ValueError
 except KeyboardInterrupt as error:
@@ -61,7 +61,7 @@ for symbol in ("slow", "slow_parallel"):
     pressed = press(0.05)
     results = []
     try:
-        with held:
+        with deferred_interrupts:
             results.append(kernel(np.int64(3_000_000), X))
         sys.exit("not interrupted")
     except KeyboardInterrupt:
@@ -78,7 +78,7 @@ for wait in (0.05, 0.15):
     ended = []
     def hold():
         time.sleep(0.1)
-        with held:
+        with deferred_interrupts:
             assert kernel(np.int64(1_000_000), X) == 2
             time.sleep(0.2)
             ended.append(time.perf_counter())
@@ -98,7 +98,7 @@ print("ok")
 def test_who_sleeps_meanwhile_is_woken():
     run("""
 def hold():
-    with held:
+    with deferred_interrupts:
         time.sleep(0.3)
 other = threading.Thread(target=hold)
 other.start()
@@ -115,7 +115,7 @@ def test_a_handler_that_does_not_raise_is_called_once():
     run("""
 seen = []
 signal.signal(signal.SIGINT, lambda *_: seen.append(time.perf_counter()))
-with held:
+with deferred_interrupts:
     signal.raise_signal(signal.SIGINT)
     middle = time.perf_counter()
 end = time.perf_counter()
@@ -128,11 +128,11 @@ def test_a_handler_that_was_installed_a_moment_before_waits():
     run("""
 steps = []
 for k in range(20):
-    with held:
+    with deferred_interrupts:
         pass
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with held:
+        with deferred_interrupts:
             signal.raise_signal(signal.SIGINT)
             steps.append(k)
     except KeyboardInterrupt:
@@ -150,13 +150,13 @@ class Alarm(Exception):
 def alarm(*_):
     raise Alarm
 signal.signal(signal.SIGALRM, alarm)
-with held:
+with deferred_interrupts:
     pass
 for _ in range(300):
     try:
         signal.setitimer(signal.ITIMER_REAL, uniform(2e-5, 3e-4))
         while True:
-            with held:
+            with deferred_interrupts:
                 pass
     except Alarm:
         pass
@@ -172,7 +172,7 @@ print("ok")
 def test_an_ignored_signal_stays_ignored():
     run("""
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-with held:
+with deferred_interrupts:
     signal.raise_signal(signal.SIGINT)
 print("ok")
 """)
@@ -180,7 +180,7 @@ print("ok")
 
 def test_nothing_is_held_in_a_forked_child():
     run("""
-with held:
+with deferred_interrupts:
     child = os.fork()
     if child == 0:
         try:
@@ -201,7 +201,7 @@ signal.signal(signal.SIGINT, lambda *_: seen.append(1))
 ends = time.perf_counter() + 1.5
 def hold():
     while time.perf_counter() < ends:
-        with held:
+        with deferred_interrupts:
             assert kernel(np.int64(300), X) == 2
 others = [threading.Thread(target=hold) for _ in range(3)]
 for other in others:

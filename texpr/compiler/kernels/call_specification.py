@@ -73,9 +73,10 @@ class CallSpecifier:
         self._check(sizes)
         found = Specification(CallSpec(loops.name, (), (), input_checks(program.inputs, sizes)), sizes, packs)
         spec = replace(found.spec, arguments=_arguments(program, shapes, found))
-        if code is not None:
-            spec = replace(spec, duration=code.built.duration, brief_up_to=code.built.brief_up_to)
-            for buffer in code.built.buffers:
+        if code is not None:  # not before sizes are checked: it may be compiled now
+            built = code.for_calls.built
+            spec = replace(spec, duration=built.duration, brief_up_to=built.brief_up_to)
+            for buffer in built.buffers:
                 refuse_many(loops.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return replace(found, spec=self._symbolic(spec, sizes) if loops.symbolic else spec)
 

@@ -173,7 +173,7 @@ class CompiledKernel(CodeListings, callable.Callable):
 
     def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
         """What a call of these shapes takes, checked."""
-        return self._specifier.of(shapes, self.native.for_calls if self.target.native else None)
+        return self._specifier.of(shapes, self.native if self.target.native else None)
 
     def emulate(self, *arrays: object) -> object:
         """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.

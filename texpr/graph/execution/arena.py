@@ -20,16 +20,16 @@ class Arena:
         offset: of each tensor, in bytes.
         size: of the block.
         naive: what the tensors would take each in a place of its own.
-        over: tensors that are computed in the memory of others, which are gone then.
+        overwrites: tensors that are computed in the memory of others, which are gone then.
     """
 
     offset: Mapping[Tensor, int]
     size: int
     naive: int
-    over: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    overwrites: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.over)} over others; each alone: {self.naive:,}"
+        return f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.overwrites)} over others; each alone: {self.naive:,}"
 
 
 Lifetimes = Mapping[Tensor, tuple[int, int]]
@@ -52,7 +52,7 @@ def lifetimes(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kep
     return {t: (first, len(launches) if t in kept else last) for t, (first, last) in found.items()}
 
 
-def in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], pairs: Sequence[Sequence[tuple[int, int]]],
+def reuse_in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], pairs: Sequence[Sequence[tuple[int, int]]],
              lives: Lifetimes) -> dict[Tensor, Tensor]:
     """Which tensors are computed in the memory of which others: those that their launch alone reads, once, and as the last one.
 
@@ -73,39 +73,39 @@ def make_arena(lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None) ->
     """Places where no two tensors that live at once overlap: the largest first, each at the lowest place that is free while it lives.
 
     Args:
-        over: tensors that have the place of others, as `in_place` says.
+        over: tensors that have the place of others, as `reuse_in_place` says.
 
     Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020.
     """
     over = over or {}
-    alone, first = sum(map(_rounded, lives)), {}
+    alone, first = sum(map(_aligned_bytes, lives)), {}
     for tensor in sorted(lives, key=lambda t: lives[t]):
         first[tensor] = first[over[tensor]] if tensor in over else tensor
     whole = dict(lives)
     for tensor, place in first.items():
         whole[place] = min(whole[place][0], lives[tensor][0]), max(whole[place][1], lives[tensor][1])
-    offset, top = _placed({t: life for t, life in whole.items() if first[t] is t})
+    offset, top = _assign_offsets({t: life for t, life in whole.items() if first[t] is t})
     return Arena({t: offset[first[t]] for t in lives}, top, alone, over)
 
 
-def _placed(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
+def _assign_offsets(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
     offset: dict[Tensor, int] = {}
     top = 0
     for tensor in sorted(lives, key=lambda t: (-tensor_bytes(t), lives[t])):
         at = 0
-        for low, high in sorted((offset[t], offset[t] + _rounded(t)) for t in offset if _together(lives[t], lives[tensor])):
-            if at + _rounded(tensor) <= low:
+        for low, high in sorted((offset[t], offset[t] + _aligned_bytes(t)) for t in offset if _overlap(lives[t], lives[tensor])):
+            if at + _aligned_bytes(tensor) <= low:
                 break
             at = max(at, high)
         offset[tensor] = at
-        top = max(top, at + _rounded(tensor))
+        top = max(top, at + _aligned_bytes(tensor))
     return offset, top
 
 
-def _rounded(tensor: Tensor) -> int:
+def _aligned_bytes(tensor: Tensor) -> int:
     """Bytes up to the next line; an empty tensor has a place, too."""
     return max(1, -(-tensor_bytes(tensor) // ALIGNMENT)) * ALIGNMENT
 
 
-def _together(a: tuple[int, int], b: tuple[int, int]) -> bool:
+def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] <= b[1] and b[0] <= a[1]

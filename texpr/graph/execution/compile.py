@@ -3,51 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from texpr.graph.execution.placement import Place
+from texpr.graph.execution.placement import Placement
 from texpr.graph.fusion.layouts import laid_out
-from texpr.graph.fusion.materialize import with_kept
+from texpr.graph.fusion.materialize import materialize_shared_values
 from texpr.graph.fusion.producer_consumer import fused
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launches import Launches, make_launches
-from texpr.graph.passes import FUSE, SWEEP, by_laws, optimized
+from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.support.options import current
 
 
-def compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, opt: int | None, disable: Collection[str] | None,
-              reassociate: bool | None) -> tuple[Program, Launches]:
-    """The program after all passes that are wanted, and its kernels, made now or found on disk."""
-    level, left_out, loose = wanted(opt, disable, reassociate)
-    key = plan_cache.key_of(program, constants, (level, sorted(left_out), loose, place.name, place.sweeps))
-    found = plan_cache.find(key, program, place.kernel) if key else None
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is done to a program.
+
+    Attributes:
+        level: of optimization.
+        disabled: names of passes.
+        reassociate: sums of floats may be added up in another order.
+    """
+
+    level: int
+    disabled: Collection[str]
+    reassociate: bool
+
+    @staticmethod
+    def of(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> Settings:
+        """The settings that were given, those of the options for others."""
+        options = current()
+        return Settings(options.opt if opt is None else opt, options.disable if disable is None else disable,
+                        options.reassociate if reassociate is None else reassociate)
+
+    @property
+    def in_place(self) -> bool:
+        """True if tensors and variables may be computed in the memory of others."""
+        return self.level >= 1 and IN_PLACE not in self.disabled
+
+
+def compile_program(program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
+                    ) -> tuple[Program, Launches]:
+    """The program after all passes, and its kernels, made now or found on disk."""
+    chosen = (settings.level, sorted(settings.disabled), settings.reassociate, placement.name, placement.sweeps)
+    key = plan_cache.key_of(program, constants, chosen)
+    found = plan_cache.find(key, program, placement.kernel) if key else None
     if found is None:
-        found = _made(program, constants, place, level, left_out, loose)
+        found = _lower(program, constants, placement, settings)
         if key:
             plan_cache.keep(key, program, *found)
     return found
 
 
-def _made(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, level: int, left_out: Collection[str], loose: bool
-          ) -> tuple[Program, Launches]:
-    """The program after all passes of a level, and its kernels."""
-    better = optimized(program, constants, level, left_out, loose)
-    if level < 3 or FUSE in left_out:
-        return better, make_launches(better, False, False, place.kernel)
-    better, kept = with_kept(better)
+def _lower(program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings) -> tuple[Program, Launches]:
+    """The program after all passes, and its kernels."""
+    disabled = settings.disabled
+    better = optimized(program, constants, settings.level, disabled, settings.reassociate)
+    if settings.level < 3 or FUSE in disabled:
+        return better, make_launches(better, False, False, placement.kernel)
+    better, stored = materialize_shared_values(better)
     better, decisions = fused(better)
-    if "algebra" not in left_out:
-        better = by_laws(better, loose)
+    if "algebra" not in disabled:
+        better = by_laws(better, settings.reassociate)
     better, layouts = laid_out(better)
-    made = make_launches(better, True, place.sweeps and SWEEP not in left_out, place.kernel)
-    return better, Launches(made.order, made.views, (*kept, *decisions, *layouts, *made.decisions))
-
-
-def wanted(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> tuple[int, Collection[str], bool]:
-    """What is not given, from the options."""
-    options = current()
-    return (options.opt if opt is None else opt, options.disable if disable is None else disable,
-            options.reassociate if reassociate is None else reassociate)
+    made = make_launches(better, True, placement.sweeps and SWEEP not in disabled, placement.kernel)
+    return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *made.decisions))

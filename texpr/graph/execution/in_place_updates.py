@@ -17,29 +17,35 @@ from texpr.graph.fusion.producer_consumer import Decision, amount, tensor_bytes
 from texpr.graph.lowering.launches import Launch
 from texpr.ir.expr import Tensor
 
-LEAST = 1 << 18
-"""Bytes of variables for which launches are put in order."""
+LEAST_BYTES = 1 << 18
+"""Of variables, for which launches are put in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """Launches in two parts, the second of which only has to be run to its end.
+class LaunchOrder:
+    """Launches in two parts, the second of which cannot fail.
 
     Attributes:
-        first, last: the launches of each, in the order in which they were.
-        over: new values that lie where the variables do.
+        first: launches that may fail, in the order in which they were.
+        in_place: launches that update variables where they lie, likewise.
+        overwrites: new values that lie where the variables do.
         decisions: for each launch that computes new values alone, whether it is one of the last, and why.
     """
 
     first: tuple[Launch, ...]
-    last: tuple[Launch, ...] = ()
-    over: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    in_place: tuple[Launch, ...] = ()
+    overwrites: Mapping[Tensor, Tensor] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
 
+    @property
+    def all(self) -> tuple[Launch, ...]:
+        """Every launch, in order."""
+        return (*self.first, *self.in_place)
 
-def in_order(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], results: Collection[Tensor],
-             root: Callable[[Tensor], Tensor], least: int = LEAST) -> Order:
-    """Which launches run last, and what they write over.
+
+def order_in_place_updates(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], results: Collection[Tensor],
+                           root: Callable[[Tensor], Tensor], least: int = LEAST_BYTES) -> LaunchOrder:
+    """Let launches that update variables in place run last.
 
     Args:
         launches: of a program, in an order that works.
@@ -54,33 +60,33 @@ def in_order(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], resul
     reads = Counter(root(t) for n in candidates for t in n.inputs)
     made = {t for n in launches for t in n.outputs}
     old = {new: variable for variable, new in updates.items()}
-    found = {n: _over(n, old, reads) for n in candidates}
-    kept = {n: sum(map(tensor_bytes, made.intersection(map(root, n.inputs)))) for n in candidates}
-    against = {n: _against(n, found[n], kept[n]) for n in candidates}
-    over = {new: variable for n in candidates if not against[n] for new, variable in found[n].items()}
+    found = {n: _overwritten(n, old, reads) for n in candidates}
+    retained = {n: sum(map(tensor_bytes, made.intersection(map(root, n.inputs)))) for n in candidates}
+    reasons = {n: _reason_against(n, found[n], retained[n]) for n in candidates}
+    over = {new: variable for n in candidates if not reasons[n] for new, variable in found[n].items()}
     if sum(map(tensor_bytes, over)) < least:
-        over, against = {}, {n: reason or f"all together are less than {amount(least)}" for n, reason in against.items()}
-    first, last = ([n for n in launches if (against.get(n) == "") == wanted] for wanted in (False, True))
-    return Order(tuple(first), tuple(last), over, tuple(_decision(n, found[n], reason) for n, reason in against.items()))
+        over, reasons = {}, {n: reason or f"all together are less than {amount(least)}" for n, reason in reasons.items()}
+    first, in_place = ([n for n in launches if (reasons.get(n) == "") == wanted] for wanted in (False, True))
+    return LaunchOrder(tuple(first), tuple(in_place), over, tuple(_decision(n, found[n], reason) for n, reason in reasons.items()))
 
 
-def _over(launch: Launch, old: Mapping[Tensor, Tensor], reads: Mapping[Tensor, int]) -> dict[Tensor, Tensor]:
+def _overwritten(launch: Launch, old: Mapping[Tensor, Tensor], reads: Mapping[Tensor, int]) -> dict[Tensor, Tensor]:
     """The new values of a launch that may lie over the old ones, which nothing that may run last reads but this."""
     pairs = [(launch.outputs[j], launch.inputs[i]) for i, j in launch.overwrites]
     return {new: variable for new, variable in pairs if old[new] is variable and reads[variable] == 1}
 
 
-def _against(launch: Launch, over: Mapping[Tensor, Tensor], kept: int) -> str:
+def _reason_against(launch: Launch, over: Mapping[Tensor, Tensor], retained: int) -> str:
     """Why a launch does not run last; empty if it does."""
     if not over:
         return "not every old element is proven to be read last where it is replaced"
     if not launch.self_contained:
         return "its kernel may fail"
-    if kept > sum(map(tensor_bytes, over)):
-        return f"it would keep {amount(kept)} until then"
+    if retained > sum(map(tensor_bytes, over)):
+        return f"it would keep {amount(retained)} until then"
     return ""
 
 
-def _decision(launch: Launch, over: Mapping[Tensor, Tensor], against: str) -> Decision:
+def _decision(launch: Launch, over: Mapping[Tensor, Tensor], reason: str) -> Decision:
     names = ", ".join(t.name for t in launch.outputs), tuple(t.name for t in over.values())
-    return Decision("over", *names, not against, sum(map(tensor_bytes, over)), 0, against or "nothing can fail when it runs")
+    return Decision("over", *names, not reason, sum(map(tensor_bytes, over)), 0, reason or "nothing can fail when it runs")

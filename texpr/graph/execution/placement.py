@@ -33,7 +33,7 @@ Arrays = Mapping[Tensor, Any]
 Step = Callable[[], object]
 
 
-class Place(Protocol):
+class Placement(Protocol):
     """Memory, and kernels over it."""
 
     name: str
@@ -69,7 +69,7 @@ class Place(Protocol):
         """Checks and kernels on fixed arrays, to be run again and again."""
         ...
 
-    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+    def single(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One kernel, run and waited for."""
         ...
 
@@ -115,7 +115,7 @@ class Host:
         """The same as a function of new values for `inputs`, which gives `results` as new arrays; None where it does not take those."""
         return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays))
 
-    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+    def single(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One native call."""
         return sequence(launch.program.name, [_entry(launch, arrays)], failed, launch)
 
@@ -159,7 +159,7 @@ class OnDevice:
         assert not ranges, "values are checked before"
         return gpu.Replay(self.device, [self.bound(n, arrays) for n in launches], tuple(arrays.values()))
 
-    def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
+    def single(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One kernel and a wait."""
         bound = self.bound(launch, arrays)
 
@@ -174,31 +174,31 @@ class OnDevice:
         return launch.kernel.device_code.bound(self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)], {})
 
 
-class Scalars:
+class HostScalars:
     """Variables of one element that live on the host and are read by programs on a device: copied there before each run, all at once.
 
     Attributes:
         arrays: where programs find them.
     """
 
-    def __init__(self, place: Place, variables: Mapping[Variable, Tensor]) -> None:
+    def __init__(self, placement: Placement, variables: Mapping[Variable, Tensor]) -> None:
         self._variables = tuple(variables)
         self.arrays: dict[Tensor, gpu.DeviceArray] = {}
-        if not isinstance(place, OnDevice) or not variables:
-            self._there = None
+        if not isinstance(placement, OnDevice) or not variables:
+            self._on_device = None
             return
-        self._here = np.zeros(ALIGNMENT * len(variables), np.uint8)
-        self._there = place.block(self._here.nbytes)
-        places = [(k * ALIGNMENT, t) for k, t in enumerate(variables.values())]
-        self._views = [self._here[at : at + numpy_dtype(t.dtype).itemsize].view(numpy_dtype(t.dtype)) for at, t in places]
-        self.arrays = {t: place.view(self._there, at, t) for at, t in places}
+        self._on_host = np.zeros(ALIGNMENT * len(variables), np.uint8)
+        self._on_device = placement.block(self._on_host.nbytes)
+        offsets = [(k * ALIGNMENT, t) for k, t in enumerate(variables.values())]
+        self._views = [self._on_host[at : at + numpy_dtype(t.dtype).itemsize].view(numpy_dtype(t.dtype)) for at, t in offsets]
+        self.arrays = {t: placement.view(self._on_device, at, t) for at, t in offsets}
 
     def copy(self) -> None:
         """Let the device have the values of now."""
-        if self._there is not None:
+        if self._on_device is not None:
             for view, variable in zip(self._views, self._variables):
                 view[0] = array_of(variable)
-            self._there.set(self._here)
+            self._on_device.set(self._on_host)
 
 
 def _nothing(*_: object) -> None:
@@ -219,8 +219,8 @@ def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
     return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch)))
 
 
-def place_of(name: str) -> Place:
-    """The place of a device's name.
+def placement_of_name(name: str) -> Placement:
+    """The placement of a device's name.
 
     Raises:
         CallError: there is no such device.
@@ -236,7 +236,7 @@ def device_of(array: object) -> str:
     return array.device.name if isinstance(array, gpu.DeviceArray) else gpu.HOST
 
 
-def place_for(name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]) -> Place:
+def choose_placement(name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]) -> Placement:
     """Where a program with these variables runs: where they lie. Without any it is `name`, or what `options(device=...)` says.
 
     Variables of one element may stay on the host, unless the program assigns to them.
@@ -254,15 +254,15 @@ def place_for(name: str | None, variables: Iterable[Variable], assigned: Iterabl
     for variable in others:
         raise CallError(f"`{variable.name}` lies on {variable.device}, and the program runs on {wanted}", code="device",
                         help=f'move what belongs together to one device, such as model.to("{wanted}")')
-    return place_of(wanted)
+    return placement_of_name(wanted)
 
 
-def on_host(array: Any) -> np.ndarray:
+def to_host(array: Any) -> np.ndarray:
     """An array as NumPy's: itself, or a copy of what lies on a device."""
     return array.numpy() if isinstance(array, gpu.DeviceArray) else array
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     """An array by its dtype and shape, anything else by its type."""
     shape = getattr(value, "shape", None)
     return type(value).__name__ if shape is None else f"{value.dtype}{list(shape)}"

@@ -1,4 +1,4 @@
-"""Whose turn it is: runs of one program share its memory."""
+"""One run of a program at a time: runs share its memory."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
 
 
-class Turn:
-    """One run at a time: other threads wait; what is called by a run itself, and wants another one, is refused.
+class RunLock:
+    """Mutual exclusion of runs: other threads wait; what is called by a run itself, and wants another one, is refused.
 
     Attributes:
         lock: held during a run.
-        taken: whether there is one. It is looked at, and set, with the lock.
+        running: whether there is one. It is looked at, and set, with the lock.
     Args:
         name: of the program.
     """
 
-    __slots__ = ("lock", "name", "taken")
+    __slots__ = ("lock", "name", "running")
 
     def __init__(self, name: str) -> None:
-        self.lock, self.name, self.taken = held_over_forks(threading.RLock()), name, False
+        self.lock, self.name, self.running = held_over_forks(threading.RLock()), name, False
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """A run.
 
         Raises:
             CallError: one goes on in this thread: an operator that it calls, or a signal handler, wants another one.
         """
         with self.lock:
-            if self.taken:
-                self.refuse()
+            if self.running:
+                self.raise_busy()
             try:
-                self.taken = True
+                self.running = True
                 yield
             finally:
-                self.taken = False
+                self.running = False
 
-    def refuse(self) -> NoReturn:
-        """What is done, with the lock, where it is taken: only this thread can have it."""
+    def raise_busy(self) -> NoReturn:
+        """Refuse a run, with the lock: only this thread can have the other one."""
         raise CallError(f"`{self.name}` is called while it runs, by an operator of its own or by a signal handler", code="running",
                         help="both would write the same memory: trace the function once more for that call")

@@ -45,7 +45,7 @@ class _Value:
     readers: dict[Tensor, None] = field(default_factory=dict)
 
 
-def with_kept(program: Program) -> tuple[Program, list[Decision]]:
+def materialize_shared_values(program: Program) -> tuple[Program, list[Decision]]:
     """The program with such values stored, and what was decided."""
     equations: list[Equation | Invoke] = list(program.equations)
     inside = circles(equations)

@@ -16,7 +16,7 @@ from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.capture import Capture, Structured
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
-from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.placement import to_host
 from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
@@ -93,7 +93,7 @@ class Trace:
 
     def served(self, arguments: tuple) -> Any:
         """The same where these are arrays that native code takes as they are; None where they are not."""
-        values = self.plan.served(arguments)
+        values = self.plan.runner.served(arguments)
         return None if values is None else self._returned(values)
 
     def _returned(self, values: tuple[Any, ...]) -> Any:
@@ -320,7 +320,7 @@ def _fixed(capture: Capture, x: Tensor) -> Any:
     """An argument whose value is a part of the program that is captured."""
     if isinstance(x, Number):
         return x.item()
-    return capture.lifted(x) if isinstance(capture, Tracing) else capture.constant(on_host(x.value), dtype=x.dtype)
+    return capture.lifted(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
 
 
 def _plain(args: tuple) -> tuple | None:

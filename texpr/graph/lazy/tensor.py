@@ -19,7 +19,7 @@ from texpr.graph.arrays.setitem import with_elements
 from texpr.graph.capture.capture import bound, resolved
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
-from texpr.graph.execution.placement import device_of, on_host
+from texpr.graph.execution.placement import device_of, to_host
 from texpr.graph.lazy.dlpack import coded
 from texpr.graph.lazy.kept import Keeper
 from texpr.ir.dtypes import DType, number, readable
@@ -162,7 +162,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         """
         value = self.realize().value
         assert value is not None
-        return readable(on_host(value), self.dtype)
+        return readable(to_host(value), self.dtype)
 
     def item(self) -> float | int | bool:
         """The only element."""
@@ -375,7 +375,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def __reduce__(self) -> tuple:
         from texpr.graph.lazy.making import restored
 
-        return restored, (on_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
+        return restored, (to_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
 def applied(program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None = None) -> tuple[Tensor, ...]:
@@ -440,8 +440,8 @@ def moved(array: Any, device: str) -> Any:
     """An array where it is wanted: itself, or a copy."""
     found = gpu.find_device(device)
     if found is None:
-        return on_host(array)
-    return array if isinstance(array, gpu.DeviceArray) and array.device is found else gpu.to_device(found, on_host(array))
+        return to_host(array)
+    return array if isinstance(array, gpu.DeviceArray) and array.device is found else gpu.to_device(found, to_host(array))
 
 
 def common_device(name: str, tensors: Sequence[Tensor]) -> str:

@@ -14,7 +14,7 @@ from texpr.graph.arrays.recording import is_recording, recording
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
-from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.lazy.tensor import Node, Tensor, leaf_of
 from texpr.ir import expr
@@ -108,7 +108,7 @@ class Tracing(Capture):
                 raise CallError("a tensor that requires a gradient was made outside of the function that is traced", code="symbolic",
                                 help="pass it as an argument, and return its gradient")
             if id(x) not in self._outside:
-                self._outside[id(x)] = x, self.constant(on_host(x.realize().value), dtype=x.dtype)  # type: ignore[arg-type]
+                self._outside[id(x)] = x, self.constant(to_host(x.realize().value), dtype=x.dtype)  # type: ignore[arg-type]
             return self._outside[id(x)][1]
         return self.constant(x) if isinstance(x, np.ndarray) else x
 

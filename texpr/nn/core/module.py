@@ -11,7 +11,7 @@ import numpy as np
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Structures
-from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import ML_DTYPES, DType, readable
 from texpr.nn.core import pytree
@@ -447,7 +447,7 @@ class _Inference:
         return _Inference(Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
-        return pytree.rebuilt(self.bones, map(readable, map(on_host, self.plan(*arrays)), self.dtypes))
+        return pytree.rebuilt(self.bones, map(readable, map(to_host, self.plan(*arrays)), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
 from texpr.nn.core.arguments import number
 from texpr.nn.core.operator_calls import broadcast, present
@@ -37,7 +37,7 @@ class _OfLabels(WeightedLoss):
         Raises:
             CallError: a target is neither a class nor ignore_index.
         """
-        known = on_host(target.realize().value) if isinstance(target, Tensor) else target
+        known = to_host(target.realize().value) if isinstance(target, Tensor) else target
         shape = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
         if isinstance(known, np.ndarray) and known.dtype.kind in "iu" and shape:
             check_labels(known, self.classes(shape), self.ignore_index)

@@ -13,7 +13,7 @@ from texpr.nn.core.arguments import number
 from texpr.nn.core.bounded_cache import Recent
 from texpr.nn.core.module import Module, structure
 from texpr.nn.core.parameter import Buffer
-from texpr.runtime.call.signal_guard import held
+from texpr.runtime.call.signal_guard import deferred_interrupts
 
 
 class AveragedModel(Module):
@@ -43,7 +43,7 @@ class AveragedModel(Module):
         self._share.data[...] = 1.0 if count == 0 else 1 / (count + 1) if self.decay is None else 1 - self.decay
         plan = self._updates.get_or_make((structure(self.module), structure(model)), lambda: self._captured(model))
         plan.compute()
-        with held:
+        with deferred_interrupts:
             plan.commit()
             self.n_averaged.data[...] = count + 1
             if not self.use_buffers:

@@ -9,7 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic
-from texpr.graph.execution.placement import on_host
+from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.making import of_bits, tensor
 from texpr.graph.lazy.tensor import leaf_of
@@ -204,7 +204,7 @@ class LBFGS(Optimizer):
 
     def _assign(self, flat: Tensor) -> None:
         """Give the parameters the elements of a vector."""
-        at, values = 0, on_host(flat.realize().value)
+        at, values = 0, to_host(flat.realize().value)
         for p in self.parameters:
             p.data = values[at : at + p.size].reshape(p.shape)
             at += p.size

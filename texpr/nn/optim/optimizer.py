@@ -18,7 +18,7 @@ from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
 from texpr.nn.optim.clocks import Clocks
 from texpr.nn.optim.group import Group, Limits
-from texpr.runtime.call.signal_guard import held
+from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import KnowsArguments, suggests
 
@@ -199,7 +199,7 @@ class Optimizer(KnowsArguments):
             plan.fill(k, gradient.realize().value)
         self.prepare()
         plan.compute()
-        with held:
+        with deferred_interrupts:
             plan.commit()
             self.count(gradients)
         return loss

@@ -25,7 +25,7 @@ from texpr.nn.losses import Loss
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.loss_divisor import SUM, Divisor, divisor_of
 from texpr.nn.training.precision import LossScale, MixedCapture, narrow_dtype
-from texpr.runtime.call.signal_guard import held
+from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.support.errors import CallError, CompileError
 from texpr.support.warn import warn
 
@@ -140,7 +140,7 @@ class TrainingStep:
         """The assignments of the last `compute`; False where an update was left out (see `flush`)."""
         if self.accumulate == 1:
             return self._assigned(plan)
-        with held:
+        with deferred_interrupts:
             plan.commit()
             self._touched |= dict.fromkeys(p for p, total in self._sums.items() if total in plan.assigned)
             self.pending, self.total = self.pending + 1, 1.0 if plan.is_sum else self.total + plan.weight()
@@ -163,7 +163,7 @@ class TrainingStep:
         self.optimizer.prepare()
         self._share.data[...] = 1 / self.total
         plan.compute()
-        with held:
+        with deferred_interrupts:
             assigned = self._assigned(plan)
             self.reset()
         return assigned
@@ -171,7 +171,7 @@ class TrainingStep:
     def _assigned(self, plan: Plan) -> bool:
         """The assignments of an update, unless gradients overflow; the scale of the loss stays as it is until they are there."""
         finite = self.loss_scale is None or isfinite(plan.value(-1))
-        with held:
+        with deferred_interrupts:
             if finite:
                 plan.commit()
                 self.optimizer.count(self._updated(plan))

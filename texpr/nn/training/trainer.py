@@ -25,7 +25,7 @@ from texpr.nn.training.precision import LossScale
 from texpr.nn.training.progress import Progress
 from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused
 from texpr.nn.training.step import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
-from texpr.runtime.call.signal_guard import held
+from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.support.errors import CallError, CheckpointError, Error
 from texpr.support.suggest import suggests
 
@@ -227,7 +227,7 @@ class Trainer:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
                 values |= {f"val_{n}": v for n, v in self._measured(validation).items()}
-            with held:
+            with deferred_interrupts:
                 run.end_epoch(values)
             shown.epoch(run.epoch - 1, values)
             for listener in listeners:
@@ -237,7 +237,7 @@ class Trainer:
         """Assign and count that as one: Ctrl-C comes before, or once those who listen know of the update."""
         before, made = run.steps, True
         try:
-            with held:
+            with deferred_interrupts:
                 updates = self.optimizer.steps
                 made = commit()
                 run.skipped += not made

@@ -8,8 +8,10 @@ from functools import cache
 from texpr.runtime.call.fast_path import FASTCALL, NO_ARGUMENTS, builtin
 
 
-class _Held:
-    """`with held:` lets Ctrl-C wait until the block is left, at its end or by an exception; kernels in it are not interrupted.
+class _DeferredInterrupts:
+    """`with deferred_interrupts:` lets Ctrl-C wait until the block is left, at its end or by an exception.
+
+    Kernels in it are not interrupted.
 
     One that came before is raised where the block would begin. Blocks may stand in each other, and in several threads at once: Ctrl-C
     waits for all of them. A handler that is installed while the block runs is called at once, and so are those of other signals;
@@ -33,7 +35,7 @@ class _Held:
         return _ends()[1]
 
 
-held = _Held()
+deferred_interrupts = _DeferredInterrupts()
 
 
 @cache

@@ -1,0 +1,88 @@
+"""The arrays behind the tensors of a plan: one block for all that it computes, data, constants, variables as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from texpr.graph.capture.variable import array_of
+from texpr.graph.execution.arena import lifetimes, make_arena, reuse_in_place
+from texpr.graph.execution.in_place_updates import LaunchOrder
+from texpr.graph.execution.interface import Interface
+from texpr.graph.execution.placement import HostScalars, Placement, device_of
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.expr import Tensor
+from texpr.runtime.gpu import HOST
+
+
+class Memory:
+    """The arrays of a plan.
+
+    Attributes:
+        arena: where intermediate tensors and results lie.
+        scalars: variables of one element on the host that a device reads.
+        in_place: variables whose new values are written over the old ones.
+        exchanged: variables whose new values are written to their spare arrays.
+    """
+
+    def __init__(self, placement: Placement, interface: Interface, views: Mapping[Tensor, Tensor], order: LaunchOrder, reuse: bool) -> None:
+        """Allocate.
+
+        Args:
+            views: tensors that are other tensors' memory.
+            reuse: tensors may be computed in the memory of others.
+        """
+        self._placement, self._interface, self._views = placement, interface, views
+        variables, updates = interface.variables, interface.updates
+        elsewhere = {v: t for v, t in variables.items() if device_of(array_of(v)) == HOST != placement.name}
+        self.scalars = HostScalars(placement, elsewhere)
+        self.in_place = tuple(v for v, t in updates.items() if t in order.overwrites)
+        self.exchanged = tuple(v for v in updates if v not in self.in_place)
+        constants = {t: placement.constant(a) for t, a in interface.constants.items()}
+        self.fixed: dict[Tensor, Any] = self._allocate(order, reuse) | constants | self.scalars.arrays
+
+    def _allocate(self, order: LaunchOrder, reuse: bool) -> dict[Tensor, Any]:
+        """Arrays for data and for all that is computed, what is assigned to variables aside."""
+        assigned = set(self._interface.updates.values())
+        launches, root, placement = order.all, self.root, self._placement
+        steps = [([root(t) for t in n.inputs], [root(t) for t in (*n.outputs, *n.scratch) if t not in assigned]) for n in launches]
+        lives = lifetimes(steps, set(self._interface.results))
+        pairs = [n.overwrites if reuse else () for n in launches]
+        self.arena = make_arena(lives, reuse_in_place([(s[0], n.outputs) for s, n in zip(steps, launches)], pairs, lives))
+        block = placement.block(self.arena.size)
+        arrays = {t: placement.view(block, at, t) for t, at in self.arena.offset.items()}
+        return arrays | {t: placement.zeros(t) for t in self._interface.data}
+
+    def root(self, tensor: Tensor) -> Tensor:
+        """The tensor whose memory this one is."""
+        return self._views.get(tensor, tensor)
+
+    def arrays(self, replaced: Mapping[Tensor, Any] | None = None) -> dict[Tensor, Any]:
+        """All tensors as arrays, with those that the variables have now, and `replaced` in the place of others."""
+        arrays, updates = dict(self.fixed), self._interface.updates
+        for variable, tensor in self._interface.variables.items():
+            if tensor not in self.scalars.arrays:
+                arrays[tensor] = array_of(variable)
+        arrays |= {updates[v]: array_of(v) for v in self.in_place} | {updates[v]: v.arrays()[1] for v in self.exchanged}
+        arrays |= replaced or {}
+        return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
+
+    def restartable(self, overwrites: Mapping[Tensor, Tensor]) -> dict[Tensor, Any]:
+        """All tensors as arrays, none in the memory of others: kernels that run alone may begin anew.
+
+        Args:
+            overwrites: new values of variables; they are thrown away.
+        """
+        return self.arrays(self._separate() | {t: self._placement.zeros(t) for t in overwrites})
+
+    def spare(self) -> dict[Tensor, Any]:
+        """The same, with new values of all variables in their spare arrays."""
+        return self.arrays(self._separate() | {t: v.arrays()[1] for v, t in self._interface.updates.items()})
+
+    def _separate(self) -> dict[Tensor, Any]:
+        return {t: self._placement.zeros(t) for t in self.arena.overwrites}
+
+    def store_results(self, arrays: Mapping[Tensor, Any]) -> None:
+        """Put results of a run on `spare` arrays where results lie."""
+        for t in {*self._interface.results} & self.arena.overwrites.keys():
+            self.fixed[t][...] = arrays[t]

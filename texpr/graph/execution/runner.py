@@ -1,0 +1,268 @@
+"""Runs of a plan: bound to the arrays that variables have now, one native call each, all or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from texpr.graph.capture.variable import announce, array_of, exchange
+from texpr.graph.execution.in_place_updates import LaunchOrder
+from texpr.graph.execution.input_checks import InputChecks, Range
+from texpr.graph.execution.interface import Interface
+from texpr.graph.execution.memory import Memory
+from texpr.graph.execution.placement import Host, OnDevice, Placement, describe
+from texpr.graph.execution.run_lock import RunLock
+from texpr.graph.lowering.launches import Launch
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.graph.report.profile import Profile, shapes_of, watching
+from texpr.graph.report.timing import Timing
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Tensor
+from texpr.runtime import gpu
+from texpr.runtime.call.extern import take_error
+from texpr.runtime.call.signal_guard import deferred_interrupts
+from texpr.runtime.gpu import DEFAULT_STREAM
+from texpr.support.errors import CallError, ResourceError
+from texpr.support.gc_pause import uncollected
+
+# Variables may alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
+_BINDINGS = 8
+
+_Step = Callable[[], object]
+
+
+class Runner:
+    """Runs the launches of a plan. One run at a time.
+
+    Attributes:
+        inputs: arrays of the data inputs.
+        results: arrays that hold the results after a run, until the next one.
+    """
+
+    def __init__(self, placement: Placement, interface: Interface, order: LaunchOrder, memory: Memory) -> None:
+        self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
+        self._launches, self._name = order.all, interface.program.name
+        self._variables, self._updates = tuple(interface.variables), interface.updates
+        self.inputs = tuple(memory.fixed[t] for t in interface.data)
+        self.results = tuple(memory.fixed[t] for t in interface.results)
+        self._checks = InputChecks(interface, isinstance(placement, Host))
+        # By the identities of the variables' arrays, which each keeps alive.
+        self._bindings: dict[tuple[int, ...], _Step] = {}
+        self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
+        self._to_commit: _Step | None = None
+        self._stream = DEFAULT_STREAM
+        self._is_native = isinstance(placement, Host) and bool(self.results) and self._checks.all_native
+        self._lock = RunLock(self._name)
+
+    def served(self, arrays: Sequence[object]) -> tuple[Any, ...] | None:
+        """The results, new arrays, of one native call, which checks and copies, where `arrays` are C-contiguous as the program has them.
+
+        None, and nothing is done, where they are not, and where not all of a run is native. A large program leaves nothing of Python in the
+        caches: what a call runs of it comes from memory, a line at a time, which is why there is little here.
+        """
+        if not self._is_native or watching.get() is not None:
+            return None
+        with (guard := self._lock).lock:  # `RunLock.exclusive`, written out, for every call comes here
+            function = self._functions.get(tuple(map(id, map(array_of, self._variables)))) or self._function()
+            if guard.running:
+                guard.raise_busy()
+            try:
+                guard.running, self._to_commit = True, None
+                found = function(*arrays)
+                if found is not None and self._updates:
+                    self._finish()
+            finally:
+                guard.running = False
+        return found if found is None or len(self.results) > 1 else (found,)
+
+    def call(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The same for arrays of any strides, where the program runs on a device, and where it is watched.
+
+        Raises:
+            CallError: arrays, or their values, are not what the program takes.
+        """
+        if len(arrays) != len(self.inputs):
+            raise CallError(f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments")
+        with self._lock.exclusive():
+            for slot, array in zip(self.inputs, arrays):
+                if getattr(array, "shape", None) != slot.shape or array.dtype != slot.dtype:
+                    raise CallError(f"the plan takes {describe(slot)}, found {describe(array)}", code="shape",
+                                    help="np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another shape")
+            if isinstance(self._placement, OnDevice):
+                return self._queue(self._placement, arrays)
+            for slot, array in zip(self.inputs, arrays):
+                slot[...] = array
+            self._compute()
+            self._commit()
+            return tuple([r.copy() for r in self.results])
+
+    def _queue(self, placement: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
+        """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
+        tensors, results = self._interface.data, self._interface.results
+        for tensor, array in zip(tensors, given):
+            self._checks.check(tensor, array)
+        data = {t: a if isinstance(a, gpu.DeviceArray) else placement.constant(a) for t, a in zip(tensors, given)}
+        made = {t: gpu.empty(placement.device, shape_of(t), numpy_dtype(t.dtype)) for t in results}
+        self._checks.check_rest(tensors, self._memory.fixed.__getitem__)
+        self._wait_for_other_streams()
+        self._memory.scalars.copy()
+        arrays, watcher = self._memory.arrays(data | made), watching.get()
+        if watcher is None:
+            for launch in self._launches:
+                placement.bound(launch, arrays)(placement.device.stream)
+        else:
+            watcher.run(self._name, self._launches, self._single_steps(arrays))
+        self._finish()
+        return tuple(made[t] if t not in results[:k] else made[t].copy() for k, t in enumerate(results))
+
+    def _wait_for_other_streams(self) -> None:
+        """Runs on other streams of a device share the memory between kernels: this one waits for them."""
+        if isinstance(self._placement, OnDevice):
+            stream = self._placement.device.stream
+            self._placement.device.order(self._stream, stream)
+            self._stream = stream
+
+    def fill(self, position: int, array: Any) -> None:
+        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the program runs.
+
+        Raises:
+            CallError: on a device: a value outside its range.
+        """
+        slot = self.inputs[position]
+        if isinstance(slot, gpu.DeviceArray):
+            tensor = self._interface.data[position]
+            self._checks.forget(tensor)
+            self._checks.check(tensor, array)
+            self._wait_for_other_streams()
+            slot.set(array)
+        else:
+            np.copyto(slot, array)
+
+    def run(self) -> None:
+        """Run on what `inputs` hold, assignments included."""
+        with self._lock.exclusive():
+            self._compute()
+            self._commit()
+
+    def compute(self) -> None:
+        """Run without the assignments."""
+        with self._lock.exclusive():
+            self._compute()
+
+    def commit(self) -> None:
+        """Make the assignments of the last `compute`, if there are any left."""
+        with (guard := self._lock).lock:  # `RunLock.exclusive`, written out, for small steps
+            if guard.running:
+                guard.raise_busy()
+            try:
+                guard.running = True
+                self._commit()
+            finally:
+                guard.running = False
+
+    def _compute(self) -> None:
+        self._to_commit = None
+        self._checks.check_rest(self._checks.checked, self._memory.fixed.__getitem__)
+        if isinstance(self._placement, OnDevice):
+            self._wait_for_other_streams()
+            self._memory.scalars.copy()
+        watcher = watching.get()
+        if watcher is None:
+            self.bound()()
+            self._to_commit = self._finish
+        else:
+            self._watched(watcher)
+            self._to_commit = self._exchange
+
+    def _watched(self, watcher: Profile) -> None:
+        """Run kernel by kernel, all of them on spare arrays: each may begin anew."""
+        arrays = self._memory.spare()
+        for tensor, check in self._checks.native:
+            check([arrays[tensor]], {})
+        watcher.run(self._name, self._launches, self._single_steps(arrays))
+        self._memory.store_results(arrays)
+
+    def _single_steps(self, arrays: dict[Tensor, Any]) -> list[_Step]:
+        """The kernels one by one, each waited for."""
+        return [self._placement.single(n, arrays, self._raiser([n])) for n in self._launches]
+
+    def _commit(self) -> None:
+        if self._to_commit is not None:
+            self._to_commit()
+
+    def _finish(self) -> None:
+        """Run the in-place updates, and exchange the arrays of other variables, once nothing can fail any more."""
+        with deferred_interrupts:
+            announce(self._updates)
+            last = self.bound(True) if self._memory.in_place else None
+            self._to_commit = None
+            if last is not None:
+                last()
+            exchange(self._memory.exchanged)
+
+    def _exchange(self) -> None:
+        """The new values of all variables lie in their spare arrays."""
+        with deferred_interrupts:
+            announce(self._updates)
+            self._to_commit = None
+            exchange(self._updates)
+
+    def profile(self, repeats: int) -> list[Timing]:
+        """The time of each launch; results stay, and nothing is assigned."""
+        rows = []
+        with self._lock.exclusive():
+            results, self._to_commit = [r.copy() for r in self.results], None
+            arrays = self._memory.restartable(self._order.overwrites)
+            for launch, step in zip(self._launches, self._single_steps(arrays)):
+                step()
+                seconds = median(_seconds(step) for _ in range(repeats))
+                rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
+            for array, result in zip(self.results, results):
+                array[...] = result
+        return rows
+
+    def bound(self, in_place: bool = False) -> _Step:
+        """One run on the arrays that the variables have now: of the launches that may fail, or of the in-place updates."""
+        key = (in_place, *map(id, map(array_of, self._variables)))
+        found = self._bindings.get(key)
+        if found is None:
+            if len(self._bindings) >= _BINDINGS:
+                self._bindings.clear()
+            launches, ranges = (self._order.in_place, ()) if in_place else (self._order.first, self._checks.native)
+            with uncollected():
+                found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), self._raiser([*ranges, *launches]))
+                self._bindings[key] = found
+        return found
+
+    def _function(self) -> Callable[..., Any]:
+        """The run as a function of the data, but for what is committed then; None for arrays that it does not take."""
+        assert isinstance(self._placement, Host)
+        if len(self._functions) >= _BINDINGS:
+            self._functions.clear()
+        launches, ranges = self._order.first, self._checks.native
+        with uncollected():
+            found = self._placement.function(self._name, ranges, launches, self._memory.arrays(), self._raiser([*ranges, *launches]),
+                                             self.inputs, self.results)
+        return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
+
+    def _raiser(self, entries: Sequence[Range | Launch]) -> Callable[[int], None]:
+        """A function that raises the error of the entry that failed."""
+        def fail(position: int) -> None:
+            entry = entries[position]
+            if isinstance(entry, Launch):
+                error = take_error()
+                raise error or ResourceError(f"{entry.program.name} ran out of memory for its intermediate arrays")
+            tensor, check = entry
+            check([self._memory.arrays()[tensor]], {})
+
+        return fail
+
+
+def _seconds(step: _Step) -> float:
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
