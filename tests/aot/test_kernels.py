@@ -184,7 +184,7 @@ def test_tools_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.Monkey
     kernel.save(tmp_path / "code.o")
     gpu.save(tmp_path / "code.ptx")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("texpr.aot.nvidia.find_spec", lambda name: None)
+    monkeypatch.setattr("texpr.aot.nvidia_tools.find_spec", lambda name: None)
     with pytest.raises(tx.ResourceError) as e:
         kernel.save(tmp_path / "code.so")
     assert str(e.value) == ("error[save]: no C compiler for aarch64 is installed; it links shared libraries\n"

@@ -135,7 +135,7 @@ def test_steps_that_python_decides_on(options: dict[str, Any], tmp_path: Path):
 
 
 def test_large_weights_are_not_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("texpr.graph.execution.export.MOST_INSIDE", 1000)
+    monkeypatch.setattr("texpr.graph.execution.c_library.MOST_INSIDE", 1000)
     with pytest.raises(tx.CompileError) as e:
         nn.export(network(), tmp_path / "net.o", X)
     assert str(e.value) == ('error[save]: 2,824 bytes of weights do not go into an object, which holds 1,000\n'

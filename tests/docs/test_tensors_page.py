@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.docs.page import run
 from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.tensor import MOST_WAITING
+from texpr.graph.lazy.lazy_tensor import MOST_WAITING
 
 PAGE = Path(__file__).parents[2] / "docs" / "tensors.md"
 

@@ -9,7 +9,7 @@ import pytest
 from texpr import ops
 from texpr.graph import Capture, Plan
 from texpr.graph.execution.placement import Host
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.ir.dtypes import F32
 from texpr.support.gc_pause import uncollected
 

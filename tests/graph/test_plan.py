@@ -14,7 +14,7 @@ from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable, multiply_adds, operations, timing_table
 from texpr.graph.execution.arena import lifetimes, make_arena
 from texpr.graph.fusion.producer_consumer import tensor_bytes
-from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import F32, F64, I64
 from texpr.ir.expr import Tensor, index, plain

@@ -14,7 +14,7 @@ from texpr.nn.core import pytree
 
 onnx = pytest.importorskip("onnx")
 
-from texpr.onnx.errors import UnsupportedOp  # noqa: E402
+from texpr.onnx.model_errors import UnsupportedOp  # noqa: E402
 from texpr.onnx.writing.graph import Graph, Inexpressible, known  # noqa: E402
 from texpr.tools.bench.onnx_saving import difference, find_runtime  # noqa: E402
 from texpr.tools.bench.targets import cases_of, expected_of  # noqa: E402

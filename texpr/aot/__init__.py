@@ -9,9 +9,9 @@ all.
 A slot is a word of 64 bits, on every target: the address of an array, or a size.
 """
 
-from texpr.aot.files import SUFFIXES, save
-from texpr.aot.function import Function, Parameter, check_symbol, described, function_of, parameter_of
-from texpr.aot.nvidia import find_tool
+from texpr.aot.c_function import Function, Parameter, check_symbol, described, function_of, parameter_of
+from texpr.aot.code_files import SUFFIXES, save
+from texpr.aot.nvidia_tools import find_tool
 from texpr.aot.resources import Needed, needed
 
 __all__ = [

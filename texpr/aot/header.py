@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from texpr.aot.function import Function, Parameter, c_name
+from texpr.aot.c_function import Function, Parameter, c_name
 
 _WIDTH = 110
 _THREADS = ("Any thread may call it, and several at once where none writes what another one uses; it runs in the thread that calls it and "

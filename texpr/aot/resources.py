@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from texpr.aot.nvidia import assembled
+from texpr.aot.nvidia_tools import assembled
 from texpr.targets import Target
 
 _ENTRY = re.compile(r"entry function '(\w+)'")

@@ -19,7 +19,7 @@ from texpr.ir.extern import register_extern
 
 if TYPE_CHECKING:
     from texpr.compiler.check_grad import check_grad
-    from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
+    from texpr.compiler.derived_operators import grad, jvp, register_vjp, vjp
 
 __all__ = [
     "CompiledKernel", "Op", "Schedule", "build", "check_grad", "fallbacks", "grad", "interpret", "jvp", "load", "op", "register_extern",

@@ -20,9 +20,9 @@ from texpr.compiler import kernel_cache
 from texpr.compiler.call_checks import check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.imports import Uses, read
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
+from texpr.compiler.operator_signature import Constant, Parameter, Signature, signature_of
 from texpr.compiler.schedule import Schedule, scripted
 from texpr.compiler.shape_dispatch import Kernels
-from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
 from texpr.compiler.tuning_records import chosen_script
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Var

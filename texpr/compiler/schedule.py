@@ -13,9 +13,9 @@ from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.html import Pane, equations_html, fragment, stages_html
 from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
+from texpr.compiler.operator_signature import split_options
 from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.replayed import replayed
-from texpr.compiler.signature import split_options
 from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel

@@ -10,16 +10,16 @@ a Program or a list that can be printed:
 2. `fusion.materialize`: functions of elements that are computed again and again are stored.
    `fusion.producer_consumer`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to
    its result.
-   `fusion.layouts`: matrices that recurrences multiply with are turned before them.
+   `fusion.operand_transposes`: matrices that recurrences multiply with are turned before them.
    `fusion.kernel_groups`: what is left is shared out among kernels.
    `fusion.horizontal`: results that are computed alike, such as the updates of all parameters, are one loop.
    All follow a cost model (bytes saved against operations done again) and keep their decisions: `Plan.explain()`.
-3. `lowering.launches`, `lowering.kernel_cache`: each group is a Program whose tensors are named by position, so that groups of one
-   structure (layers of one shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.
+3. `lowering.launch_sequence`, `lowering.default_kernels`: each group is a Program whose tensors are named by position, so that groups
+   of one structure (layers of one shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all are.
 4. `execution.in_place_updates`: kernels that cannot fail and write new values of variables over the old ones come behind all others.
    `execution.arena`: one block, places from lifetimes, 64-byte aligned, buffers of kernels among them; views are other tensors' memory,
    and what is computed element by element may be written over what is not needed any more.
-5. `Plan`: the kernels and the checks of values are entries of one table that native code walks through
+5. `Plan`: its data, its `Memory`, and its `Runner`. The kernels and the checks of values are entries of one table that native code walks through
    (`runtime.call.kernel_sequence`). A run that is interrupted there changes nothing; it begins anew where the handler of the signal does
    not raise: so no kernel of it may write data or variables, and tensors in the block are computed again. The last kernels are a table of
    their own: Ctrl-C waits until they are done and other variables have been exchanged for their second arrays
@@ -36,7 +36,7 @@ from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.plan import Plan
 from texpr.graph.fusion.flops import multiply_adds, operations
 from texpr.graph.fusion.producer_consumer import Decision
-from texpr.graph.lazy.tensor import leaf_of
+from texpr.graph.lazy.lazy_tensor import leaf_of
 from texpr.graph.passes import PASSES
 from texpr.graph.report.timing import Timing, timing_table
 

@@ -65,7 +65,7 @@ from texpr.nn.modules.activations import (
     Tanhshrink,
     Threshold,
 )
-from texpr.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from texpr.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from texpr.nn.modules.attention import MultiheadAttention
 from texpr.nn.modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from texpr.nn.modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold

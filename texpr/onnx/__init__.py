@@ -15,9 +15,9 @@ by the
 
 from __future__ import annotations
 
-from texpr.onnx.errors import UnsupportedOp
-from texpr.onnx.export import save
 from texpr.onnx.model import OnnxModel, load
+from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.model_export import save
 from texpr.support.extras import MissingExtra
 from texpr.support.suggest import suggest_names
 

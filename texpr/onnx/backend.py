@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from texpr.onnx.errors import UnsupportedOp
-from texpr.onnx.library import library
+from texpr.onnx.element_types import FROM_ONNX, OTHERS
 from texpr.onnx.model import OnnxModel, load
-from texpr.onnx.types import FROM_ONNX, OTHERS
+from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.onnx_package import library
 
 REASONS = ("dtype not supported", "out of scope", "random op", "string/sequence/optional type")
 """Why cases are left out; there are no others."""

@@ -14,9 +14,9 @@ from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter
 from texpr.onnx.converters import find
+from texpr.onnx.element_types import FROM_ONNX
+from texpr.onnx.graph_conversion import Run, evaluated
 from texpr.onnx.read import all_nodes, array_of, opsets, read_model
-from texpr.onnx.run import Run, evaluated
-from texpr.onnx.types import FROM_ONNX
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
 from texpr.support.errors import CallError, CheckpointError
 

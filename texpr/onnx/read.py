@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from texpr.onnx.check import refuse_large
 from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
-from texpr.onnx.errors import UnsupportedOp
-from texpr.onnx.library import library
-from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.onnx_package import library
+from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 from texpr.support.errors import CheckpointError, ResourceError
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from texpr.compiler import Op, Schedule, interpret, schedule
-from texpr.compiler.signature import split_options
+from texpr.compiler.operator_signature import split_options
 from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.support.files import write_file

@@ -23,7 +23,7 @@ from texpr.support.options import current
 from texpr.support.progress import bar
 from texpr.targets import find_target
 from texpr.tune.features import describe
-from texpr.tune.model import Model
+from texpr.tune.learned_model import Model
 from texpr.tune.space import Point, space_of_function, space_of_script
 from texpr.tune.strategies import Genetic, RandomSearch, Strategy
 from texpr.tune.trial import Case, compare, measure

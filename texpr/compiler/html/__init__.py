@@ -7,7 +7,7 @@ few lines of script lie beside them.
 
 from texpr.compiler.html.document import Pane, fragment, page
 from texpr.compiler.html.highlight import highlighted
-from texpr.compiler.html.nest import equations_html, nest_html
+from texpr.compiler.html.nest_boxes import equations_html, nest_html
 from texpr.compiler.html.stages import stages_html
 
 __all__ = ["Pane", "highlighted", "equations_html", "fragment", "nest_html", "page", "stages_html"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr.compiler.html.highlight import highlighted
-from texpr.compiler.html.nest import nest_html
+from texpr.compiler.html.nest_boxes import nest_html
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 

@@ -13,7 +13,7 @@ from texpr.ir.extern import extern_address, extern_symbol, opened_shape, run_fun
 from texpr.ir.loop import ExternCall, Kernel
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.inline_calls import inline_calls
-from texpr.runtime.call.extern import NativeFunction, native_function
+from texpr.runtime.call.native_callbacks import NativeFunction, native_function
 
 Shape = tuple[int, ...]
 _running = threading.local()

@@ -12,7 +12,7 @@ from texpr.compiler.kernels.certified import Certified, with_requested_options
 from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
-from texpr.runtime.call.extern import NativeFunction
+from texpr.runtime.call.native_callbacks import NativeFunction
 from texpr.runtime.native import loader
 from texpr.support.errors import CertificateError, CompileError
 from texpr.support.once import once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr.graph.arrays import functions, operator_texts
+from texpr.graph.arrays import array_functions, operator_texts
 from texpr.graph.arrays.promotion import of_elementary, of_quotient, promoted
 from texpr.ir.dtypes import BOOL, I8, I32, I64, U64, DType, int_range
 from texpr.support.errors import CallError
@@ -39,10 +39,10 @@ def applied(name: str, a: object, b: object) -> Any:
     Raises:
         CallError: shapes do not fit each other, or the dtype has no such operation.
     """
-    x, y = functions.operand(a), functions.operand(b)
+    x, y = array_functions.operand(a), array_functions.operand(b)
     if name in ("divide", "arctan2"):  # of floats, whatever the other operand is
         x, y = (_as_float(v) if type(v) is int else v for v in (x, y))
-    t = functions.common_dtype(x, y)
+    t = array_functions.common_dtype(x, y)
     if t == BOOL and name in _OF_INTEGERS:
         t = I8
     if name == "power":
@@ -52,10 +52,10 @@ def applied(name: str, a: object, b: object) -> Any:
     if t == BOOL:
         if name not in _OF_BOOLS:
             raise CallError(f"{name} of booleans", code="dtype", help='convert one: .astype("i64")')
-        return functions.elementwise(name, _OF_BOOLS[name], (x, y), t, t)
+        return array_functions.elementwise(name, _OF_BOOLS[name], (x, y), t, t)
     if t.is_float and (name.startswith("bitwise") or name.endswith("shift")):
         raise CallError(f"{name} of {t}", code="dtype", help="it is for integers and booleans")
-    return functions.elementwise(name, _TEXTS[name], (x, y), t, t)
+    return array_functions.elementwise(name, _TEXTS[name], (x, y), t, t)
 
 
 def _power(x: Any, y: Any, t: DType) -> Any:
@@ -63,14 +63,15 @@ def _power(x: Any, y: Any, t: DType) -> Any:
         raise CallError(f"an integer to the power {y} is no integer", code="dtype", help='convert it: .astype("f64")')
     if type(y) is int and 0 <= y <= MOST_FACTORS or (type(y) in (int, float) and y in (-1, -2, 0.5, -0.5, 2.0, 3.0) and t.is_float):
         text = f"{{0}} ** {y}" if t.is_float and y >= 0 else f"1 / {{0}} ** {-y}" if t.is_float else _factors(y)
-        return functions.elementwise("power", text, (x,), t, t)
+        return array_functions.elementwise("power", text, (x,), t, t)
     if type(y) is int and y <= MOST_SQUARED and t.is_int:
-        return operator_texts.constant_power(len(functions.shape_of(x)), t, y)(functions.cast_any(x, t))
+        return operator_texts.constant_power(len(array_functions.shape_of(x)), t, y)(array_functions.cast_any(x, t))
     if t.is_int:
-        dtypes = [t if functions.is_number(v) else functions.dtype_of(v) for v in (x, y)]
-        base, exponent = (v if d != BOOL else functions.cast_any(v, t) for v, d in zip((x, y), dtypes))
-        return operator_texts.power([functions.shape_of(v) for v in (x, y)], [t if d == BOOL else d for d in dtypes], t)(base, exponent)
-    return functions.elementwise("power", _TEXTS["power"], (x, y), t, t)
+        dtypes = [t if array_functions.is_number(v) else array_functions.dtype_of(v) for v in (x, y)]
+        base, exponent = (v if d != BOOL else array_functions.cast_any(v, t) for v, d in zip((x, y), dtypes))
+        shapes = [array_functions.shape_of(v) for v in (x, y)]
+        return operator_texts.power(shapes, [t if d == BOOL else d for d in dtypes], t)(base, exponent)
+    return array_functions.elementwise("power", _TEXTS["power"], (x, y), t, t)
 
 
 def _as_float(number: int) -> float:
@@ -87,24 +88,24 @@ def _factors(n: int) -> str:
 
 def compare(name: str, a: object, b: object) -> Any:
     """A comparison: a boolean tensor. Integers are compared as numbers, whatever their dtypes."""
-    x, y = functions.operand(a), functions.operand(b)
+    x, y = array_functions.operand(a), array_functions.operand(b)
     for tensor, number, this in ((x, y, name), (y, x, _TURNED[name])):
-        if type(number) is int and not functions.is_weak(tensor) and (beyond := _beyond(functions.dtype_of(tensor), number)):
+        if type(number) is int and not array_functions.is_weak(tensor) and (beyond := _beyond(array_functions.dtype_of(tensor), number)):
             holds = this == "not_equal" or this.startswith("less" if beyond > 0 else "greater")
-            return functions.elementwise(name, str(holds).lower(), (tensor,), functions.dtype_of(tensor), BOOL)
-    given = [v if functions.is_number(v) else functions.dtype_of(v) for v in (x, y)]
+            return array_functions.elementwise(name, str(holds).lower(), (tensor,), array_functions.dtype_of(tensor), BOOL)
+    given = [v if array_functions.is_number(v) else array_functions.dtype_of(v) for v in (x, y)]
     integers = all(isinstance(g, DType) and g.is_int for g in given)  # those of Python that a traced function is given among them
-    t = promoted(*given) if integers else functions.common_dtype(x, y)  # type: ignore[arg-type]
+    t = promoted(*given) if integers else array_functions.common_dtype(x, y)  # type: ignore[arg-type]
     if integers and t.is_float:
         return _compare_signs(name, x, y) if given[1] == U64 else _compare_signs(_TURNED[name], y, x)
     if t == BOOL and COMPARISONS[name] not in ("==", "!="):
         t = I32  # False < True
-    return functions.elementwise(name, f"{{0}} {COMPARISONS[name]} {{1}}", (x, y), t, BOOL)
+    return array_functions.elementwise(name, f"{{0}} {COMPARISONS[name]} {{1}}", (x, y), t, BOOL)
 
 
 def _compare_signs(name: str, x: Any, y: Any) -> Any:
     """A comparison of integers with a sign with u64."""
-    return functions.elementwise(name, _SIGNED_FIRST[name], (functions.cast_any(x, I64), y), None, BOOL)
+    return array_functions.elementwise(name, _SIGNED_FIRST[name], (array_functions.cast_any(x, I64), y), None, BOOL)
 
 
 def _beyond(t: DType, number: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import functions
+from texpr.graph.arrays import array_functions
 from texpr.support.errors import CallError
 
 
@@ -48,4 +48,4 @@ def check_leaf(x: Any, requires_grad: bool) -> None:
 
 def operand_of(gradient: object) -> Any:
     """A cotangent as an operand."""
-    return functions.operand(gradient)
+    return array_functions.operand(gradient)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph.arrays import functions
-from texpr.graph.arrays.functions import cast_any, common_dtype, is_number, operand
+from texpr.graph.arrays import array_functions
+from texpr.graph.arrays.array_functions import cast_any, common_dtype, is_number, operand
 from texpr.graph.arrays.recording import is_recording
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
@@ -73,7 +73,9 @@ def _has_floats(found: Any) -> bool:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return functions.where(condition, *map(_strong, (x, y))) if is_number(x) and is_number(y) else functions.where(condition, x, y)
+    if is_number(x) and is_number(y):
+        x, y = _strong(x), _strong(y)
+    return array_functions.where(condition, x, y)
 
 
 def _strong(x: Any) -> Any:
@@ -104,8 +106,8 @@ def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 
 def _joined(operator: Callable[..., Any], given: list[Any], axis: int, rank: int) -> Any:
-    (place,) = functions.axes_of(axis, rank)
-    return operator(given, axis=place) if len(given) > 1 or operator is ops.stack else functions.itself(given[0])
+    (place,) = array_functions.axes_of(axis, rank)
+    return operator(given, axis=place) if len(given) > 1 or operator is ops.stack else array_functions.itself(given[0])
 
 
 def _vstack(tup: Sequence[Any]) -> Any:
@@ -128,7 +130,7 @@ def _dot(a: Any, b: Any) -> Any:
     x, y = _strong(a), _strong(b)
     if not x.shape or not y.shape:
         return x * y
-    return functions.matmul(x, y) if len(y.shape) <= 2 else _tensordot(x, y, (-1, -2))
+    return array_functions.matmul(x, y) if len(y.shape) <= 2 else _tensordot(x, y, (-1, -2))
 
 
 def _inner(a: Any, b: Any) -> Any:
@@ -163,7 +165,7 @@ def _norm(x: Any, ord: object = None, axis: Any = None, keepdims: bool = False) 
     v = v if v.dtype.is_float else v.astype("f64")
     squares = (v * v).sum(axis, keepdims=keepdims)
     positive = squares > 0  # The root of 0 has no derivative; that of a norm of nothing is 0, as torch has it.
-    return functions.where(positive | squares.isnan(), functions.where(squares != 0, squares, 1).sqrt(), 0)
+    return array_functions.where(positive | squares.isnan(), array_functions.where(squares != 0, squares, 1).sqrt(), 0)
 
 
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -186,7 +188,7 @@ def _places(axes: Any, rank: int) -> Any:
 
 def _flip(m: Any, axis: Any = None) -> Any:
     x = operand(m)
-    turned = functions.axes_of(axis, len(x.shape))
+    turned = array_functions.axes_of(axis, len(x.shape))
     return x[tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(x.shape)))]
 
 
@@ -197,7 +199,7 @@ def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
         return NotImplemented
     if axis is None:
         return x.reshape(-1)[indices]
-    (place,) = functions.axes_of(axis, len(x.shape))
+    (place,) = array_functions.axes_of(axis, len(x.shape))
     return x[(*[slice(None)] * place, indices)]
 
 
@@ -205,7 +207,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     x = operand(a)
     if n < 0 or x.dtype == BOOL:
         return NotImplemented
-    (place,) = functions.axes_of(axis, len(x.shape))
+    (place,) = array_functions.axes_of(axis, len(x.shape))
     before = [slice(None)] * place
     for _ in range(n):
         x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]

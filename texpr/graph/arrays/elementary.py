@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from texpr.graph.arrays import functions
+from texpr.graph.arrays import array_functions
 
 
 class Elementary:
@@ -14,76 +14,76 @@ class Elementary:
 
     def exp(self) -> Self:
         """e^x."""
-        return functions.elementary("exp", self)
+        return array_functions.elementary("exp", self)
 
     def exp2(self) -> Self:
         """2^x."""
-        return functions.elementary("exp2", self)
+        return array_functions.elementary("exp2", self)
 
     def expm1(self) -> Self:
         """e^x - 1."""
-        return functions.elementary("expm1", self)
+        return array_functions.elementary("expm1", self)
 
     def log(self) -> Self:
         """The natural logarithm."""
-        return functions.elementary("log", self)
+        return array_functions.elementary("log", self)
 
     def log2(self) -> Self:
         """The logarithm to base 2."""
-        return functions.elementary("log2", self)
+        return array_functions.elementary("log2", self)
 
     def log10(self) -> Self:
         """The logarithm to base 10."""
-        return functions.elementary("log10", self)
+        return array_functions.elementary("log10", self)
 
     def log1p(self) -> Self:
         """log(1 + x)."""
-        return functions.elementary("log1p", self)
+        return array_functions.elementary("log1p", self)
 
     def sqrt(self) -> Self:
         """The square root."""
-        return functions.elementary("sqrt", self)
+        return array_functions.elementary("sqrt", self)
 
     def rsqrt(self) -> Self:
         """1 over the square root."""
-        return functions.elementary("rsqrt", self)
+        return array_functions.elementary("rsqrt", self)
 
     def sin(self) -> Self:
         """The sine."""
-        return functions.elementary("sin", self)
+        return array_functions.elementary("sin", self)
 
     def cos(self) -> Self:
         """The cosine."""
-        return functions.elementary("cos", self)
+        return array_functions.elementary("cos", self)
 
     def tan(self) -> Self:
         """The tangent."""
-        return functions.elementary("tan", self)
+        return array_functions.elementary("tan", self)
 
     def sinh(self) -> Self:
         """The hyperbolic sine."""
-        return functions.elementary("sinh", self)
+        return array_functions.elementary("sinh", self)
 
     def cosh(self) -> Self:
         """The hyperbolic cosine."""
-        return functions.elementary("cosh", self)
+        return array_functions.elementary("cosh", self)
 
     def tanh(self) -> Self:
         """The hyperbolic tangent."""
-        return functions.elementary("tanh", self)
+        return array_functions.elementary("tanh", self)
 
     def erf(self) -> Self:
         """The error function."""
-        return functions.elementary("erf", self)
+        return array_functions.elementary("erf", self)
 
     def sigmoid(self) -> Self:
         """1 / (1 + e^-x)."""
-        return functions.elementary("sigmoid", self)
+        return array_functions.elementary("sigmoid", self)
 
     def silu(self) -> Self:
         """x sigmoid(x)."""
-        return functions.elementary("silu", self, "{0} * sigmoid({0})")
+        return array_functions.elementary("silu", self, "{0} * sigmoid({0})")
 
     def gelu(self) -> Self:
         """x times the normal distribution function."""
-        return functions.elementary("gelu", self)
+        return array_functions.elementary("gelu", self)

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import binary, dispatched, functions, ufuncs
+from texpr.graph.arrays import array_functions, binary, dispatched, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType
@@ -108,24 +108,24 @@ class ArrayOperators:
     def __invert__(self) -> Self:
         if self.dtype.is_float:
             raise CallError(f"~ of {self.dtype}", code="dtype", help="it is for integers and booleans")
-        return functions.unary("invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype)
+        return array_functions.unary("invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype)
 
     def __neg__(self) -> Self:
         if self.dtype == BOOL:
             raise CallError("- of booleans", code="dtype", help="~ exchanges true and false")
-        return functions.unary("negative", "-{0}", self, self.dtype)
+        return array_functions.unary("negative", "-{0}", self, self.dtype)
 
     def __pos__(self) -> Self:
-        return functions.itself(self)
+        return array_functions.itself(self)
 
     def __abs__(self) -> Self:
-        return functions.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else functions.itself(self)
+        return array_functions.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else array_functions.itself(self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return binary.compare("equal", self, other) if functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
+        return binary.compare("equal", self, other) if array_functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return binary.compare("not_equal", self, other) if functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
+        return binary.compare("not_equal", self, other) if array_functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __lt__(self, other: object) -> Self:
         return binary.compare("less", self, other)
@@ -140,13 +140,13 @@ class ArrayOperators:
         return binary.compare("greater_equal", self, other)
 
     def __matmul__(self, other: object) -> Self:
-        return functions.matmul(self, other)
+        return array_functions.matmul(self, other)
 
     def __rmatmul__(self, other: object) -> Self:
-        return functions.matmul(other, self)
+        return array_functions.matmul(other, self)
 
     def __getitem__(self, key: object) -> Self:
-        return functions.select(self, key)
+        return array_functions.select(self, key)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -172,17 +172,17 @@ class ArrayMethods(ArrayOperators, Elementary):
     @property
     def T(self) -> Self:  # noqa: N802
         """All axes in the opposite order."""
-        return functions.permute(self, range(self.ndim)[::-1])
+        return array_functions.permute(self, range(self.ndim)[::-1])
 
     def astype(self, dtype: object) -> Self:
         """The same values in another dtype; towards zero where integers are made of floats."""
-        return functions.cast(self, named(dtype))
+        return array_functions.cast(self, named(dtype))
 
     def reshape(self, *shape: Any, order: str = "C") -> Self:
         """The same elements in the order of memory; one extent may be -1."""
         if order != "C":
             raise CallError(f"elements are in the order C of memory, not {order!r}", code="arguments", help="transpose before and after")
-        return functions.reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+        return array_functions.reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
 
     def flatten(self) -> Self:
         """All elements in a line."""
@@ -193,18 +193,18 @@ class ArrayMethods(ArrayOperators, Elementary):
     def transpose(self, *order: Any) -> Self:
         """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
         given = order[0] if len(order) == 1 and (order[0] is None or isinstance(order[0], tuple | list)) else order
-        return functions.permute(self, given) if given else self.T
+        return array_functions.permute(self, given) if given else self.T
 
     def swapaxes(self, a: int, b: int) -> Self:
         """Two axes exchanged."""
         order = list(range(self.ndim))
-        (i,), (j,) = functions.axes_of(a, self.ndim), functions.axes_of(b, self.ndim)
+        (i,), (j,) = array_functions.axes_of(a, self.ndim), array_functions.axes_of(b, self.ndim)
         order[i], order[j] = j, i
-        return functions.permute(self, order)
+        return array_functions.permute(self, order)
 
     def squeeze(self, axis: Axis = None) -> Self:
         """Without axes of extent 1: these, or all there are."""
-        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else functions.axes_of(axis, self.ndim)
+        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else array_functions.axes_of(axis, self.ndim)
         if any(self.shape[k] != 1 for k in gone):
             raise CallError(f"axes {gone} of {list(self.shape)} are not all of extent 1", code="axis")
         return self.reshape(tuple(n for k, n in enumerate(self.shape) if k not in gone))
@@ -212,72 +212,72 @@ class ArrayMethods(ArrayOperators, Elementary):
     def expand_dims(self, axis: int | tuple[int, ...]) -> Self:
         """With axes of extent 1: `axis` of the result, or each of several."""
         rank = self.ndim + (len(axis) if isinstance(axis, tuple | list) else 1)
-        new, rest = functions.axes_of(axis, rank), iter(self.shape)
+        new, rest = array_functions.axes_of(axis, rank), iter(self.shape)
         return self.reshape(tuple(1 if k in new else next(rest) for k in range(rank)))
 
     unsqueeze = expand_dims
 
     def broadcast_to(self, *shape: Any) -> Self:
         """Repeated along axes of extent 1, and along new ones in front."""
-        return functions.broadcast_to(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+        return array_functions.broadcast_to(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
 
     def sum(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """Over some axes, or all; integers become i64, or u64. `dtype` is what the elements are converted to first."""
-        return functions.reduce("sum", self, axis, keepdims, dtype, out)
+        return array_functions.reduce("sum", self, axis, keepdims, dtype, out)
 
     def prod(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """The product over some axes, or all; integers become i64, or u64."""
-        return functions.reduce("prod", self, axis, keepdims, dtype, out)
+        return array_functions.reduce("prod", self, axis, keepdims, dtype, out)
 
     def mean(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """Over some axes, or all; integers become f64."""
-        return functions.reduce("mean", self, axis, keepdims, dtype, out)
+        return array_functions.reduce("mean", self, axis, keepdims, dtype, out)
 
     def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """The mean squared difference from the mean, over n - ddof, or over 0 where that is negative."""
-        return functions.reduce("var", self, axis, keepdims, dtype, out, ddof)
+        return array_functions.reduce("var", self, axis, keepdims, dtype, out, ddof)
 
     def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """The root of the variance; its gradient is 0 where it is 0."""
-        return functions.reduce("std", self, axis, keepdims, dtype, out, ddof)
+        return array_functions.reduce("std", self, axis, keepdims, dtype, out, ddof)
 
     def max(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The largest over some axes, or all; NaN if there is one."""
-        return functions.reduce("max", self, axis, keepdims, out=out)
+        return array_functions.reduce("max", self, axis, keepdims, out=out)
 
     def min(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The smallest over some axes, or all; NaN if there is one."""
-        return functions.reduce("min", self, axis, keepdims, out=out)
+        return array_functions.reduce("min", self, axis, keepdims, out=out)
 
     def any(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """True where some element holds."""
-        return functions.reduce("any", self, axis, keepdims, out=out)
+        return array_functions.reduce("any", self, axis, keepdims, out=out)
 
     def all(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """True where all elements hold."""
-        return functions.reduce("all", self, axis, keepdims, out=out)
+        return array_functions.reduce("all", self, axis, keepdims, out=out)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first largest element along an axis, or of all."""
-        return functions.place("argmax", self, axis, keepdims, out)
+        return array_functions.place("argmax", self, axis, keepdims, out)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first smallest element along an axis, or of all."""
-        return functions.place("argmin", self, axis, keepdims, out)
+        return array_functions.place("argmin", self, axis, keepdims, out)
 
     def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
         """Sums up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
-        return functions.cumulated(ops.cumsum, self, axis, dtype, out)
+        return array_functions.cumulated(ops.cumsum, self, axis, dtype, out)
 
     def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
         """Products up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
-        return functions.cumulated(ops.cumprod, self, axis, dtype, out)
+        return array_functions.cumulated(ops.cumprod, self, axis, dtype, out)
 
     def clip(self, lo: object = None, hi: object = None, *, out: None = None) -> Self:
         """Not below `lo`, not above `hi`."""
-        functions.refuse_out(out)
+        array_functions.refuse_out(out)
         above = self if lo is None else binary.applied("maximum", self, lo)
-        return functions.itself(above) if hi is None else binary.applied("minimum", above, hi)
+        return array_functions.itself(above) if hi is None else binary.applied("minimum", above, hi)
 
     def maximum(self, other: object) -> Self:
         """The larger of both, element by element."""
@@ -289,18 +289,18 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """To the nearest multiple of 10^-decimals, ties to even."""
-        return functions.rounded(self, decimals, out)
+        return array_functions.rounded(self, decimals, out)
 
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
 
     def floor(self) -> Self:
         """The largest whole number not above."""
-        return functions.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else functions.itself(self)
+        return array_functions.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else array_functions.itself(self)
 
     def ceil(self) -> Self:
         """The smallest whole number not below."""
-        return functions.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else functions.itself(self)
+        return array_functions.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else array_functions.itself(self)
 
     def abs(self) -> Self:
         """Without the sign."""
@@ -308,28 +308,28 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def square(self) -> Self:
         """Times itself."""
-        return functions.unary("square", "{0} * {0}", self, I8 if self.dtype == BOOL else self.dtype)
+        return array_functions.unary("square", "{0} * {0}", self, I8 if self.dtype == BOOL else self.dtype)
 
     def relu(self) -> Self:
         """max(x, 0), whose gradient at 0 is 0."""
-        return functions.unary("relu", "max({0}, 0)", self, self.dtype)
+        return array_functions.unary("relu", "max({0}, 0)", self, self.dtype)
 
     def softmax(self, axis: int = -1) -> Self:
         """exp(x) over its sum along an axis."""
-        return functions.softmax(ops.softmax, self, axis)
+        return array_functions.softmax(ops.softmax, self, axis)
 
     def log_softmax(self, axis: int = -1) -> Self:
         """The logarithm of softmax."""
-        return functions.softmax(ops.log_softmax, self, axis)
+        return array_functions.softmax(ops.log_softmax, self, axis)
 
     def isnan(self) -> Self:
         """Whether an element is not a number."""
-        return functions.test("isnan", self)
+        return array_functions.test("isnan", self)
 
     def isinf(self) -> Self:
         """Whether an element is infinite."""
-        return functions.test("isinf", self)
+        return array_functions.test("isinf", self)
 
     def isfinite(self) -> Self:
         """Whether an element is a finite number."""
-        return functions.test("isfinite", self)
+        return array_functions.test("isfinite", self)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import functions, operator_texts
+from texpr.graph.arrays import array_functions, operator_texts
 from texpr.graph.arrays.indexing import put_condition, selection
 from texpr.graph.arrays.promotion import with_number
 from texpr.ir.dtypes import BOOL
@@ -30,13 +30,13 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
         if np.ndim(value):
             raise CallError("an array is assigned where a mask holds", code="index",
                             help="assign one number, or choose element by element: tx.where(mask, values, x)")
-        return functions.cast(functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
-    found = selection(x.shape, functions.normal(key, x.shape))
+        return array_functions.cast(array_functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
+    found = selection(x.shape, array_functions.normal(key, x.shape))
     if found.places:
         raise CallError("elements at places that an array gives are assigned", code="index",
                         help="use texpr.ops.scatter, which says what happens where places meet")
     condition, at, shape = put_condition(found)
-    values = functions.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
+    values = array_functions.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
     if len(values.shape) > len(shape):
         values = values.reshape(tuple(n for n in values.shape if n != 1))
     if not _fits(values.shape, shape):

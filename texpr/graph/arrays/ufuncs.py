@@ -6,12 +6,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from texpr.graph.arrays import binary, functions
+from texpr.graph.arrays import array_functions, binary
 from texpr.support.errors import CallError
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "negative": operator.neg, "positive": operator.pos, "absolute": operator.abs, "fabs": operator.abs, "invert": operator.invert,
-    "logical_not": lambda x: ~x.astype("bool"), "rint": lambda x: x.round(), "matmul": functions.matmul,
+    "logical_not": lambda x: ~x.astype("bool"), "rint": lambda x: x.round(), "matmul": array_functions.matmul,
     "divmod": lambda x, y: (binary.applied("floor_divide", x, y), binary.applied("remainder", x, y)),
 }
 _METHODS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "square", "floor",

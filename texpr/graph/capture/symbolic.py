@@ -9,7 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op
-from texpr.graph.arrays import functions
+from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import recording
@@ -83,7 +83,7 @@ class Symbolic(ArrayMethods):
         if self.is_leaf:
             raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
                             help="compute a new tensor: where(condition, values, x)")
-        new = with_elements(self, key, functions.operand(value), lambda array: self.capture.constant(np.asarray(array)))
+        new = with_elements(self, key, array_functions.operand(value), lambda array: self.capture.constant(np.asarray(array)))
         self.tensor, self.weak = new.tensor, False
 
     def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
@@ -113,7 +113,7 @@ class Symbolic(ArrayMethods):
 
     def detach(self) -> Symbolic:
         """The same values, through which no gradient flows."""
-        return self.capture.stop(functions.unary("constant_of", "detach({0})", self, self.dtype))
+        return self.capture.stop(array_functions.unary("constant_of", "detach({0})", self, self.dtype))
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise self._no_values("an array")

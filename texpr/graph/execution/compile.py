@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from texpr.graph.execution.placement import Placement
-from texpr.graph.fusion.layouts import laid_out
 from texpr.graph.fusion.materialize import materialize_shared_values
+from texpr.graph.fusion.operand_transposes import laid_out
 from texpr.graph.fusion.producer_consumer import fused
 from texpr.graph.lowering import plan_cache
-from texpr.graph.lowering.launches import Launches, make_launches
+from texpr.graph.lowering.launch_sequence import Launches, make_launches
 from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from texpr.graph.fusion.producer_consumer import Decision, amount, tensor_bytes
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.ir.expr import Tensor
 
 LEAST_BYTES = 1 << 18

@@ -11,7 +11,7 @@ import numpy as np
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.compiler import CompiledKernel
 from texpr.graph.capture.variable import Variable, array_of
-from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
@@ -25,7 +25,7 @@ from texpr.support.options import current
 from texpr.targets import target_of
 
 if TYPE_CHECKING:
-    from texpr.graph.lowering.launches import Launch
+    from texpr.graph.lowering.launch_sequence import Launch
 
 Arrays = Mapping[Tensor, Any]
 """Tensors as arrays: NumPy's, or those of a device."""

@@ -12,8 +12,8 @@ from texpr import aot
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
+from texpr.graph.execution.c_library import Exported, export
 from texpr.graph.execution.compile import Settings, compile_program
-from texpr.graph.execution.export import Exported, export
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory

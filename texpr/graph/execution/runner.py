@@ -16,14 +16,14 @@ from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory
 from texpr.graph.execution.placement import Host, OnDevice, Placement, describe
 from texpr.graph.execution.run_lock import RunLock
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.graph.report.profile import Profile, shapes_of, watching
 from texpr.graph.report.timing import Timing
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.runtime import gpu
-from texpr.runtime.call.extern import take_error
+from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.gpu import DEFAULT_STREAM
 from texpr.support.errors import CallError, ResourceError

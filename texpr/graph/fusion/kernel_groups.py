@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.cleanup.simplify import reads
-from texpr.graph.fusion.attention import attentions
+from texpr.graph.fusion.attention_pattern import attentions
 from texpr.graph.fusion.producer_consumer import Decision, first_axis, is_contraction, is_reduction, points, tensor_bytes
 from texpr.graph.passes.flatten_calls import viewed
 from texpr.ir.expr import Read, Reduce, Tensor

@@ -1,16 +1,16 @@
 """Lazy tensors and traced functions.
 
 A `Tensor` is an array of NumPy's, or a call that was not run yet. Values are computed when somebody looks: what is needed then becomes
-one captured Program and one `Plan`, which is kept for the next computation of the same structure (`evaluate`). So operators fuse across
+one captured Program and one `Plan`, which is kept for the next computation of the same structure (`evaluation`). So operators fuse across
 Python statements, and a loop in Python compiles its body once. Whatever else has a name by then is computed with it, and not again.
 
 `y.backward()` captures what `y` was made from, back to the leaves that ask for gradients, and runs its derivative: there is no tape.
 `jit` runs a function on `Symbolic` arguments once per structure of its arguments; afterwards a call is one native call.
 """
 
-from texpr.graph.arrays.functions import where
-from texpr.graph.lazy.jit import Jitted, jit
+from texpr.graph.arrays.array_functions import where
+from texpr.graph.lazy.jit_function import Jitted, jit
+from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import from_dlpack, tensor
-from texpr.graph.lazy.tensor import Tensor, no_grad
 
 __all__ = ["Jitted", "Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"]

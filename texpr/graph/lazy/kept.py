@@ -13,7 +13,7 @@ from typing import Any
 from weakref import ReferenceType, WeakSet, ref
 
 from texpr.graph.execution.plan import Plan
-from texpr.graph.lowering.kernel_cache import signature
+from texpr.graph.lowering.default_kernels import signature
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.support.forks import held_over_forks

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import functions
+from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.promotion import named, promoted
 from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
-from texpr.graph.lazy.dlpack import taken_over
-from texpr.graph.lazy.tensor import Tensor, moved
+from texpr.graph.lazy.dlpack_dtypes import taken_over
+from texpr.graph.lazy.lazy_tensor import Tensor, moved
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
 from texpr.runtime import gpu
 from texpr.runtime.call.convert import is_masked
@@ -70,7 +70,7 @@ def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     if is_masked(data):
         raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     wanted = None if dtype is None else named(dtype)
-    array = np.asarray(functions.operand(data))
+    array = np.asarray(array_functions.operand(data))
     t = from_numpy(array.dtype)
     assert t is not None
     if wanted in (None, t):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from texpr.graph.lazy.tensor import Tensor
+    from texpr.graph.lazy.lazy_tensor import Tensor
 
 MOST = 8
 """Rows and columns that are shown of each end."""

@@ -16,7 +16,7 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy.kept import Keeper
-from texpr.graph.lazy.tensor import Node, Tensor, leaf_of
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, leaf_of
 from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program

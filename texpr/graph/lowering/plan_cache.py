@@ -16,7 +16,7 @@ import numpy as np
 
 from texpr.compiler import kernel_cache
 from texpr.graph.fusion.producer_consumer import Decision
-from texpr.graph.lowering.launches import KernelOf, Launch, Launches, launch_of_sweep
+from texpr.graph.lowering.launch_sequence import KernelOf, Launch, Launches, launch_of_sweep
 from texpr.graph.passes.fold_constants import known_scalars
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.json.program import Decoder, Encoder

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from texpr.graph.fusion.producer_consumer import tensor_bytes
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.expr import Tensor
 

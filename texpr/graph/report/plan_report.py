@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr.graph.fusion.producer_consumer import Decision
-from texpr.graph.lowering.launches import Launch, show_launches
+from texpr.graph.lowering.launch_sequence import Launch, show_launches
 from texpr.graph.passes.flatten_calls import with_views
 from texpr.graph.report.dot import to_dot
 from texpr.graph.report.svg import picture

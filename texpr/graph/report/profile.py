@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from texpr.graph.fusion.producer_consumer import tensor_bytes
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.graph.report.roofline import least_seconds
 from texpr.ir.dtypes import F32, DType

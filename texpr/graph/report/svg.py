@@ -10,7 +10,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.report.dot import EDGE, HEAVY, INK, LIGHT, QUIET, are_heavy, edges, is_result, laid_out, to_dot, words
 from texpr.ir.expr import Tensor
 

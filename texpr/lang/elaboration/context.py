@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from texpr.ir.expr import Var
-from texpr.lang.elaboration.scope import Names, Scope, Use
+from texpr.lang.elaboration.name_scope import Names, Scope, Use
 from texpr.lang.elaboration.typed_values import Arithmetic
 from texpr.lang.syntax import tree
 from texpr.support.trampoline import Steps

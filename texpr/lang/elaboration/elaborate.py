@@ -11,16 +11,16 @@ from texpr.ir.expr import Call, Const, Expr, Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang.elaboration.declaration import OpDeclaration
-from texpr.lang.elaboration.equations import equations_of, ordered
-from texpr.lang.elaboration.fixes import try_fixes
-from texpr.lang.elaboration.functions import YIELDING, is_scalar_function
+from texpr.lang.elaboration.equation_elaboration import equations_of, ordered
+from texpr.lang.elaboration.function_calls import YIELDING, is_scalar_function
 from texpr.lang.elaboration.likely import advised_let, likely_type
+from texpr.lang.elaboration.name_scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.elaboration.operator_calls import invoke
-from texpr.lang.elaboration.recurrent import circular
 from texpr.lang.elaboration.scalars import Scalars
-from texpr.lang.elaboration.scope import OUTSIDE, Names, names_in, shown
+from texpr.lang.elaboration.self_reference import circular
 from texpr.lang.elaboration.signatures import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
 from texpr.lang.elaboration.typed_values import Arithmetic, Value
+from texpr.lang.elaboration.verified_fixes import try_fixes
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import letters
 from texpr.passes.analysis.substitution import over_tensors

@@ -9,7 +9,7 @@ from texpr.ir.build import add, integer, neg, sub
 from texpr.ir.dtypes import F32, I64, DType
 from texpr.ir.expr import Axis
 from texpr.ir.printing.expr import show
-from texpr.lang.elaboration.scope import Names, below, values_in
+from texpr.lang.elaboration.name_scope import Names, below, values_in
 from texpr.lang.syntax import tree
 from texpr.support.fixes import Declare, Fix, Ranges, Shift
 

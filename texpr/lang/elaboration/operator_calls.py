@@ -12,8 +12,8 @@ from texpr.ir.expr import Compare, Const, Dim, Expr, Tensor, Var
 from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Invoke, Program
 from texpr.lang.elaboration.declaration import OpDeclaration
+from texpr.lang.elaboration.name_scope import OUTSIDE, unknown
 from texpr.lang.elaboration.scalars import Scalars, dimensions
-from texpr.lang.elaboration.scope import OUTSIDE, unknown
 from texpr.lang.syntax import tree
 from texpr.passes.analysis.substitution import folded, resized
 from texpr.support.errors import CheckError

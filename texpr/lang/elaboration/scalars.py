@@ -13,9 +13,9 @@ from texpr.ir.expr import Expr, FloorDiv, Guard, Max, Min, Mod, Read, Select, Te
 from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import children
-from texpr.lang.elaboration.functions import call
-from texpr.lang.elaboration.reductions import reduction, widened
-from texpr.lang.elaboration.scope import Names, Scope, Use, unknown
+from texpr.lang.elaboration.function_calls import call
+from texpr.lang.elaboration.name_scope import Names, Scope, Use, unknown
+from texpr.lang.elaboration.reduction_elaboration import reduction, widened
 from texpr.lang.elaboration.typed_values import Arithmetic, Value, as_i64, at, describe, literal, materialize
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import GUARDS, NAMES, compared, converted, letters

@@ -9,8 +9,8 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Call, Const, Dim, Expr, Read, Reduce, Tensor, Var
 from texpr.ir.traverse import walk
+from texpr.lang.elaboration.name_scope import OUTSIDE, Names, Scope, shown, unknown
 from texpr.lang.elaboration.scalars import Scalars
-from texpr.lang.elaboration.scope import OUTSIDE, Names, Scope, shown, unknown
 from texpr.lang.elaboration.typed_values import Value, literal, materialize
 from texpr.lang.syntax import tree
 from texpr.support.errors import CheckError

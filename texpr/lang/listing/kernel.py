@@ -31,9 +31,9 @@ from texpr.ir.loop import (
     is_kind,
 )
 from texpr.ir.swizzle import Swizzle
-from texpr.lang.elaboration.equations import UPDATES
+from texpr.lang.elaboration.equation_elaboration import UPDATES
+from texpr.lang.elaboration.name_scope import Names, Scope, unknown
 from texpr.lang.elaboration.scalars import Scalars
-from texpr.lang.elaboration.scope import Names, Scope, unknown
 from texpr.lang.elaboration.signatures import bind_sizes, tensor
 from texpr.lang.listing.exact_expressions import ExactArithmetic
 from texpr.lang.syntax import tree

@@ -14,8 +14,8 @@ from typing import Any
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.kept import Keeper, keeper_of
+from texpr.graph.lazy.lazy_tensor import applied, common_device, leaf_of
 from texpr.graph.lazy.making import tensor
-from texpr.graph.lazy.tensor import applied, common_device, leaf_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
 from texpr.nn.core import pytree

@@ -1,7 +1,7 @@
 """Examples and batches of them, with the names of torch.utils.data; a loader may be saved in the middle of an epoch."""
 
+from texpr.nn.data.data_loader import DataLoader, default_collate
 from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
-from texpr.nn.data.loader import DataLoader, default_collate
 from texpr.support.suggest import suggest_names
 
 __all__ = ["ConcatDataset", "DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]

@@ -12,7 +12,7 @@ from texpr import ops
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
 from texpr.nn.core.arguments import number
-from texpr.nn.core.operator_calls import broadcast, present
+from texpr.nn.core.layer_operations import broadcast, present
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels
 from texpr.nn.losses.loss import Loss, WeightedLoss, as_float

@@ -8,8 +8,8 @@ import numpy as np
 
 from texpr import ops
 from texpr.nn.core.arguments import one_of
+from texpr.nn.core.layer_operations import broadcast
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import broadcast
 from texpr.nn.core.parameter import Buffer
 
 REDUCTIONS = ("mean", "sum", "none")

@@ -8,7 +8,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.nn.core.operator_calls import without_batch
+from texpr.nn.core.layer_operations import without_batch
 from texpr.nn.losses.loss import Loss
 from texpr.support.errors import CallError
 

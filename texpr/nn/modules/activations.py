@@ -6,8 +6,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.layer_operations import parameter
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter
 from texpr.nn.modules.dropout import Seeded
 from texpr.support.errors import CallError
 

@@ -9,8 +9,8 @@ from texpr import ops
 from texpr.graph import Symbolic
 from texpr.nn import init
 from texpr.nn.core.arguments import whole
+from texpr.nn.core.layer_operations import parameter, present, without_batch, zeros
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter, present, without_batch, zeros
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.modules.dropout import Dropout
 from texpr.nn.modules.linear import Linear

@@ -7,8 +7,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn.core.arguments import one_of, sizes, whole
+from texpr.nn.core.layer_operations import parameter, present, with_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter, present, with_batch
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.modules.linear import fill
 from texpr.nn.modules.padding import MODES, padded

@@ -12,8 +12,8 @@ from texpr.ir.dtypes import I64
 from texpr.nn import init
 from texpr.nn.core.arguments import number, one_of, whole
 from texpr.nn.core.inputs import as_input
+from texpr.nn.core.layer_operations import parameter, present
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter, present
 from texpr.nn.core.parameter import Parameter
 from texpr.support.errors import CallError
 

@@ -11,7 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.nn.core.arguments import number, sizes
-from texpr.nn.core.operator_calls import with_batch, without_batch
+from texpr.nn.core.layer_operations import with_batch, without_batch
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.modules.convolution import Sizes
 from texpr.nn.modules.dropout import Seeded

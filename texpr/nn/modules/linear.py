@@ -9,8 +9,8 @@ from typing import Any
 from texpr import ops
 from texpr.nn import init
 from texpr.nn.core.arguments import whole
+from texpr.nn.core.layer_operations import parameter
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter
 from texpr.nn.core.parameter import Parameter
 from texpr.support.errors import CallError
 

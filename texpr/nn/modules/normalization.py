@@ -13,8 +13,8 @@ from texpr import ops
 from texpr.graph import Symbolic
 from texpr.nn import init
 from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.layer_operations import buffer, parameter, present, with_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import buffer, parameter, present, with_batch
 from texpr.nn.core.parameter import Buffer, Parameter
 from texpr.support.errors import CallError
 

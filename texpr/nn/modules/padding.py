@@ -7,8 +7,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn.core.arguments import whole
+from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import with_batch
 from texpr.support.errors import CallError
 
 MODES = {"zeros": ops.pad, "reflect": ops.pad_reflect, "replicate": ops.pad_edge, "circular": ops.pad_circular}

@@ -7,8 +7,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn.core.arguments import number, sizes, whole
+from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import with_batch
 from texpr.nn.modules.convolution import Sizes, by_axis
 from texpr.nn.modules.pooling_indices import adaptive_places, window_places
 from texpr.support.errors import CallError

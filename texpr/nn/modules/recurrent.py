@@ -9,10 +9,10 @@ from typing import Any
 from texpr import ops
 from texpr.nn import init
 from texpr.nn.core.arguments import one_of, share, whole
+from texpr.nn.core.layer_operations import parameter, present, with_batch, without_batch, zeros
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import parameter, present, with_batch, without_batch, zeros
 from texpr.nn.modules.dropout import Dropout
-from texpr.nn.modules.packed import PackedSequence
+from texpr.nn.modules.packed_sequence import PackedSequence
 from texpr.support.errors import CallError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import with_batch
 from texpr.support.errors import CallError
 
 _RANKS = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "linear": (1,), "bilinear": (2,), "trilinear": (3,), "bicubic": (2,)}

@@ -11,8 +11,8 @@ from texpr import ops
 from texpr.compiler import Op, op
 from texpr.graph import Symbolic
 from texpr.nn.core.arguments import sizes
+from texpr.nn.core.layer_operations import without_batch
 from texpr.nn.core.module import Module
-from texpr.nn.core.operator_calls import without_batch
 from texpr.nn.modules.convolution import Sizes
 from texpr.support.errors import CallError
 

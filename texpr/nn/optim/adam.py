@@ -8,9 +8,9 @@ from math import sqrt
 from texpr import ops
 from texpr.graph import Capture, Symbolic
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.optim.argument_types import Betas, Params
 from texpr.nn.optim.group import Group
 from texpr.nn.optim.optimizer import Optimizer
-from texpr.nn.optim.types import Betas, Params
 
 _BELOW_ONE = {"betas": (0.0, 1.0)}
 _MEANS = ("exp_avg", "exp_avg_sq")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from texpr import ops
 from texpr.graph import Capture, Symbolic
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.optim.argument_types import Params
 from texpr.nn.optim.group import Group
 from texpr.nn.optim.optimizer import Optimizer
-from texpr.nn.optim.types import Params
 
 
 class RMSprop(Optimizer):

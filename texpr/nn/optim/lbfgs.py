@@ -11,14 +11,14 @@ from texpr import ops
 from texpr.graph import Capture, Symbolic
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
+from texpr.graph.lazy.lazy_tensor import leaf_of
 from texpr.graph.lazy.making import of_bits, tensor
-from texpr.graph.lazy.tensor import leaf_of
 from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.core.arguments import whole
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.optim.argument_types import Params
 from texpr.nn.optim.line_search import Point, strong_wolfe
 from texpr.nn.optim.optimizer import Optimizer
-from texpr.nn.optim.types import Params
 from texpr.support.errors import CallError, CheckpointError
 
 CURVED = 1e-10

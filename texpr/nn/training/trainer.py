@@ -22,7 +22,7 @@ from texpr.nn.training.callbacks import Callback, Listener, as_callback
 from texpr.nn.training.history import History
 from texpr.nn.training.metrics import Averages, Metric, counted_targets, measure, named_metrics
 from texpr.nn.training.precision import LossScale
-from texpr.nn.training.progress import Progress
+from texpr.nn.training.progress_bar import Progress
 from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused
 from texpr.nn.training.step import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
 from texpr.runtime.call.signal_guard import deferred_interrupts

@@ -1,7 +1,7 @@
 """What torch.nn.utils has: sequences of several lengths, gradients made smaller, parameters as one vector."""
 
 from texpr.nn.utils import rnn
-from texpr.nn.utils.gradients import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from texpr.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 from texpr.support.suggest import suggest_names
 

@@ -17,7 +17,7 @@ from texpr.compiler import Op, op
 from texpr.graph import Symbolic
 from texpr.graph.lazy import Tensor
 from texpr.nn.core.arguments import one_of, whole
-from texpr.nn.modules.packed import PackedSequence
+from texpr.nn.modules.packed_sequence import PackedSequence
 from texpr.support.errors import CallError
 
 __all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",

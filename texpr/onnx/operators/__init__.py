@@ -1,17 +1,17 @@
 """Converters of ONNX's operators, by subject. Importing this package fills `texpr.onnx.converters`."""
 
 from texpr.onnx.operators import (  # noqa: F401
-    arithmetic,
     control,
+    elementwise_operators,
     fourier,
     ml,
     movement,
     neural,
     quantized,
-    recurrent,
-    reductions,
+    recurrent_operators,
+    reduction_operators,
     resize,
     sampling,
-    shapes,
+    shape_operators,
     windows,
 )

@@ -12,11 +12,11 @@ import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import numpy_dtype
-from texpr.onnx.check import refuse_large
 from texpr.onnx.converters import converter
+from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operators.movement import part
-from texpr.onnx.run import Node
-from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Value
 
 

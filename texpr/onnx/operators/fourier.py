@@ -8,8 +8,8 @@ import numpy as np
 
 from texpr import ops
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import written
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import written
 from texpr.onnx.values import Known
 
 _ALONG = """op along_axis<T: float>(X: T[*A:axis, N, *B], W: T[M, N]; axis = 0) -> Y: T[*A, M, *B] {

@@ -6,9 +6,9 @@ from typing import Any
 
 from texpr.ir.dtypes import F64, I64
 from texpr.onnx.converters import converter
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import axes, each, number
 from texpr.onnx.operators.movement import check_places, taken
-from texpr.onnx.run import Node
-from texpr.onnx.texts import axes, each, number
 
 
 @converter("Binarizer", domain="ai.onnx.ml")

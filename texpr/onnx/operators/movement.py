@@ -11,8 +11,8 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import BOOL, I64, DType, numpy_dtype
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import at, axes, ranges, typed, written
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import at, axes, ranges, typed, written
 from texpr.onnx.values import Known
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import F32, F64, I32, DType
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import each, number, wide
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import each, number, wide
 from texpr.onnx.values import Known
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import F32, U8, int_range
 from texpr.onnx.converters import converter
-from texpr.onnx.operators.arithmetic import saturated
+from texpr.onnx.element_types import TO_ONNX
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import each
+from texpr.onnx.operators.elementwise_operators import saturated
 from texpr.onnx.operators.neural import without_zero
 from texpr.onnx.operators.windows import integer_convolution
-from texpr.onnx.run import Node
-from texpr.onnx.texts import each
-from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 
 

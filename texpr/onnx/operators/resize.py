@@ -10,8 +10,8 @@ import numpy as np
 
 from texpr.ir.dtypes import F32, F64, DType, numpy_dtype
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import each, wide, written
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import each, wide, written
 from texpr.onnx.values import Known
 
 _NEAR = """op nearest<T>(X: T[*A:axis, N, *B], P: i64[M]; axis = 0) -> Y: T[*A, M, *B] { Y[*a, i, *b] = X[*a, P[i], *b | clamp] }"""

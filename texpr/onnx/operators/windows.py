@@ -9,8 +9,8 @@ from typing import Any
 from texpr import ops
 from texpr.ir.dtypes import I32
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import at, axes, each, number, ranges, typed, wide, written
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import at, axes, each, number, ranges, typed, wide, written
 
 _AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 

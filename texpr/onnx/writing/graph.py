@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import I64, DType, small, stored
-from texpr.onnx.check import check_types
-from texpr.onnx.library import library
-from texpr.onnx.types import TO_ONNX
+from texpr.onnx.element_types import TO_ONNX
+from texpr.onnx.onnx_package import library
+from texpr.onnx.validation import check_types
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.interpreter.arithmetic import compute_dtype
+from texpr.onnx.writing.element_reads import Reader
 from texpr.onnx.writing.graph import Graph, Value, known
-from texpr.onnx.writing.indexing import Reader
-from texpr.onnx.writing.scalars import Scalars
+from texpr.onnx.writing.scalar_nodes import Scalars
 
 
 def scattered(graph: Graph, before: Value | None, shape: tuple[int, ...], value: Value, places: Sequence[Value], mode: str,

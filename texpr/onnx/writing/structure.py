@@ -18,11 +18,11 @@ from texpr.ir.interpreter.tensor import dependences
 from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, tensors
+from texpr.onnx.writing.element_reads import Reader
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
-from texpr.onnx.writing.indexing import Reader
 from texpr.onnx.writing.piecewise import Piece, joined
-from texpr.onnx.writing.reductions import Reducer
-from texpr.onnx.writing.scalars import Scalars
+from texpr.onnx.writing.reduction_nodes import Reducer
+from texpr.onnx.writing.scalar_nodes import Scalars
 from texpr.onnx.writing.scatter import scattered
 from texpr.passes.tensor.inline_calls import expand_packs
 from texpr.passes.tensor.specialize import specialize

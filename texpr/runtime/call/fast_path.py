@@ -20,7 +20,7 @@ import numpy as np
 
 from texpr.runtime.call import numpy_api
 from texpr.runtime.call import value_checks as checks
-from texpr.runtime.call.extern import take_error
+from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.slow_path import SlowCall
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, Form, RangeCheck
 from texpr.runtime.native import library as native

@@ -14,8 +14,8 @@ import numpy as np
 
 from texpr.ir.dtypes import readable
 from texpr.ir.tensor import Program
-from texpr.onnx.errors import UnsupportedOp
-from texpr.onnx.export import save
+from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.model_export import save
 from texpr.support.errors import Error
 from texpr.tools.arguments import part_of_all
 from texpr.tools.bench.targets import TOLERANCE, cases_of, expected_of

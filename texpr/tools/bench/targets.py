@@ -19,8 +19,8 @@ from texpr import autodiff
 from texpr.compiler import Schedule, load
 from texpr.compiler.imports import library_files
 from texpr.graph.execution.placement import to_host
+from texpr.graph.lazy.lazy_tensor import applied
 from texpr.graph.lazy.making import of_bits
-from texpr.graph.lazy.tensor import applied
 from texpr.ir.dtypes import numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpreter.tensor import interpret

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from texpr.aot.archive import archive
-from texpr.aot.function import Function
+from texpr.aot.c_function import Function
 from texpr.aot.header import header
 from texpr.aot.link import shared_library
-from texpr.aot.nvidia import assembled
+from texpr.aot.nvidia_tools import assembled
 from texpr.ir.printing.expr import show
 from texpr.support.errors import CompileError
 from texpr.support.files import write_files

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from texpr.onnx.check import refuse_large
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.types import FROM_ONNX, TO_ONNX
+from texpr.onnx.element_types import FROM_ONNX, TO_ONNX
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 
 

@@ -13,7 +13,7 @@ from texpr.ir.dtypes import BOOL, I32, I64, U64, DType
 from texpr.ir.expr import Reduce
 from texpr.ir.interpreter.arithmetic import compute_dtype, identity
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
-from texpr.onnx.writing.scalars import Scalars
+from texpr.onnx.writing.scalar_nodes import Scalars
 
 _OPS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "any": "ReduceMax", "all": "ReduceMin"}
 

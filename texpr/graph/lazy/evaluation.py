@@ -10,7 +10,7 @@ from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.kept import Keeper, heaviest
-from texpr.graph.lazy.tensor import Node, Tensor, applied, moved
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, applied, moved
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.options import current

@@ -11,7 +11,7 @@ import numpy as np
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.interpreter.evaluate import place
 from texpr.onnx.writing.graph import Graph, Value, known
-from texpr.onnx.writing.scalars import Scalars
+from texpr.onnx.writing.scalar_nodes import Scalars
 
 LAST = -(1 << 63)
 """An end of a slice that lies before every element."""

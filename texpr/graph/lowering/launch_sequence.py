@@ -10,7 +10,7 @@ from texpr.graph.fusion.flops import operations
 from texpr.graph.fusion.horizontal import flat, length_of, swept
 from texpr.graph.fusion.kernel_groups import Group, as_program, grouped, ordered
 from texpr.graph.fusion.producer_consumer import Decision
-from texpr.graph.lowering.kernel_cache import kernel_for
+from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Tensor, Var, index, plain

@@ -12,11 +12,11 @@ from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
 from texpr.onnx.converters import converter
-from texpr.onnx.library import library
+from texpr.onnx.element_types import FROM_ONNX, TO_ONNX, name_of
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.onnx_package import library
+from texpr.onnx.operator_definitions import each, number, wide, written
 from texpr.onnx.read import dense
-from texpr.onnx.run import Node
-from texpr.onnx.texts import each, number, wide, written
-from texpr.onnx.types import FROM_ONNX, TO_ONNX, name_of
 from texpr.onnx.values import Known, Value
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"

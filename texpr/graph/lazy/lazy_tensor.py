@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import CompiledKernel, Op
-from texpr.graph.arrays import functions
+from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording, recording
@@ -20,7 +20,7 @@ from texpr.graph.capture.capture import bound, resolved
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import device_of, to_host
-from texpr.graph.lazy.dlpack import coded
+from texpr.graph.lazy.dlpack_dtypes import coded
 from texpr.graph.lazy.kept import Keeper
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
@@ -146,7 +146,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             CallError: a value outside the range that an operator asks for.
         """
         if self.value is None:
-            from texpr.graph.lazy.evaluate import realize
+            from texpr.graph.lazy.evaluation import realize
 
             realize([self])
         return self
@@ -220,7 +220,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
             CheckError: an operator on the way has no gradient.
         """
-        from texpr.graph.lazy.evaluate import add_gradients
+        from texpr.graph.lazy.evaluation import add_gradients
         from texpr.graph.lazy.making import tensor
 
         if gradient is None:
@@ -235,7 +235,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def __getitem__(self, key: object) -> Tensor:
         # How many elements a mask chooses is known once it is computed; so is whether places are in bounds.
         known = tuple(k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,)))
-        return functions.select(self, known if isinstance(key, tuple) else known[0])
+        return array_functions.select(self, known if isinstance(key, tuple) else known[0])
 
     def __setitem__(self, key: object, value: object) -> None:
         """Give the tensor a value with these elements replaced.
@@ -248,7 +248,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
                             help="compute a new tensor: where(condition, values, x)")
         from texpr.graph.lazy.making import tensor
 
-        new = with_elements(self, key, functions.operand(value), lambda array: tensor(np.asarray(array)))
+        new = with_elements(self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array)))
         self._leave()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None

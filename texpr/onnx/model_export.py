@@ -22,9 +22,9 @@ from texpr.nn import Module
 from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.onnx.converters import NEWEST
-from texpr.onnx.errors import UnsupportedOp
-from texpr.onnx.library import library
-from texpr.onnx.types import TO_ONNX
+from texpr.onnx.element_types import TO_ONNX
+from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known
 from texpr.onnx.writing.dims import Named, find_named, name_dims, named_shape
 from texpr.onnx.writing.graph import OLDEST_WRITTEN, Graph, Inexpressible, Value, known

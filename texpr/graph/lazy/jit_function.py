@@ -18,9 +18,9 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
 from texpr.graph.execution.plan import Plan
+from texpr.graph.lazy.lazy_tensor import Tensor, common_device
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
-from texpr.graph.lazy.tensor import Tensor, common_device
 from texpr.graph.lazy.tracing import Effects, Flow, Number, Tracing, computed
 from texpr.ir.dtypes import DType
 from texpr.runtime import gpu

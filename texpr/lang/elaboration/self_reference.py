@@ -5,8 +5,8 @@ from __future__ import annotations
 from texpr.ir.dtypes import BOOL, F64, I64, DType
 from texpr.ir.expr import Dim, Tensor, Var
 from texpr.lang.elaboration.likely import advised_let, likely_type, named
+from texpr.lang.elaboration.name_scope import Names, Scope, names_in, values_in
 from texpr.lang.elaboration.scalars import Scalars
-from texpr.lang.elaboration.scope import Names, Scope, names_in, values_in
 from texpr.lang.elaboration.typed_values import Value
 from texpr.lang.syntax import tree
 from texpr.support.errors import CheckError

@@ -10,7 +10,7 @@ from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.printing.expr import default_accumulator, show
 from texpr.lang.elaboration.context import ElaborationContext
 from texpr.lang.elaboration.likely import advised_binder
-from texpr.lang.elaboration.scope import Scope, Use, shown
+from texpr.lang.elaboration.name_scope import Scope, Use, shown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize, own_dtype
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import converted

@@ -12,11 +12,11 @@ from texpr.graph import Capture, Plan, Symbolic
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import interpret
-from texpr.onnx.check import check_node, type_of
 from texpr.onnx.converters import find
-from texpr.onnx.library import library
+from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.onnx_package import library
 from texpr.onnx.read import array_of, definition, dense, opsets
-from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.validation import check_node, type_of
 from texpr.onnx.values import Known, NeedsValue, Value
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 

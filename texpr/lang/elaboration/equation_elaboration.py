@@ -12,10 +12,10 @@ from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors, variables
 from texpr.lang.elaboration.likely import advised_begin, advised_let, advised_ranges, likely_type
-from texpr.lang.elaboration.recurrent import value_reading_itself
-from texpr.lang.elaboration.reductions import axis_of, fresh, range_steps
+from texpr.lang.elaboration.name_scope import Scope, below, names_in
+from texpr.lang.elaboration.reduction_elaboration import axis_of, fresh, range_steps
 from texpr.lang.elaboration.scalars import Scalars
-from texpr.lang.elaboration.scope import Scope, below, names_in
+from texpr.lang.elaboration.self_reference import value_reading_itself
 from texpr.lang.elaboration.signatures import check_rank
 from texpr.lang.elaboration.typed_values import Value, materialize
 from texpr.lang.syntax import tree

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from texpr import autodiff
 from texpr.compiler.op import Make, Op, op
-from texpr.compiler.signature import Parameter, Signature, signature_of
+from texpr.compiler.operator_signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import F64, DType
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.promote_to_f64 import widened

@@ -9,8 +9,8 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import number, written
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import number, written
 from texpr.onnx.values import Known
 
 _FUNCTIONS: dict[str, tuple[str, tuple[float, ...]]] = {

@@ -10,9 +10,9 @@ from texpr import ops
 from texpr.graph.arrays import operator_texts
 from texpr.ir.dtypes import BOOL, I64, accumulator, int_range
 from texpr.onnx.converters import converter
-from texpr.onnx.run import Node
-from texpr.onnx.texts import each
-from texpr.onnx.texts import written as texts
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import each
+from texpr.onnx.operator_definitions import written as texts
 from texpr.onnx.values import Known
 
 _TEXTS = {"ReduceSum": "sum({over}: {x})", "ReduceProd": "prod({over}: {x})", "ReduceMax": "max({over}: {x})",

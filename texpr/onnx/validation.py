@@ -8,8 +8,8 @@ from math import prod
 from typing import Any, Protocol
 
 from texpr.ir.dtypes import DType
-from texpr.onnx.library import library
-from texpr.onnx.types import FROM_ONNX, TO_ONNX
+from texpr.onnx.element_types import FROM_ONNX, TO_ONNX
+from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known, NoTensors, Value
 from texpr.support.errors import CallError, ResourceError
 

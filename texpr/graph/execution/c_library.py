@@ -17,7 +17,7 @@ from texpr.compiler import CompiledKernel
 from texpr.compiler.schedule import Schedule
 from texpr.graph.execution.arena import ALIGNMENT, Arena, lifetimes, make_arena
 from texpr.graph.fusion.producer_consumer import tensor_bytes
-from texpr.graph.lowering.launches import Launch
+from texpr.graph.lowering.launch_sequence import Launch
 from texpr.ir.expr import Tensor
 from texpr.support.errors import CompileError
 from texpr.targets import Artifact, Target, find_target, link_kernels, symbol_of

@@ -1,0 +1,40 @@
+"""The house: which modules may share a name, and which aliases and names are still to go."""
+
+from __future__ import annotations
+
+MAY_REPEAT = {"__init__", "__main__", "protocol", "registry"}
+"""Names that say what a file is of its folder."""
+
+_CHECKER = "a rewrite: its step, and its checker for certificates"
+_STEPS = ("poly/certificate/rewrites", "schedule/steps/algebra")
+_TREE = "nodes of the IR, and what is done to them as a whole: printed, verified, interpreted, written as JSON"
+_FEATURE = "a feature of hardware: its proof or step, its code, its emulation"
+ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{name: (_CHECKER, _STEPS) for name in ("drop_padding", "exp_to_exp2", "factor_out", "mask_to_zero", "online_softmax", "reciprocal",
+                                             "round_to_tf32", "tanh_to_sigmoid")},
+    "expr": (_TREE, ("ir", "ir/printing", "ir/verifier")),
+    "tensor": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
+    "loop": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
+    "program": (_TREE, ("ir/json", "ir/verifier")),
+    "async_mma": (_FEATURE, ("schedule/steps/hardware", "targets/gpu", "runtime/emulator")),
+    "bulk_copies": (_FEATURE, ("targets/gpu", "runtime/emulator")),
+    "clusters": (_FEATURE, ("targets/gpu", "runtime/emulator")),
+    "swizzle": (_FEATURE, ("ir", "schedule/steps/buffers", "targets/gpu")),
+    "atomic": (_FEATURE, ("schedule/steps/reductions", "targets/gpu")),
+    "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
+    "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
+    "qemu": (_FEATURE, ("targets/common", "runtime/process")),
+    "random": ("counter-based random numbers: their definition, and their expansion", ("ir/interpreter", "passes/math")),
+    "unroll": ("unrolled loops: the mark, and the pass that writes them out", ("schedule/steps/loops", "passes/loop")),
+    "nontemporal": ("non-temporal stores: the step, and where default schedules use it",
+                    ("schedule/steps/hardware", "autoschedule/cpu/elementwise")),
+    "prefetch": ("software prefetch: the step, and where default schedules use it",
+                 ("schedule/steps/hardware", "autoschedule/cpu/finishing")),
+}
+"""Modules of one name that are about one thing: what it is, and their folders."""
+
+REPEATED_LEFT: set[str] = set()
+"""Names of several modules that differ in meaning: each is to get its own."""
+
+ALIASES_LEFT: set[tuple[str, str]] = set()
+"""Files, and the modules that they import by another name."""
