@@ -8,7 +8,7 @@ import pytest
 from tests.autodiff.checking import check_gradient
 from tests.work import at_most
 from texpr.autodiff import grad, vjp
-from texpr.autodiff.cleanup.products import factored, product
+from texpr.autodiff.cleanup.factored_products import factored, product
 from texpr.autodiff.core.algebra import constant
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Add, Div, Expr, Mul, Neg, Read, Sub, Tensor

@@ -33,8 +33,14 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Modules of one name that are about one thing: what it is, and their folders."""
 
-REPEATED_LEFT: set[str] = set()
+REPEATED_LEFT: set[str] = {
+    "cache", "check", "convolution", "copies", "coverage", "driver", "gradients", "instructions", "library", "module", "pipeline",
+    "statements", "trace", "trial", "warpgroups", "warps",
+}
 """Names of several modules that differ in meaning: each is to get its own."""
 
-ALIASES_LEFT: set[tuple[str, str]] = set()
-"""Files, and the modules that they import by another name."""
+ALIASES_LEFT: set[str] = {
+    "texpr.autoschedule.cpu.scalable_vectors", "texpr.onnx.converters", "texpr.runtime.disk_cache", "texpr.runtime.native.library",
+    "texpr.runtime.process.worker", "texpr.targets.common.llvm_backend", "texpr.targets.gpu.async_mma",
+}
+"""Modules that some import by another name still."""

@@ -19,10 +19,10 @@ a Program or a list that can be printed:
 4. `execution.in_place_updates`: kernels that cannot fail and write new values of variables over the old ones come behind all others.
    `execution.arena`: one block, places from lifetimes, 64-byte aligned, buffers of kernels among them; views are other tensors' memory,
    and what is computed element by element may be written over what is not needed any more.
-5. `Plan`: its data, its `Memory`, and its `Runner`. The kernels and the checks of values are entries of one table that native code walks through
-   (`runtime.call.kernel_sequence`). A run that is interrupted there changes nothing; it begins anew where the handler of the signal does
-   not raise: so no kernel of it may write data or variables, and tensors in the block are computed again. The last kernels are a table of
-   their own: Ctrl-C waits until they are done and other variables have been exchanged for their second arrays
+5. `Plan`: what is known of the program, its `Memory`, and the `Runner`. Kernels and checks of values are entries of one table that native
+   code walks through (`runtime.call.kernel_sequence`). A run that is interrupted there changes nothing; it begins anew where the handler
+   of the signal does not raise: so no kernel of it may write data or variables, and tensors in the block are computed again. In-place
+   updates are a table of their own: Ctrl-C waits until they are done and other variables have been exchanged for their second arrays
    (`runtime.call.signal_guard`).
 
 Nothing here names an operator: fusion sees equations, their axes and their indices.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import texpr.onnx.operators as _operators  # noqa: F401  fills the table
+import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored

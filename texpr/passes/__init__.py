@@ -8,8 +8,8 @@ Each pass is a pure function from a valid value to a valid value.
 """
 
 from texpr.passes.lowering.lower import lower
+from texpr.passes.tensor.fix_sizes import specialize
 from texpr.passes.tensor.inline_calls import inline_calls
-from texpr.passes.tensor.reductions import desugar, hoist
-from texpr.passes.tensor.specialize import specialize
+from texpr.passes.tensor.reduction_passes import desugar, hoist
 
 __all__ = ["desugar", "hoist", "inline_calls", "lower", "specialize"]

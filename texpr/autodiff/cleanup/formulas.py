@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr.autodiff.cleanup.common_subexpressions import without_repeats
-from texpr.autodiff.cleanup.products import Product, factored, product
+from texpr.autodiff.cleanup.factored_products import Product, factored, product
 from texpr.autodiff.cleanup.simplify import Equations, definitions
 from texpr.autodiff.core.algebra import is_value, minus, negative, plus, zero
 from texpr.autodiff.core.interval_bounds import always_defined

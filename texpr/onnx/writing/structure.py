@@ -24,8 +24,8 @@ from texpr.onnx.writing.piecewise import Piece, joined
 from texpr.onnx.writing.reduction_nodes import Reducer
 from texpr.onnx.writing.scalar_nodes import Scalars
 from texpr.onnx.writing.scatter import scattered
+from texpr.passes.tensor.fix_sizes import specialize
 from texpr.passes.tensor.inline_calls import expand_packs
-from texpr.passes.tensor.specialize import specialize
 
 _COMBINED = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _FOLDED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}

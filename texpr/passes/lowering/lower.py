@@ -12,7 +12,7 @@ from texpr.passes.analysis.equation_cycles import in_groups, read_by
 from texpr.passes.lowering.naive_nest import Nests
 from texpr.passes.lowering.recurrences import recurrence
 from texpr.passes.tensor.inline_calls import inline_calls
-from texpr.passes.tensor.reductions import desugar, hoist
+from texpr.passes.tensor.reduction_passes import desugar, hoist
 from texpr.passes.tensor.short_circuit import lazy_logic
 
 

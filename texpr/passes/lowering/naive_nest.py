@@ -16,7 +16,7 @@ from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.intervals import interval
 from texpr.passes.analysis.iteration_ranges import longest, nested
 from texpr.passes.analysis.substitution import folded
-from texpr.passes.tensor.reductions import identity
+from texpr.passes.tensor.reduction_passes import identity
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 

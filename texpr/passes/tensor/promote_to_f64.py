@@ -9,7 +9,7 @@ from texpr.ir.expr import Cast, Expr, Node, Tensor
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.substitution import over_tensors
-from texpr.passes.tensor.specialize import all_tensors
+from texpr.passes.tensor.fix_sizes import all_tensors
 
 
 def widened(program: Program) -> Program:

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime.call import numpy_api
-from texpr.runtime.call import value_checks as checks
+from texpr.runtime.call import numpy_api, value_checks
 from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.slow_path import SlowCall
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, Form, RangeCheck
@@ -118,7 +117,7 @@ def _is_plain(spec: CallSpec) -> bool:
     extents = [extent for argument in spec.arguments for extent in argument.shape]
     known = [check for check in spec.checks if isinstance(check, RangeCheck | DistinctCheck)]
     extents += [word for check in known for word in ((check.lo, check.hi) if isinstance(check, RangeCheck) else (check.row,))]
-    kinds = [_short(spec.inputs[check.position].dtype) in checks.DTYPES for check in known]
+    kinds = [_short(spec.inputs[check.position].dtype) in value_checks.DTYPES for check in known]
     return (
         len(spec.arguments) <= _MOST_ARGUMENTS
         and len(known) == len(spec.checks)
@@ -170,10 +169,10 @@ def _check_words(spec: CallSpec) -> Iterator[int]:
         assert isinstance(check, RangeCheck | DistinctCheck)
         dtype = spec.inputs[check.position].dtype
         if isinstance(check, DistinctCheck):
-            function, words = checks.distinct_check(_short(dtype)), (check.row, 0)
+            function, words = value_checks.distinct_check(_short(dtype)), (check.row, 0)
         else:  # large unsigned values look negative to the native code
             lo = max(check.lo, 0) if isinstance(check.lo, int) and dtype.kind == "u" else check.lo
-            function, words = checks.range_check(_short(dtype)), (lo, check.hi)
+            function, words = value_checks.range_check(_short(dtype)), (lo, check.hi)
         yield from (check.position, function)
         for bound in words:
             yield from (0, spec.sizes.index(bound)) if isinstance(bound, str) else (int(bound), -1)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime.call import value_checks as checks
+from texpr.runtime.call import value_checks
 from texpr.runtime.call.fast_path import make_function, make_runner
 from texpr.runtime.call.spec import Argument, CallSpec
 from texpr.runtime.native import library as native
@@ -144,4 +144,4 @@ def _slots(entry: AnyEntry) -> list[int]:
         return [entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
     kind = f"{entry.array.dtype.kind}{8 * entry.array.dtype.itemsize}"
     lo = max(entry.lo, 0) if kind[0] == "u" else entry.lo  # large unsigned values look negative to the native code
-    return [checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]
+    return [value_checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]

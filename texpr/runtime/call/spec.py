@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from texpr.runtime.call import value_checks as checks
+from texpr.runtime.call import value_checks
 from texpr.support.errors import CallError
 
 
@@ -174,7 +174,7 @@ def _all_seen_once(rows: np.ndarray) -> bool:
         return False
     if not (rows.flags.c_contiguous and rows.dtype.isnative):
         rows = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))
-    return checks.all_distinct(rows, rows.shape[1])
+    return value_checks.all_distinct(rows, rows.shape[1])
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:

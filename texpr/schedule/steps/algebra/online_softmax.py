@@ -43,7 +43,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, rewrite, substitute, variables, walk
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.lowering.lower import loops_of
-from texpr.passes.tensor.reductions import sums_of_all
+from texpr.passes.tensor.reduction_passes import sums_of_all
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.poly import always
 from texpr.schedule.steps.registry import step

@@ -15,7 +15,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.lowering.lower import loops_of
-from texpr.passes.tensor.reductions import reads_inside
+from texpr.passes.tensor.reduction_passes import reads_inside
 from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.schedule.steps.algebra.factor_out import as_in_factors, factors, product, sum_along
 from texpr.schedule.steps.registry import step

@@ -12,7 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, variables, walk
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.passes.analysis.substitution import folded
-from texpr.passes.tensor.reductions import neutral
+from texpr.passes.tensor.reduction_passes import neutral
 from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.structure.loops import free_name, path_to, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import unused_name

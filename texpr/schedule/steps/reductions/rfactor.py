@@ -12,7 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.passes.analysis.substitution import folded
-from texpr.passes.tensor.reductions import identity, neutral
+from texpr.passes.tensor.reduction_passes import identity, neutral
 from texpr.schedule.legality.refusal import About
 from texpr.schedule.steps.reductions.privatize import element_of, privatized, scatters, uses
 from texpr.schedule.steps.registry import step
