@@ -115,7 +115,7 @@ class OnnxModel(Module):
     def forward(self, *inputs: Any) -> Any:
         """The graph on symbolic tensors; constants are allowed among them."""
         *given, values = inputs if inputs and isinstance(inputs[-1], _Decided) else (*inputs, _Decided())
-        capture = next((x.capture for x in given if isinstance(x, Symbolic)), None) or active_capture.get()
+        capture: Any = next((x.capture for x in given if isinstance(x, Symbolic)), None) or active_capture.get()
         assert capture is not None
         results = [self._as_result(capture, r) for r in self._results(capture, tuple(given), values)]
         return results[0] if len(results) == 1 else tuple(results)
