@@ -227,10 +227,10 @@ def test_schedules_that_users_write():
 
 
 @pytest.mark.parametrize("text, options, expected", [
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 16}, "instant"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 30_000}, "brief"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {}, "long"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 10_000_000}, "long"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 16}, "trivial"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 30_000}, "short"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {}, "interruptible"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 10_000_000}, "interruptible"),
 ])
 def test_only_long_kernels_look_for_control_c(text, options, expected):
     assert tx.schedule(tx.op(text), **options).compile().native.built.duration == expected

@@ -117,8 +117,8 @@ def test_loops_put_in_place_by_hand_are_not_kept(kept):
 @pytest.mark.parametrize("damage", [
     b"", b"{", b"null", b"[]", b"{}", b"\xff\xfe", b'{"certificate": 5}\ncode',
     b'{"certificate": "", "buffers": [], "duration": 1, "externs": false}\ncode',
-    b'{"certificate": "", "buffers": [], "duration": "brief", "externs": false}',
-    b'{"certificate": "", "buffers": [[]], "duration": "brief", "externs": false}\ncode',
+    b'{"certificate": "", "buffers": [], "duration": "short", "externs": false}',
+    b'{"certificate": "", "buffers": [[]], "duration": "short", "externs": false}\ncode',
 ])
 def test_a_damaged_record_is_made_anew(kept, damage):
     key, _ = made()

@@ -165,12 +165,12 @@ define i32 @result(ptr %slots) {
 """
 
 
-def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="long", name=None, brief_up_to=0):
+def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="interruptible", name=None, short_up_to=0):
     library = link(text, symbol)
-    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration, brief_up_to), library)
+    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration, short_up_to), library)
 
 
-def add(duration="long", n="N", checks=()):
+def add(duration="interruptible", n="N", checks=()):
     arguments = Argument("A", F32, (n,)), Argument("B", F32, (n,)), Argument("C", F32, (n,), True)
     return kernel(ADD, "add", *arguments, sizes=("N",), checks=checks, duration=duration)
 
@@ -180,5 +180,5 @@ def outer():
     return kernel(OUTER, "outer", *arguments, sizes=("M", "N"))
 
 
-def slow(symbol="slow", brief_up_to=0):
-    return kernel(SLOW, symbol, Argument("steps", I64, ()), Argument("X", F32, ()), Argument("Y", F32, (), True), brief_up_to=brief_up_to)
+def slow(symbol="slow", short_up_to=0):
+    return kernel(SLOW, symbol, Argument("steps", I64, ()), Argument("X", F32, ()), Argument("Y", F32, (), True), short_up_to=short_up_to)

@@ -18,7 +18,7 @@ from texpr.runtime import host
 from texpr.runtime.call.spec import Argument, CallSpec, Computed, RangeCheck
 from texpr.support.errors import CallError, ResourceError
 
-add, brief, instant, outer = kernels.add(), kernels.add("brief"), kernels.add("instant"), kernels.outer()
+add, short, trivial, outer = kernels.add(), kernels.add("short"), kernels.add("trivial"), kernels.outer()
 A, B = np.arange(6, dtype=np.float32), np.full(6, 0.5, np.float32)
 SUM = A + B
 
@@ -90,7 +90,7 @@ FORMS = {
     lambda k, a, b: k(a, b, out=None),
 ])
 def test_inputs_of_every_form(form, call):
-    for kernel in (add, brief, instant):
+    for kernel in (add, short, trivial):
         result = call(kernel, form(A), form(B))
         assert type(result) is np.ndarray and result.dtype == F32
         assert (result == SUM).all()
@@ -117,7 +117,7 @@ def test_numbers_for_rank_0(number):
 
 def test_outputs_are_written_where_they_are():
     for form in (lambda x: x, misaligned, lambda x: np.zeros(12, np.float32)[::2], lambda x: x[::-1], lambda x: x.astype(">f4")):
-        for kernel in (add, brief, instant):
+        for kernel in (add, short, trivial):
             target = form(np.zeros(6, np.float32))
             assert kernel(A, B, out=target) is target
             assert (target == SUM).all()
@@ -315,7 +315,7 @@ def counts(*objects):
     return [sys.getrefcount(each) for each in objects]
 
 
-@pytest.mark.parametrize("kernel", [add, brief, instant], ids=["add", "brief", "instant"])
+@pytest.mark.parametrize("kernel", [add, short, trivial], ids=["add", "short", "trivial"])
 def test_references_are_balanced(kernel):
     a, b, c = A.copy(), B.copy(), SUM.copy()
     calls = [

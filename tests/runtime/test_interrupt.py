@@ -164,10 +164,10 @@ print("ok")
 """)
 
 
-def test_a_brief_call_that_sees_the_flag_of_another_runs_again():
+def test_a_short_call_that_sees_the_flag_of_another_runs_again():
     run("""
 import ctypes
-kernel = slow(brief_up_to=1)
+kernel = slow(short_up_to=1)
 assert kernel(np.int64(1), X) == 2
 flag = ctypes.c_int32.from_address(native.symbols()["tx_interrupted"])
 flag.value = 1
@@ -176,12 +176,12 @@ print("ok")
 """)
 
 
-def test_a_symbolic_kernel_is_brief_where_sizes_are_small_and_else_interrupted():
+def test_a_symbolic_kernel_is_short_where_sizes_are_small_and_else_interrupted():
     run("""
 import texpr as tx
 product = tx.op("op f(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
 kernel = tx.schedule(product).compile()
-assert kernel.native.built.duration == "long" and 16 <= kernel.native.built.brief_up_to <= 64, kernel.native.built
+assert kernel.native.built.duration == "interruptible" and 16 <= kernel.native.built.short_up_to <= 64, kernel.native.built
 A = np.ones((4000, 4000), "f4")
 assert (kernel(A[:8, :8], A[:8, :8]) == 8).all()
 pressed = press(0.5)

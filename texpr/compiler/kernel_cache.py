@@ -46,7 +46,7 @@ class Built:
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
-        brief_up_to: sizes up to which a `long` one is brief, as `pipeline.brief_up_to` has it.
+        short_up_to: sizes up to which an `interruptible` one is short, as `pipeline.short_up_to` has it.
         externs: it calls functions of this process, which its loops name.
         overwrites: positions of inputs, and of outputs that may lie in their memory.
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.
@@ -58,7 +58,7 @@ class Built:
     certificate: str
     buffers: tuple[Buffer, ...]
     duration: Duration
-    brief_up_to: int
+    short_up_to: int
     externs: bool
     overwrites: tuple[tuple[int, int], ...]
     self_contained: bool
@@ -97,11 +97,11 @@ def find(key: str, program: Program) -> Built | None:
 
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
-        case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "brief_up_to": int(brief), "externs": bool(externs), "overwrites": list(over), "self_contained": bool(alone),
+        case {"certificate": str(certificate), "buffers": list(found), "duration": ("interruptible" | "short" | "trivial") as duration,
+              "short_up_to": int(short), "externs": bool(externs), "overwrites": list(over), "self_contained": bool(alone),
               "scratch": list(scratch), "fallback": left} if code and all(isinstance(n, int) for n in scratch):
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs, tuple(map(_pair, over)),
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, short, externs, tuple(map(_pair, over)),
                          alone, tuple(scratch), Fallback.from_json(left))
     return None
 
@@ -123,7 +123,7 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
+    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "short_up_to": built.short_up_to,
             "externs": built.externs, "overwrites": built.overwrites, "self_contained": built.self_contained,
             "scratch": built.scratch, "fallback": built.fallback and built.fallback.to_json()}
     disk_cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)

@@ -144,7 +144,7 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
     return compile_kernel(prepared(kernel, target), target, alone=True)
 
 
-INSTANT = 256
+TRIVIAL_BODIES = 256
 """Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
 _SIZES = tuple(1 << k for k in range(25))
 """Of kernels, those that are tried for whether there is little work at them."""
@@ -153,12 +153,12 @@ _SIZES = tuple(1 << k for k in range(25))
 def duration(final: Kernel) -> Duration:
     """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads, and if not, whether it is over at once."""
     if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final)):
-        return "long"
-    return "instant" if sum(map(work, final.body)) <= INSTANT else "brief"
+        return "interruptible"
+    return "trivial" if sum(map(work, final.body)) <= TRIVIAL_BODIES else "short"
 
 
-def brief_up_to(final: Kernel) -> int:
-    """A `long` kernel as it is emitted is brief where none of its sizes is larger than this: there is too little work to interrupt."""
+def short_up_to(final: Kernel) -> int:
+    """The largest size up to which an `interruptible` kernel, as it is emitted, is short: there is too little work to interrupt."""
     if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
         return 0
     return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)

@@ -75,7 +75,7 @@ class CallSpecifier:
         spec = replace(found.spec, arguments=_arguments(program, shapes, found))
         if code is not None:  # not before sizes are checked: it may be compiled now
             built = code.for_calls.built
-            spec = replace(spec, duration=built.duration, brief_up_to=built.brief_up_to)
+            spec = replace(spec, duration=built.duration, short_up_to=built.short_up_to)
             for buffer in built.buffers:
                 refuse_many(loops.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return replace(found, spec=self._symbolic(spec, sizes) if loops.symbolic else spec)

@@ -135,6 +135,6 @@ def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate
         final: the loops as they were emitted.
         code: waits for LLVM.
     """
-    facts = (kernel_cache.buffers_of(kernel.temporaries), pipeline.duration(final), pipeline.brief_up_to(final),
+    facts = (kernel_cache.buffers_of(kernel.temporaries), pipeline.duration(final), pipeline.short_up_to(final),
              bool(externs_of(kernel)), final.overwrites, is_self_contained(final), scratch_bytes(final))
     return Built(code(), certificate, *facts, loops.fallback)

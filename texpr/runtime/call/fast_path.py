@@ -109,7 +109,7 @@ def _normal(spec: CallSpec) -> CallSpec:
     arguments = tuple(replace(argument, name=sys.intern(argument.name), dtype=np.dtype(argument.dtype.type)) for argument in spec.arguments)
     assert arguments == tuple(sorted(arguments, key=lambda argument: argument.output)), "inputs come before outputs"
     assert spec.outputs, "a kernel has outputs"
-    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration, spec.brief_up_to)
+    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration, spec.short_up_to)
 
 
 def _is_plain(spec: CallSpec) -> bool:
@@ -154,9 +154,9 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> type:
 def _pack(entry: int, spec: CallSpec, form: Form | None, failed: object, slow: object = None, wrap: object = None, front: int = 0) -> bytes:
     """The words of a specification; without a form, arrays by position. Whoever uses them keeps the objects alive."""
     inputs = len(spec.inputs)
-    words = [entry, inputs, len(spec.outputs), len(spec.sizes), ("long", "brief", "instant").index(spec.duration)]
+    words = [entry, inputs, len(spec.outputs), len(spec.sizes), ("interruptible", "short", "trivial").index(spec.duration)]
     words += [_address(slow), id(_OUT) if form else 0, _address(wrap), id(failed), id(np.ndarray)]
-    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.brief_up_to, front]
+    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.short_up_to, front]
     words += [form.positional, len(spec.arguments) if form.complete else -1, len(form.constants)] if form else [inputs, -1, 0]
     sizes = [size if isinstance(size, int) else -1 for size in spec.sizes]
     behind = [*_check_words(spec), *sizes, *_argument_words(spec, form)] if slow is not None else []

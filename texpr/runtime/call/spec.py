@@ -53,7 +53,7 @@ class Argument:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-Duration = Literal["long", "brief", "instant"]
+Duration = Literal["interruptible", "short", "trivial"]
 Check = Callable[[Sequence[np.ndarray], Mapping[str, int]], None]
 
 
@@ -66,17 +66,17 @@ class CallSpec:
         arguments: inputs, then outputs; the kernel's slots in this order.
         sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where no extent names them.
         checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
-        duration: `long` kernels look for Ctrl-C; `brief` ones do not, and signals wait until they are over; `instant` ones are over before
-            another thread could make use of the GIL, which is kept.
-        brief_up_to: a `long` kernel is brief where none of `sizes` is larger than this.
+        duration: `interruptible` kernels look for Ctrl-C; `short` ones do not, and signals wait until they are over; `trivial` ones are over
+            before another thread could make use of the GIL, which is kept.
+        short_up_to: an `interruptible` kernel is short where none of `sizes` is larger than this.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     sizes: tuple[str | int, ...] = ()
     checks: tuple[Check, ...] = ()
-    duration: Duration = "long"
-    brief_up_to: int = 0
+    duration: Duration = "interruptible"
+    short_up_to: int = 0
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
