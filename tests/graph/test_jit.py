@@ -174,7 +174,7 @@ def test_complaints(text: str):
 def test_arguments_by_position_are_those_that_python_finds(function, args):
     given = inspect.signature(function).bind(*args)
     given.apply_defaults()
-    assert list(tx.jit(function)._bound(args, {}).items()) == list(given.arguments.items())
+    assert list(tx.jit(function)._bind_arguments(args, {}).items()) == list(given.arguments.items())
 
 
 def test_elements_are_assigned_while_a_function_is_traced():

@@ -12,7 +12,7 @@ import pytest
 import texpr as tx
 from texpr import nn
 from texpr.graph import Plan
-from texpr.graph.lazy import kept
+from texpr.graph.lazy import computation_cache
 
 X = np.ones((1, 20), "f4")
 USES = {
@@ -49,9 +49,9 @@ def _plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Plan]]]
         made.append(weakref.ref(self))
 
     monkeypatch.setattr(Plan, "__init__", noted)
-    kept.GENERAL.made.clear()
+    computation_cache.GENERAL.made.clear()
     yield made
-    kept.GENERAL.made.clear()
+    computation_cache.GENERAL.made.clear()
 
 
 def _alive(plans: list[weakref.ref[Plan]]) -> list[Plan]:
@@ -98,8 +98,8 @@ def test_losses_that_are_made_in_each_step_share_plans(_plans: list):
 
 
 def test_plans_have_a_bound_in_bytes(_plans: list, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kept, "MOST_BYTES", 3 * 2 * 4000)
-    monkeypatch.setattr(kept, "FEWEST", 2)
+    monkeypatch.setattr(computation_cache, "MOST_BYTES", 3 * 2 * 4000)
+    monkeypatch.setattr(computation_cache, "FEWEST", 2)
     for n in range(6):
         (tx.tensor(np.ones(1000 + n, "f4")) + 1).numpy()
     assert [p.inputs[0].shape[0] for p in _alive(_plans)] in ([1004, 1005], [1003, 1004, 1005])

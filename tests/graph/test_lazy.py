@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.graph.lazy import kept
+from texpr.graph.lazy import computation_cache
 
 
 @pytest.fixture(autouse=True)
 def _no_plans():
-    kept.GENERAL.made.clear()
+    computation_cache.GENERAL.made.clear()
 
 
 def test_nothing_runs_before_somebody_looks_and_then_what_has_a_name():
@@ -32,7 +32,7 @@ def test_a_loop_compiles_its_body_once():
     x = tx.tensor(np.ones(5, "f4"))
     for k in range(6):
         x = (x * 1.5 + k).realize()
-    assert len(kept.GENERAL.made) == 1
+    assert len(computation_cache.GENERAL.made) == 1
     want = np.ones(5, "f4")
     for k in range(6):
         want = want * np.float32(1.5) + np.float32(k)

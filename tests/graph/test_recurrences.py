@@ -11,7 +11,7 @@ import texpr as tx
 from texpr import ops
 from texpr.graph import Capture, Plan, Variable
 from texpr.graph.fusion.materialize import materialize_shared_values
-from texpr.graph.passes import optimized
+from texpr.graph.passes import optimize
 from texpr.ir.dtypes import F32
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.printing.tensor import show_program
@@ -27,7 +27,7 @@ def left(first: str, second: str) -> int:
     head = "op f(A: f32[N + 1], B: f32[N]) -> Y: f32[N]"
     text = f"{head} {{ let P: f32[N + 1] let R: f32[N + 1] {first} {second} Y[t] = P[t + 1] + R[t + 1] }}"
     program = tx.op(text).program()
-    program = optimized(specialize(program, {v: 4 for v in program.sizes}), {}, 2)
+    program = optimize(specialize(program, {v: 4 for v in program.sizes}), {}, 2)
     return len(program.equations)
 
 

@@ -32,9 +32,9 @@ def same(a: object, b: object) -> bool:
 
 @given(TREES)
 def test_a_tree_is_its_skeleton_and_its_tensors(value: object):
-    bones = pytree.skeleton(value)
-    assert same(pytree.rebuilt(bones, pytree.leaves(value)), value)
-    assert hash(bones) == hash(pytree.skeleton(value)) and bones == pytree.skeleton(value)
+    nesting = pytree.skeleton(value)
+    assert same(pytree.rebuild(nesting, pytree.leaves(value)), value)
+    assert hash(nesting) == hash(pytree.skeleton(value)) and nesting == pytree.skeleton(value)
 
 
 @given(TREES, TREES)
@@ -46,7 +46,7 @@ def test_trees_that_differ_without_tensors_have_other_skeletons(a: object, b: ob
 def test_values_that_are_equal_and_say_different_things():
     values = [1, 1.0, True, 0.0, -0.0, 0, False, "1", None]
     assert len({pytree.skeleton({"scale": v}) for v in values}) == len(values)
-    assert [pytree.rebuilt(pytree.skeleton([v]), []) for v in values] == [[v] for v in values]
+    assert [pytree.rebuild(pytree.skeleton([v]), []) for v in values] == [[v] for v in values]
 
 
 def test_data_classes_are_containers():
@@ -56,4 +56,4 @@ def test_data_classes_are_containers():
         scale: float
 
     value = Batch(np.ones(2), 0.5)
-    assert [*pytree.leaves(value)] == [value.x] and pytree.rebuilt(pytree.skeleton(value), [value.x]) == value
+    assert [*pytree.leaves(value)] == [value.x] and pytree.rebuild(pytree.skeleton(value), [value.x]) == value

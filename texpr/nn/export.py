@@ -8,7 +8,7 @@ from typing import Any
 from texpr.graph import Capture, Plan
 from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
-from texpr.nn.core.module import Module, captured
+from texpr.nn.core.module import Module, as_symbolic
 from texpr.support.errors import CompileError
 
 
@@ -40,6 +40,6 @@ def export(model: Module, path: str | Path, *example: Any, header: str | Path | 
     given = [as_input(x, model.dtype) for x in pytree.leaves(example)]
     symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
     with capture:
-        outputs = model(*pytree.rebuilt(pytree.skeleton(example), symbols))
-    results = [captured(y, capture, model.dtype) for y in pytree.leaves(outputs)]
+        outputs = model(*pytree.rebuild(pytree.skeleton(example), symbols))
+    results = [as_symbolic(y, capture, model.dtype) for y in pytree.leaves(outputs)]
     Plan(capture, results).save(path, header=header, target=target, weights=weights)

@@ -9,11 +9,11 @@ import numpy as np
 
 from texpr.graph.execution.placement import Placement
 from texpr.graph.fusion.materialize import materialize_shared_values
-from texpr.graph.fusion.operand_transposes import laid_out
-from texpr.graph.fusion.producer_consumer import fused
+from texpr.graph.fusion.operand_transposes import transpose_recurrence_operands
+from texpr.graph.fusion.producer_consumer import fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
-from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
+from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.support.options import current
@@ -62,13 +62,13 @@ def compile_program(program: Program, constants: Mapping[Tensor, np.ndarray], pl
 def _lower(program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels."""
     disabled = settings.disabled
-    better = optimized(program, constants, settings.level, disabled, settings.reassociate)
+    better = optimize(program, constants, settings.level, disabled, settings.reassociate)
     if settings.level < 3 or FUSE in disabled:
         return better, make_launches(better, False, False, placement.kernel)
     better, stored = materialize_shared_values(better)
-    better, decisions = fused(better)
+    better, decisions = fuse(better)
     if "algebra" not in disabled:
-        better = by_laws(better, settings.reassociate)
-    better, layouts = laid_out(better)
+        better = apply_laws(better, settings.reassociate)
+    better, layouts = transpose_recurrence_operands(better)
     made = make_launches(better, True, placement.sweeps and SWEEP not in disabled, placement.kernel)
     return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *made.decisions))

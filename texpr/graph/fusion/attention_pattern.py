@@ -21,7 +21,7 @@ MOST_EQUATIONS = 8
 """Between scores and weighted sums, at most."""
 
 
-def attentions(equations: Steps, outputs: Collection[Tensor]) -> list[list[Equation]]:
+def find_attentions(equations: Steps, outputs: Collection[Tensor]) -> list[list[Equation]]:
     """The equations of each, producers first."""
     users: dict[Tensor, list[Equation | Invoke]] = {}
     for e in equations:

@@ -21,7 +21,7 @@ from texpr.ir.traverse import children, equal, rewrite
 _SIZE, _ELEMENT = Var("n"), Var("i")
 
 
-def swept(groups: Sequence[Group], outputs: set[Tensor]) -> tuple[list[Group], list[Decision]]:
+def merge_elementwise(groups: Sequence[Group], outputs: set[Tensor]) -> tuple[list[Group], list[Decision]]:
     """The groups, those joined whose tensors are computed alike; and what was decided.
 
     Args:
@@ -30,23 +30,23 @@ def swept(groups: Sequence[Group], outputs: set[Tensor]) -> tuple[list[Group], l
     read = {t for g in groups for t in g.sources}
     alike: list[tuple[Program, list[Group]]] = []
     for group in groups:
-        if group.targets.keys() <= outputs and not read & group.targets.keys() and (found := flat(group)) is not None:
+        if group.targets.keys() <= outputs and not read & group.targets.keys() and (found := elementwise_program(group)) is not None:
             known = next((members for program, members in alike if equal(program, found)), None)
             if known is None:
                 alike.append((found, [group]))
             else:
                 known.append(group)
-    sweeps = {members[0]: _joined(members) for _, members in alike if len(members) > 1}
+    sweeps = {members[0]: _merge_groups(members) for _, members in alike if len(members) > 1}
     joined = {g for members in sweeps for g in sweeps[members].parts}
     left = [sweeps.get(g, g) for g in groups if g in sweeps or g not in joined]
     return left, [_decision(part, sweep) for sweep in sweeps.values() for part in sweep.parts[1:]]
 
 
-def _joined(members: Sequence[Group]) -> Group:
+def _merge_groups(members: Sequence[Group]) -> Group:
     whole = Group(tuple(e for g in members for e in g.equations))
     whole.parts = tuple(members)
-    whole.before = set().union(*(g.before for g in members))
-    whole.above = set().union(*(g.above for g in members))
+    whole.predecessors = set().union(*(g.predecessors for g in members))
+    whole.ancestors = set().union(*(g.ancestors for g in members))
     return whole
 
 
@@ -61,7 +61,7 @@ def length_of(group: Group) -> int:
     return prod(shape_of(next(iter(group.targets))))
 
 
-def flat(group: Group) -> Program | None:
+def elementwise_program(group: Group) -> Program | None:
     """What a group computes as a program of tensors in one dimension, of any size, named by position; None if its elements are not
     computed each from elements at the same place, and scalars.
     """
@@ -69,9 +69,9 @@ def flat(group: Group) -> Program | None:
     if not shape or 0 in shape or not all(isinstance(e, Equation) and _is_plain(e, shape) for e in group.equations):
         return None
     sources, targets = tuple(group.sources), tuple(group.targets)
-    names = {t: _flat(t, f"X{k}") for k, t in enumerate(sources)} | {t: _flat(t, f"Y{k}") for k, t in enumerate(targets)}
+    names = {t: _flat_tensor(t, f"X{k}") for k, t in enumerate(sources)} | {t: _flat_tensor(t, f"Y{k}") for k, t in enumerate(targets)}
     axes = (Axis(_ELEMENT, index(0), _SIZE),)
-    equations = tuple(Equation(names[e.target], (_ELEMENT,), axes, _flattened(e.value, names))  # type: ignore[union-attr]
+    equations = tuple(Equation(names[e.target], (_ELEMENT,), axes, _flat_value(e.value, names))  # type: ignore[union-attr]
                       for e in group.equations)
     return Program("sweep", tuple(map(names.__getitem__, sources)), tuple(map(names.__getitem__, targets)), equations, (_SIZE,))
 
@@ -97,11 +97,11 @@ def _is_plain(equation: Equation, shape: tuple[int, ...]) -> bool:
     return True
 
 
-def _flat(tensor: Tensor, name: str) -> Tensor:
+def _flat_tensor(tensor: Tensor, name: str) -> Tensor:
     return replace(tensor, name=name, dims=plain(_SIZE) if tensor.dims else (), value_range=None)
 
 
-def _flattened(value: Expr, names: dict[Tensor, Tensor]) -> Expr:
+def _flat_value(value: Expr, names: dict[Tensor, Tensor]) -> Expr:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Read) or node.tensor not in names:
             return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.cleanup.simplify import reads
-from texpr.graph.fusion.attention_pattern import attentions
+from texpr.graph.fusion.attention_pattern import find_attentions
 from texpr.graph.fusion.producer_consumer import Decision, first_axis, is_contraction, is_reduction, points, tensor_bytes
 from texpr.graph.passes.flatten_calls import viewed
 from texpr.ir.expr import Read, Reduce, Tensor
@@ -27,32 +27,32 @@ class Group:
     """Equations of one kernel, or a view, which is none.
 
     Attributes:
-        before: the groups that compute what this one reads.
-        above: all groups that must run before.
+        predecessors: the groups that compute what this one reads.
+        ancestors: all groups that must run before.
         targets: what it computes.
         sources: what it reads of others.
         view_of: what it is a view of, if it is one.
-        apart: whether it shares its kernel with no other.
-        reduces: whether it has a reduction.
+        isolated: it shares its kernel with no other.
+        has_reduction: one of its equations has a reduction.
         parts: of a sweep, the groups whose elements it computes in one loop (`horizontal`).
     """
 
     equations: Equations
-    before: set[Group] = field(default_factory=set)
-    above: set[Group] = field(default_factory=set)
+    predecessors: set[Group] = field(default_factory=set)
+    ancestors: set[Group] = field(default_factory=set)
     targets: dict[Tensor, None] = field(init=False)
     sources: dict[Tensor, None] = field(init=False)
     view_of: Tensor | None = field(init=False)
-    apart: bool = field(init=False)
-    reduces: bool = field(init=False)
+    isolated: bool = field(init=False)
+    has_reduction: bool = field(init=False)
     parts: tuple[Group, ...] = ()
 
     def __post_init__(self) -> None:
         self.targets = dict.fromkeys(t for e in self.equations for t in targets_of(e))
         self.sources = dict.fromkeys(t for e in self.equations for t in reads(e) if t not in self.targets)
         self.view_of = viewed(self.equations[0]) if len(self.equations) == 1 else None
-        self.apart = not all(isinstance(e, Equation) and _is_joinable(e) for e in self.equations)
-        self.reduces = any(isinstance(e, Equation) and is_reduction(e) for e in self.equations)
+        self.isolated = not all(isinstance(e, Equation) and _is_joinable(e) for e in self.equations)
+        self.has_reduction = any(isinstance(e, Equation) and is_reduction(e) for e in self.equations)
 
     def take(self, equations: Equations) -> None:
         """Let it have these equations, too."""
@@ -65,7 +65,7 @@ def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
-def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
+def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
     """The kernels of a program, in no order.
 
     Args:
@@ -73,16 +73,16 @@ def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
     """
     outputs = set(program.outputs)
     decisions: list[Decision] = []
-    groups = _units(program)
-    for equations in attentions(program.equations, outputs) if join else []:
-        groups = _as_one(groups, equations)
-        decisions.append(_at_once(equations))
+    groups = _groups_of_tensors(program)
+    for equations in find_attentions(program.equations, outputs) if join else []:
+        groups = _merge_into_one(groups, equations)
+        decisions.append(_attention_decision(equations))
     maker: dict[Tensor, Group] = {}
     result: list[Group] = []
     for group in groups:
-        group.before = {maker[t] for t in group.sources if t in maker}
-        group.above = group.before.union(*(g.above for g in group.before))
-        into = _best(group, result, decisions) if join and not (group.view_of and not outputs & group.targets.keys()) else None
+        group.predecessors = {maker[t] for t in group.sources if t in maker}
+        group.ancestors = group.predecessors.union(*(g.ancestors for g in group.predecessors))
+        into = _best_partner(group, result, decisions) if join and not (group.view_of and not outputs & group.targets.keys()) else None
         if into is None:
             result.append(group)
         else:
@@ -92,7 +92,7 @@ def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
     return result, decisions
 
 
-def _units(program: Program) -> list[Group]:
+def _groups_of_tensors(program: Program) -> list[Group]:
     """The equations of each tensor; those of tensors that need each other together."""
     equations = program.equations
     found: dict[Tensor, Group] = {}
@@ -109,29 +109,29 @@ def _units(program: Program) -> list[Group]:
     return order
 
 
-def _as_one(groups: Sequence[Group], equations: Sequence[Equation]) -> list[Group]:
+def _merge_into_one(groups: Sequence[Group], equations: Sequence[Equation]) -> list[Group]:
     """The groups, those of these equations as one, where the last of them stood."""
     ours = [g for g in groups if any(e in equations for e in g.equations)]
     whole = Group(tuple(e for g in ours for e in g.equations))
     return [whole if g is ours[-1] else g for g in groups if g is ours[-1] or g not in ours]
 
 
-def _at_once(equations: Sequence[Equation]) -> Decision:
+def _attention_decision(equations: Sequence[Equation]) -> Decision:
     """What is said of an attention."""
     *inside, end = equations
     saved = 2 * sum(tensor_bytes(e.target) for e in inside)
     return Decision("together", inside[0].target.name, (end.target.name,), True, saved, 0, "scores are for the sums that they weight alone")
 
 
-def _best(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> Group | None:
+def _best_partner(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> Group | None:
     """The group that this one shares most with, of those that it may join."""
     best, most, kept = None, 0, None
     for other in reversed(groups):
         shared = [] if other.view_of else _shared(other, group)
-        if not shared or any(other in g.above for g in group.before if g is not other):
+        if not shared or any(other in g.ancestors for g in group.predecessors if g is not other):
             continue
         saved = sum(tensor_bytes(t) for t in shared)
-        reason = _alike(other, group)
+        reason = _reason_to_merge(other, group)
         if reason and saved > most:
             best, most = other, saved
             names = ", ".join(t.name for t in group.targets), tuple(t.name for t in other.targets)
@@ -147,13 +147,13 @@ def _shared(first: Group, second: Group) -> list[Tensor]:
     return [t for t in second.sources if t in have and t.dims]
 
 
-def _alike(first: Group, second: Group) -> str:
+def _reason_to_merge(first: Group, second: Group) -> str:
     """Why two groups go together; empty if they do not."""
     equations = [e for e in (*first.equations, *second.equations) if isinstance(e, Equation)]
-    if len(equations) > MOST_EQUATIONS or first.apart or second.apart:
+    if len(equations) > MOST_EQUATIONS or first.isolated or second.isolated:
         return ""
     extents = [tuple(points([a]) for a in e.axes) for e in equations]
-    if not first.reduces and not second.reduces and len(set(extents)) == 1 and _element_by_element(first, second):
+    if not first.has_reduction and not second.has_reduction and len(set(extents)) == 1 and _element_by_element(first, second):
         return "the same elements are computed"
     if len({x[0] for x in extents}) == 1 and extents[0][0] > 1 and _row_by_row(first, second):
         return "the same rows are read"
@@ -197,14 +197,14 @@ def _row_by_row(first: Group, second: Group) -> bool:
 
 def _merge(into: Group, group: Group, groups: list[Group]) -> None:
     into.take(group.equations)
-    into.before |= group.before - {into}
-    into.above |= group.above - {into}
+    into.predecessors |= group.predecessors - {into}
+    into.ancestors |= group.ancestors - {into}
     for other in groups:
-        if into in other.above:
-            other.above |= into.above
+        if into in other.ancestors:
+            other.ancestors |= into.ancestors
 
 
-def ordered(groups: Sequence[Group]) -> list[Group]:
+def order_groups(groups: Sequence[Group]) -> list[Group]:
     """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then: first of all
     sums of that alone, which leave it there for the next one. What a sweep alone reads is computed last where that needs less memory: it is
     near then, too.
@@ -213,22 +213,22 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
     done: set[Group] = set()
     result: list[Group] = []
     waiting = list(groups)
-    near: set[Tensor] = set()
+    cached: set[Tensor] = set()
     while waiting:
-        ready = [g for g in waiting if g.before <= done]
-        ready = [g for g in ready if not _waits(g, readers, done)] or ready
-        sums = [g for g in ready if g.reduces and _stays_near(g, near)]
-        best = max(sums or ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
+        ready = [g for g in waiting if g.predecessors <= done]
+        ready = [g for g in ready if not _should_wait(g, readers, done)] or ready
+        sums = [g for g in ready if g.has_reduction and _keeps_cache(g, cached)]
+        best = max(sums or ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in cached))
         waiting.remove(best)
         done.add(best)
         result.append(best)
-        near = {*(near if sums else ()), *best.sources, *best.targets}
+        cached = {*(cached if sums else ()), *best.sources, *best.targets}
     return result
 
 
-def _stays_near(group: Group, near: Collection[Tensor]) -> bool:
+def _keeps_cache(group: Group, cached: Collection[Tensor]) -> bool:
     """Whether a group reads what is near, and uses so little beside that it is near afterwards, too."""
-    there, elsewhere = (sum(tensor_bytes(t) for t in group.sources if (t in near) == wanted) for wanted in (True, False))
+    there, elsewhere = (sum(tensor_bytes(t) for t in group.sources if (t in cached) == wanted) for wanted in (True, False))
     return MUCH_SMALLER * (elsewhere + sum(map(tensor_bytes, group.targets))) <= there
 
 
@@ -242,7 +242,7 @@ def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
     return found
 
 
-def _waits(group: Group, readers: Mapping[Tensor, Sequence[Group]], done: Collection[Group]) -> bool:
+def _should_wait(group: Group, readers: Mapping[Tensor, Sequence[Group]], done: Collection[Group]) -> bool:
     """Whether a sweep alone reads what a group computes, which takes more memory than is free again once it has run."""
     if group.parts or not all(readers[t] and all(g.parts for g in readers[t]) for t in group.targets):
         return False
@@ -266,11 +266,11 @@ def as_program(group: Group, needed: Collection[Tensor]) -> tuple[Program, tuple
         return call.program, call.args, call.targets
     names = {t: replace(t, name=f"X{k}") for k, t in enumerate(inputs)} | {t: replace(t, name=f"Y{k}") for k, t in enumerate(outputs)}
     names |= {t: replace(t, name=f"T{k}") for k, t in enumerate(inside)}
-    program = Program(_kind(group), inputs, outputs, group.equations)
+    program = Program(_kernel_name(group), inputs, outputs, group.equations)
     return over_tensors(program, names), inputs, outputs
 
 
-def _kind(group: Group) -> str:
+def _kernel_name(group: Group) -> str:
     """What a kernel is called."""
     equations = [e for e in group.equations if isinstance(e, Equation)]
     product = next((e for e in equations if is_contraction(e)), None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.cleanup.simplify import in_order, reads
 from texpr.autoschedule.core.cost import operations
-from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, circles, points, tensor_bytes
+from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, cycles, points, tensor_bytes
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.expr import Axis, Call, Compare, Expr, Node, Read, Reduce, Select, Tensor, Var, index, plain
@@ -28,7 +28,7 @@ _POSITIONS = tuple(Var(f"s{d}") for d in range(16))
 
 
 @dataclass(eq=False, slots=True)
-class _Value:
+class _SharedValue:
     """A function of elements, at any place.
 
     Attributes:
@@ -48,24 +48,24 @@ class _Value:
 def materialize_shared_values(program: Program) -> tuple[Program, list[Decision]]:
     """The program with such values stored, and what was decided."""
     equations: list[Equation | Invoke] = list(program.equations)
-    inside = circles(equations)
+    inside = cycles(equations)
     decisions: list[Decision] = []
     names = {t.name for e in equations for t in (*_targets(e), *reads(e))} | {t.name for t in program.inputs}
-    for found in _values(equations):
-        decision, target = _judged(found, inside, names)
+    for found in _shared_values(equations):
+        decision, target = _decide(found, inside, names)
         if decision is not None:
             decisions.append(decision)
         if target is not None:
             axes = tuple(Axis(Var(f"i{d}"), index(0), n) for d, n in enumerate(target.shape))
             indices = tuple(a.var for a in axes)
-            equations = [_reading(e, found, target) for e in equations]
+            equations = [_read_stored(e, found, target) for e in equations]
             equations.append(Equation(target, indices, axes, substitute(found.value, dict(zip(_POSITIONS, indices)))))
     if len(equations) == len(program.equations):
         return program, decisions
     return replace(program, equations=tuple(in_order(equations))), decisions
 
 
-def _judged(found: _Value, inside: dict[Tensor, int], names: set[str]) -> tuple[Decision | None, Tensor | None]:
+def _decide(found: _SharedValue, inside: dict[Tensor, int], names: set[str]) -> tuple[Decision | None, Tensor | None]:
     """Whether the values are stored, and in which tensor."""
     sources = reads_of(found.value)
     name = f"{sources[0].tensor.name}_{found.value.function}"  # type: ignore[attr-defined]
@@ -75,20 +75,20 @@ def _judged(found: _Value, inside: dict[Tensor, int], names: set[str]) -> tuple[
     elements = points([Axis(v, index(0), n) for v, n in zip(_POSITIONS, found.shape)])
     again = operations(found.value) * (found.times - elements)
     near = all(r.tensor in inside for r in sources)
-    moved = (TRANSFERS if near else TRANSFERS_AFAR) * tensor_bytes(target)
+    bytes_moved = (TRANSFERS if near else TRANSFERS_AFAR) * tensor_bytes(target)
     if again <= 0:
         return None, None
     readers = tuple(t.name for t in found.readers)
-    if again <= FLOPS_PER_BYTE * moved:
-        reason = f"{again:,} operations that are done again cost less than {moved:,} bytes"
+    if again <= FLOPS_PER_BYTE * bytes_moved:
+        reason = f"{again:,} operations that are done again cost less than {bytes_moved:,} bytes"
         return Decision("keep", name, readers, False, 0, again, reason), None
     names.add(name)
     return Decision("keep", name, readers, True, 0, 0, f"computed once: {again:,} operations less"), target
 
 
-def _values(equations: Sequence[Equation | Invoke]) -> list[_Value]:
+def _shared_values(equations: Sequence[Equation | Invoke]) -> list[_SharedValue]:
     """Functions of elements, with all places where they are computed."""
-    found: list[_Value] = []
+    found: list[_SharedValue] = []
     for e in equations:
         if not isinstance(e, Equation):
             continue
@@ -99,7 +99,7 @@ def _values(equations: Sequence[Equation | Invoke]) -> list[_Value]:
             value, shape, indices = pattern
             known = next((f for f in found if equal(f.value, value) and equal(f.shape, shape)), None)
             if known is None:
-                found.append(known := _Value(value, shape))
+                found.append(known := _SharedValue(value, shape))
             known.calls[call] = indices
             known.times += times
             known.readers[e.target] = None
@@ -153,8 +153,8 @@ def _pattern(call: Call) -> tuple[Expr, tuple[Expr, ...], tuple[Expr, ...]] | No
                 return None
     if not places or len(places) > len(_POSITIONS):
         return None
-    moved = {v: sub(s, index(at)) for s, (v, (at, _, _)) in zip(_POSITIONS, places.items())}
-    value = rewrite(substitute(call, moved), lambda n: replace(n, indices=tuple(linear(i).expr() for i in n.indices))
+    positions = {v: sub(s, index(at)) for s, (v, (at, _, _)) in zip(_POSITIONS, places.items())}
+    value = rewrite(substitute(call, positions), lambda n: replace(n, indices=tuple(linear(i).expr() for i in n.indices))
                     if isinstance(n, Read) else None)
     return value, tuple(extent for _, extent, _ in places.values()), tuple(i for _, _, i in places.values())
 
@@ -173,7 +173,7 @@ def reads_of(value: Expr) -> list[Read]:
     return [n for n in walk(value) if isinstance(n, Read)]
 
 
-def _reading(equation: Equation | Invoke, found: _Value, target: Tensor) -> Equation | Invoke:
+def _read_stored(equation: Equation | Invoke, found: _SharedValue, target: Tensor) -> Equation | Invoke:
     """With the stored values in the place of the calls."""
     if not isinstance(equation, Equation) or equation.target not in found.readers:
         return equation

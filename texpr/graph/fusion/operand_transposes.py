@@ -9,37 +9,37 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from texpr.graph.fusion.producer_consumer import Decision, circles, is_contraction, tensor_bytes
+from texpr.graph.fusion.producer_consumer import Decision, cycles, is_contraction, tensor_bytes
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, walk
 
 
-def laid_out(program: Program) -> tuple[Program, list[Decision]]:
+def transpose_recurrence_operands(program: Program) -> tuple[Program, list[Decision]]:
     """The program with matrices turned that recurrences multiply with, and what was decided."""
-    inside = circles(program.equations)
-    turned: dict[tuple[Tensor, int], Tensor] = {}
+    inside = cycles(program.equations)
+    transposed: dict[tuple[Tensor, int], Tensor] = {}
     decisions: list[Decision] = []
     names = {t.name for t in (*program.inputs, *(t for e in program.equations for t in _targets(e)))}
     equations: list[Equation | Invoke] = []
     for e in program.equations:
         if isinstance(e, Equation) and e.target in inside and is_contraction(e):
-            for read, d in _across(e, inside):
-                if (read.tensor, d) not in turned:
-                    turned[read.tensor, d] = target = _turned(read.tensor, d, names)
+            for read, d in _strided_reads(e, inside):
+                if (read.tensor, d) not in transposed:
+                    transposed[read.tensor, d] = target = _transposed_tensor(read.tensor, d, names)
                     equations.append(_copy(read.tensor, target, d))
                     decisions.append(Decision("layout", read.tensor.name, (e.target.name,), True, tensor_bytes(target), 0,
                                               "turned round once, not at every time of the recurrence"))
-            e = _reading(e, turned, inside)
+            e = _read_transposed(e, transposed, inside)
         equations.append(e)
-    return (replace(program, equations=tuple(equations)), decisions) if turned else (program, [])
+    return (replace(program, equations=tuple(equations)), decisions) if transposed else (program, [])
 
 
 def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
-def _across(equation: Equation, inside: Collection[Tensor]) -> Iterator[tuple[Read, int]]:
+def _strided_reads(equation: Equation, inside: Collection[Tensor]) -> Iterator[tuple[Read, int]]:
     """Reads of what others compute whose neighbours in memory are terms of a sum, while neighbours of the target are one of its
     dimensions; with that dimension.
     """
@@ -61,15 +61,15 @@ def _dimension(read: Read, lane: Var, terms: Collection[Var]) -> int | None:
     return here[0] if alone and read.indices[-1] in terms else None
 
 
-def _turned(tensor: Tensor, d: int, names: set[str]) -> Tensor:
+def _transposed_tensor(tensor: Tensor, d: int, names: set[str]) -> Tensor:
     name = f"{tensor.name}_turned"
     while name in names:
         name += "_"
     names.add(name)
-    return Tensor(name, tensor.dtype, plain(*_last(tensor.shape, d)))
+    return Tensor(name, tensor.dtype, plain(*_moved_to_end(tensor.shape, d)))
 
 
-def _last(parts: tuple[Expr, ...], d: int) -> tuple[Expr, ...]:
+def _moved_to_end(parts: tuple[Expr, ...], d: int) -> tuple[Expr, ...]:
     """With the one at that place last."""
     return (*parts[:d], *parts[d + 1 :], parts[d])
 
@@ -80,11 +80,11 @@ def _copy(source: Tensor, target: Tensor, d: int) -> Equation:
     return Equation(target, indices, axes, Read(source, (*indices[:d], indices[-1], *indices[d:-1])))
 
 
-def _reading(equation: Equation, turned: dict[tuple[Tensor, int], Tensor], inside: Collection[Tensor]) -> Equation:
-    wanted = {id(read): d for read, d in _across(equation, inside)}
+def _read_transposed(equation: Equation, transposed: dict[tuple[Tensor, int], Tensor], inside: Collection[Tensor]) -> Equation:
+    wanted = {id(read): d for read, d in _strided_reads(equation, inside)}
 
     def rule(node: Node) -> Node | None:
         d = wanted.get(id(node))
-        return None if d is None else Read(turned[node.tensor, d], _last(node.indices, d))  # type: ignore[attr-defined]
+        return None if d is None else Read(transposed[node.tensor, d], _moved_to_end(node.indices, d))  # type: ignore[attr-defined]
 
     return rewrite(equation, rule)  # type: ignore[return-value]

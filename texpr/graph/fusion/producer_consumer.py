@@ -17,7 +17,7 @@ from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autodiff.core.activity import targets
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
-from texpr.graph.passes.absorb_views import at, with_values
+from texpr.graph.passes.absorb_views import element_value, inline_values
 from texpr.graph.passes.flatten_calls import shape_of, viewed
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
@@ -127,7 +127,7 @@ def first_axis(equation: Equation) -> Var | None:
     return equation.axes[0].var
 
 
-class _Web:
+class _EquationGraph:
     """Equations in order, with who defines and who reads each tensor: kept while equations take each other's places."""
 
     def __init__(self, equations: Sequence[Equation | Invoke]) -> None:
@@ -173,7 +173,7 @@ class _Web:
         return sorted(equations, key=self._place.__getitem__)
 
 
-def _in_turn(producer: Equation, readers: Sequence[Equation]) -> bool:
+def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> bool:
     """Whether a kernel that the producer and its readers share computes a row of the tensor and uses it up before the next one."""
     row = first_axis(producer)
     if row is None or any(r.update is not None or first_axis(r) is None or is_contraction(r) for r in readers):
@@ -190,25 +190,25 @@ class Fusion:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.decisions: list[Decision] = []
-        self._kept = {*program.outputs, *program.inputs}
-        self._web = _Web(program.equations)
+        self._required = {*program.outputs, *program.inputs}
+        self._graph = _EquationGraph(program.equations)
 
     def run(self) -> Program:
         """The program with equations written into others."""
         self._inline()
-        self._parts()
-        self._epilogues()
-        return replace(self.program, equations=tuple(in_order(self._web.equations)))
+        self._fuse_parts()
+        self._fuse_epilogues()
+        return replace(self.program, equations=tuple(in_order(self._graph.equations)))
 
     def _inline(self) -> None:
-        for tensor in definitions(self._web.equations):
-            producer = self._web.definition(tensor)
-            if tensor in self._kept or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
+        for tensor in definitions(self._graph.equations):
+            producer = self._graph.definition(tensor)
+            if tensor in self._required or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
                 continue
-            readers = self._web.readers(tensor)
+            readers = self._graph.readers(tensor)
             if any(not isinstance(r, Equation) or viewed(r) for r in readers):
                 continue
-            decision = self._judged(producer, [r for r in readers if isinstance(r, Equation)])
+            decision = self._decide_inline(producer, [r for r in readers if isinstance(r, Equation)])
             self.decisions.append(decision)
             if decision.fused:
                 self._write_into(producer, readers)
@@ -216,10 +216,10 @@ class Fusion:
     def _write_into(self, producer: Equation, readers: Sequence[Equation | Invoke]) -> None:
         for reader in readers:
             if isinstance(reader, Equation):
-                self._web.replace(reader, with_values(reader, {producer.target: producer}))
-        self._web.replace(producer)
+                self._graph.replace(reader, inline_values(reader, {producer.target: producer}))
+        self._graph.replace(producer)
 
-    def _judged(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
+    def _decide_inline(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
         """Whether a tensor is computed where it is read."""
         tensor, size = producer.target, points(producer.axes)
         names = tuple(r.target.name for r in readers)
@@ -242,18 +242,18 @@ class Fusion:
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
-        ends = (self._ending(producer, t) for t in reads(producer))
-        if (extra or len(found) > 1) and any(e is not None and self._is_alone(e, producer) for e in ends):
+        ends = (self._reduction_read_by(producer, t) for t in reads(producer))
+        if (extra or len(found) > 1) and any(e is not None and self._is_only_reader(e, producer) for e in ends):
             return no("it ends a reduction, and would be done again by each reader")
-        if extra and cost > COSTS.store_and_load and _in_turn(producer, readers):
+        if extra and cost > COSTS.store_and_load and _consumed_row_by_row(producer, readers):
             return no("its rows are used in turn, by the kernel that computes them")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
 
-    def _parts(self) -> None:
+    def _fuse_parts(self) -> None:
         """`T[2*i] = a; T[2*i + 1] = b; Y[i] = f(T[i])`  ->  `Y[2*i] = f(a); Y[2*i + 1] = f(b)`."""
-        for reader in definitions(self._web.equations).values():
+        for reader in definitions(self._graph.equations).values():
             if is_reduction(reader) or viewed(reader):
                 continue
             for tensor in reads(reader):
@@ -261,16 +261,16 @@ class Fusion:
                 if parts:
                     into, saved = (reader.target.name,), 2 * tensor_bytes(tensor)
                     self.decisions.append(Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts"))
-                    self._web.replace(reader, *(_ended(p, reader) for p in parts))
+                    self._graph.replace(reader, *(_write_epilogue(p, reader) for p in parts))
                     for part in parts:
-                        self._web.replace(part)
+                        self._graph.replace(part)
                     break
 
     def _parts_of(self, tensor: Tensor, reader: Equation) -> list[Equation]:
         """The equations that define parts of a tensor, if each can end with the one reader, which reads it element by element."""
-        made = [e for e in self._web.makers(tensor) if isinstance(e, Equation)]
-        readers = self._web.readers(tensor)
-        if len(made) < 2 or tensor in self._kept or readers != [reader] or not equal(tensor.shape, reader.target.shape):
+        made = [e for e in self._graph.makers(tensor) if isinstance(e, Equation)]
+        readers = self._graph.readers(tensor)
+        if len(made) < 2 or tensor in self._required or readers != [reader] or not equal(tensor.shape, reader.target.shape):
             return []
         if any(e.update is not None or e.guard is not None or is_reduction(e) for e in made):
             return []
@@ -279,33 +279,33 @@ class Fusion:
         small = all(operations(e.value) + operations(reader.value) <= MOST_OPERATIONS for e in made)
         return made if here and small else []
 
-    def _epilogues(self) -> None:
-        circle = circles(self._web.equations)
-        for equation in self._web.equations:
+    def _fuse_epilogues(self) -> None:
+        cycle_of = cycles(self._graph.equations)
+        for equation in self._graph.equations:
             if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
                 continue
-            candidates = [p for t in reads(equation) if (p := self._ending(equation, t)) is not None]
+            candidates = [p for t in reads(equation) if (p := self._reduction_read_by(equation, t)) is not None]
             # A sum that does not wait for the recurrence is done before it, for all times at once.
-            candidates = [p for p in candidates if circle.get(equation.target) in (None, circle.get(p.target))]
+            candidates = [p for p in candidates if cycle_of.get(equation.target) in (None, cycle_of.get(p.target))]
             if not candidates:
                 continue
-            alone_ones = [p for p in candidates if self._is_alone(p, equation)]
-            best = max(alone_ones or candidates, key=lambda p: points(p.axes) * _reduced(p))
-            alone = bool(alone_ones)
+            exclusive = [p for p in candidates if self._is_only_reader(p, equation)]
+            best = max(exclusive or candidates, key=lambda p: points(p.axes) * _reduced(p))
+            exclusively = bool(exclusive)
             saved = 2 * tensor_bytes(best.target)
-            reason = "done to the sum when it is complete" if alone else "others read it, too"
-            self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), alone, saved, 0, reason))
-            if alone:
-                self._web.replace(equation, with_values(equation, {best.target: best}))
-                self._web.replace(best)
+            reason = "done to the sum when it is complete" if exclusively else "others read it, too"
+            self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), exclusively, saved, 0, reason))
+            if exclusively:
+                self._graph.replace(equation, inline_values(equation, {best.target: best}))
+                self._graph.replace(best)
 
-    def _is_alone(self, producer: Equation, reader: Equation) -> bool:
+    def _is_only_reader(self, producer: Equation, reader: Equation) -> bool:
         """Whether nobody else needs what the producer computes."""
-        return producer.target not in self._kept and all(e is reader for e in self._web.readers(producer.target))
+        return producer.target not in self._required and all(e is reader for e in self._graph.readers(producer.target))
 
-    def _ending(self, equation: Equation, tensor: Tensor) -> Equation | None:
+    def _reduction_read_by(self, equation: Equation, tensor: Tensor) -> Equation | None:
         """The reduction that defines a tensor, if the equation reads it element by element."""
-        producer = self._web.definition(tensor)
+        producer = self._graph.definition(tensor)
         if producer is None or not is_reduction(producer) or tensor in reads(producer):
             return None
         found = uses(equation, tensor)
@@ -314,15 +314,15 @@ class Fusion:
         return producer if same and here else None
 
 
-def _ended(part: Equation, reader: Equation) -> Equation:
+def _write_epilogue(part: Equation, reader: Equation) -> Equation:
     """The part of the reader's target that is computed from a part of what it reads."""
     def rule(node: Node) -> Node | None:
         return part.value if isinstance(node, Read) and node.tensor is part.target else None
 
-    return replace(part, target=reader.target, value=rewrite(at(reader, part.indices), rule))  # type: ignore[arg-type]
+    return replace(part, target=reader.target, value=rewrite(element_value(reader, part.indices), rule))  # type: ignore[arg-type]
 
 
-def circles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
+def cycles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
     """For tensors that are computed from each other, a number that they have in common."""
     groups = [[e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)]
     return {t: k for k, targets in enumerate(groups) if len(targets) > 1 for t in targets}
@@ -338,7 +338,7 @@ def _is_operand(reader: Equation, use: Use) -> bool:
     return is_contraction(reader) and use.inside.op == "sum"
 
 
-def fused(program: Program) -> tuple[Program, list[Decision]]:
+def fuse(program: Program) -> tuple[Program, list[Decision]]:
     """A program with its equations written into others where that pays, and what was decided."""
     fusion = Fusion(program)
     return fusion.run(), fusion.decisions

@@ -9,8 +9,8 @@ from texpr.graph.arrays.recording import recording
 from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.execution.plan import Plan
-from texpr.graph.lazy.kept import Keeper, heaviest
-from texpr.graph.lazy.lazy_tensor import Node, Tensor, applied, moved
+from texpr.graph.lazy.computation_cache import ComputationCache, heaviest_cache
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program, transfer
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -22,13 +22,13 @@ class History:
     Attributes:
         nodes: calls, producers first.
         leaves: tensors that are taken as they are.
-        keepers: of programs of modules among them.
+        caches: of programs of modules among them.
     """
 
     def __init__(self, wanted: Sequence[Tensor], is_leaf: Callable[[Tensor], bool]) -> None:
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
-        self.keepers: dict[Keeper, None] = {}
+        self.caches: dict[ComputationCache, None] = {}
         self._is_leaf = is_leaf
         self._place: dict[int, int] = {}
         """Of nodes and leaves by identity; leaves count from -1 down."""
@@ -42,8 +42,8 @@ class History:
                 if ready:
                     self._place[id(t.node)] = len(self.nodes)
                     self.nodes.append(t.node)  # type: ignore[arg-type]
-                    if t.node.keeper is not None:  # type: ignore[union-attr]
-                        self.keepers[t.node.keeper] = None  # type: ignore[union-attr]
+                    if t.node.cache is not None:  # type: ignore[union-attr]
+                        self.caches[t.node.cache] = None  # type: ignore[union-attr]
                 else:
                     stack.append((t, True))
                     stack += [(a, False) for a in reversed(t.node.arguments)]  # type: ignore[union-attr]
@@ -106,7 +106,7 @@ def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
     outputs += [t for t in wanted if t.value is None and not any(t is o for o in outputs)]
     if outputs:
         key = "values", device, history.structure(), tuple(map(history.place, outputs))
-        plan = _kept(history, key, lambda: _values_plan(history, outputs, device))
+        plan = _cached(history, key, lambda: _values_plan(history, outputs, device))
         for t, value in zip(outputs, history.run(plan)):
             t.value = value
             if not t.requires_grad:
@@ -134,27 +134,28 @@ def add_gradients(loss: Tensor, create_graph: bool = False, originals: Mapping[i
 def _values(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> list[Tensor]:
     """The derivatives as numbers."""
     realize([t for t in history.leaves if t.value is None])
-    plan = _kept(history, ("gradients", loss.device, *_asked(history, loss, wrt)), lambda: _gradients_plan(history, loss, wrt))
+    plan = _cached(history, ("gradients", loss.device, *_gradient_key(history, loss, wrt)), lambda: _gradients_plan(history, loss, wrt))
     value, *gradients = history.run(plan)
     if loss.value is None:
         loss.value = value
-    return [Tensor(leaf.shape, leaf.dtype, moved(g, leaf.device)) for leaf, g in zip(wrt, gradients, strict=True)]
+    return [Tensor(leaf.shape, leaf.dtype, transfer(g, leaf.device)) for leaf, g in zip(wrt, gradients, strict=True)]
 
 
 def _with_history(history: History, loss: Tensor, wrt: Sequence[Tensor], originals: Mapping[int, Tensor]) -> list[Tensor]:
     """The derivatives as tensors that are computed from the leaves: one call of a program, which is differentiated as any other."""
-    program, constants = _kept(history, ("derivative", *_asked(history, loss, wrt)), lambda: _derivative(history, loss, wrt))
+    program, constants = _cached(history, ("derivative", *_gradient_key(history, loss, wrt)), lambda: _derivative(history, loss, wrt))
     with recording(True):
-        return list(applied(program, (*(originals.get(id(t), t) for t in history.leaves), *constants), heaviest(history.keepers)))
+        arguments = (*(originals.get(id(t), t) for t in history.leaves), *constants)
+        return list(apply_program(program, arguments, heaviest_cache(history.caches)))
 
 
-def _asked(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple:
+def _gradient_key(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple:
     return history.structure(), history.place(loss), tuple(map(history.place, wrt))
 
 
-def _kept(history: History, key: tuple, make: Callable[[], Any]) -> Any:
+def _cached(history: History, key: tuple, make: Callable[[], Any]) -> Any:
     """What was made for this structure before. It holds the programs, whose identities are part of the key."""
-    return heaviest(history.keepers).get_or_make((*key, current().tf32, current().fma), history.keepers, make)
+    return heaviest_cache(history.caches).get_or_make((*key, current().tf32, current().fma), history.caches, make)
 
 
 def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:

@@ -21,7 +21,7 @@ from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.lazy_tensor import Tensor, common_device
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
-from texpr.graph.lazy.tracing import Effects, Flow, Number, Tracing, computed
+from texpr.graph.lazy.tracing import Effects, GradientFlow, Number, Tracing, result_tensor
 from texpr.ir.dtypes import DType
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
@@ -29,7 +29,7 @@ from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean, known_arguments
 
-_HELD = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
+_DIRECT_DTYPES = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
 """The dtypes of arrays that plans take as they are."""
 MOST_TRACES = 64
 MOST_VARIANTS = 8
@@ -62,16 +62,16 @@ class Trace:
     sources: tuple[tuple[Structured, tuple], ...]
     variables: bool
     effects: Effects
-    flow: Flow | None
+    flow: GradientFlow | None
 
     @property
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the function would compute the same today: modules may be in another mode, or have other parts."""
         for source, was in self.sources:
             now = source.__texpr_structure__()
             if now is not was and now != was:
                 return False
-        return self.effects.hold
+        return self.effects.are_valid
 
     def __call__(self, arguments: Sequence[Tensor]) -> Any:
         """The results for the values of the arguments."""
@@ -98,11 +98,11 @@ class Trace:
 
     def _returned(self, values: tuple[Any, ...]) -> Any:
         if self.results.kind is None and values:
-            return computed(values[0], self.leaves[0])  # type: ignore[arg-type]
+            return result_tensor(values[0], self.leaves[0])  # type: ignore[arg-type]
         return self._nested(self._tensors(values))
 
     def _tensors(self, values: Sequence[Any]) -> list[Tensor]:
-        return [computed(value, t) for value, t in zip(values, (x for x in self.leaves if isinstance(x, DType)))]
+        return [result_tensor(value, t) for value, t in zip(values, (x for x in self.leaves if isinstance(x, DType)))]
 
     def _nested(self, tensors: Sequence[Tensor]) -> Any:
         rest = iter(tensors)
@@ -130,9 +130,9 @@ class Jitted:
         self._options = next((p.name for p in parameters if p.kind == p.VAR_KEYWORD), None)
         self._by_position = all(p.kind != p.KEYWORD_ONLY for p in parameters)
         self._traces: OrderedDict[tuple, list[Trace]] = OrderedDict()
-        self._plain: dict[tuple, list[Trace]] = {}
+        self._traces_of_arrays: dict[tuple, list[Trace]] = {}
         self._recent: tuple[Trace | None, tuple] = None, ()
-        """What served arrays last, and where that was: `_around`."""
+        """What served arrays last, and where that was: `_context_key`."""
         self._lock = held_over_forks(threading.RLock())
         self.traces = 0
         functools.update_wrapper(self, function)
@@ -145,44 +145,44 @@ class Jitted:
         """
         capture = active_capture.get()
         if capture is not None:
-            return self._inside(capture, args, kwargs)
+            return self._call_in_capture(capture, args, kwargs)
         recent, around = self._recent
-        if recent is not None and not kwargs and around == _around() and recent.holds:
+        if recent is not None and not kwargs and around == _context_key() and recent.is_valid:
             found = recent.served(args)
             if found is not None:
                 return found
-        plain = None if kwargs or self._static else _plain(args)
-        known = None if plain is None else self._plain.get(plain)
-        if known is not None and known[0].holds:
-            self._recent = known[0], _around()
+        plain = None if kwargs or self._static else _array_key(args)
+        known = None if plain is None else self._traces_of_arrays.get(plain)
+        if known is not None and known[0].is_valid:
+            self._recent = known[0], _context_key()
             return known[0].of_arrays(args)
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
-        named, arrays, key = self._taken(args, kwargs)
+        named, arrays, key = self._flatten_arguments(args, kwargs)
         traces = self._traces_for(key, named)
         if plain is not None and len(arrays) == len(args) and traces[0].is_plain:  # defaults are arguments too
-            if len(self._plain) >= MOST_TRACES:
-                self._plain.clear()
-            self._plain[plain] = traces
+            if len(self._traces_of_arrays) >= MOST_TRACES:
+                self._traces_of_arrays.clear()
+            self._traces_of_arrays[plain] = traces
         return traces[0](arrays)
 
-    def _inside(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
+    def _call_in_capture(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
         """A call while a program is captured is part of that, but where it computes from arrays alone, which are the same in every run."""
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
-        named, arrays, key = self._taken(args, kwargs)
+        named, arrays, key = self._flatten_arguments(args, kwargs)
         trace = self._traces_for(key, named)[0]
         if not trace.variables:
             return trace(arrays)
-        return self._called(named, lambda _, x: _fixed(capture, x))
+        return self._call_function(named, lambda _, x: _as_constant(capture, x))
 
     def _traces_for(self, key: tuple, named: Mapping[str, tuple[Tree, list[Any]]]) -> list[Trace]:
         """The traces for arguments of one structure, first of all the one that holds now."""
         with self._lock:
             traces = self._traces.get(key, [])
-            trace = next((t for t in traces if t.holds), None)
+            trace = next((t for t in traces if t.is_valid), None)
             if trace is None:
-                trace = self._traced(named)
+                trace = self._trace(named)
             else:
                 traces.remove(trace)
             traces[:] = [trace, *traces][:MOST_VARIANTS]
@@ -192,12 +192,12 @@ class Jitted:
                 self._traces.popitem(last=False)
             return traces
 
-    def _taken(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
+    def _flatten_arguments(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
         """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
         named: dict[str, tuple[Tree, list[Any]]] = {}
         arrays: list[Tensor] = []
         key: list[object] = [is_recording()]
-        for name, value in self._bound(args, kwargs).items():
+        for name, value in self._bind_arguments(args, kwargs).items():
             leaves: list[Any] = []
             tree = Tree(None) if name in self._static else flattened(value, leaves)
             if name in self._static:
@@ -211,7 +211,7 @@ class Jitted:
             a.realize()
         return named, arrays, tuple(key)
 
-    def _bound(self, args: tuple, kwargs: dict) -> Mapping[str, Any]:
+    def _bind_arguments(self, args: tuple, kwargs: dict) -> Mapping[str, Any]:
         """All parameters with what they are given. Where all arguments come by position, what `inspect` would find in 10 us."""
         more = len(args) - len(self._positions)
         if not kwargs and self._by_position and (more == 0 or more > 0 and self._rest is not None):
@@ -224,7 +224,7 @@ class Jitted:
         given.apply_defaults()
         return given.arguments
 
-    def _called(self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]) -> Any:
+    def _call_function(self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]) -> Any:
         """What the function returns for what is made of the tensors among its arguments."""
         arguments = OrderedDict()
         for name, (tree, leaves) in named.items():
@@ -232,25 +232,25 @@ class Jitted:
         bound = inspect.BoundArguments(self._signature, arguments)
         return self._function(*bound.args, **bound.kwargs)
 
-    def _traced(self, named: Mapping[str, tuple[Tree, list[Any]]]) -> Trace:
+    def _trace(self, named: Mapping[str, tuple[Tree, list[Any]]]) -> Trace:
         """Run the function on symbolic tensors."""
         capture = Tracing(_name(self._function))
         self.traces += 1
         within = is_recording()
         with capture, recording(within):
-            returned = self._called(named, capture.leaf)
+            returned = self._call_function(named, capture.leaf)
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
         with recording(within):
             results = [capture.own_result(found) if isinstance(found := capture.lifted(x), Symbolic) else found for x in leaves]
-        shown = [r for r in results if isinstance(r, Symbolic)]
+        symbolic = [r for r in results if isinstance(r, Symbolic)]
         effects, changed = Effects.of(capture)
         placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, Number)]
         device = common_device(_name(self._function), placed) if placed else None
         if device == gpu.HOST and not any(x.shape for x in placed):
             device = None  # numbers go where the variables are
-        flow = Flow.of(capture, shown)
-        plan = Plan(capture, [*shown, *changed], device=device)
+        flow = GradientFlow.of(capture, symbolic)
+        plan = Plan(capture, [*symbolic, *changed], device=device)
         made = tuple((source, source.__texpr_structure__()) for source in capture.sources)
         kinds = tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results)
         return Trace(plan, tree, kinds, made, bool(capture.variables), effects, flow)
@@ -316,24 +316,24 @@ def _leaf(name: str, x: Any) -> Any:
     return _Static(x)
 
 
-def _fixed(capture: Capture, x: Tensor) -> Any:
+def _as_constant(capture: Capture, x: Tensor) -> Any:
     """An argument whose value is a part of the program that is captured."""
     if isinstance(x, Number):
         return x.item()
     return capture.lifted(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
 
 
-def _plain(args: tuple) -> tuple | None:
+def _array_key(args: tuple) -> tuple | None:
     """What decides which trace serves arrays that can be used as they are; None if some cannot, or are something else."""
-    found: list[object] = [*_around()]
+    found: list[object] = [*_context_key()]
     for a in args:
-        if type(a) is not np.ndarray or a.dtype not in _HELD or not a.flags.c_contiguous:
+        if type(a) is not np.ndarray or a.dtype not in _DIRECT_DTYPES or not a.flags.c_contiguous:
             return None
         found += a.shape, a.dtype
     return tuple(found)
 
 
-def _around() -> tuple[object, ...]:
+def _context_key() -> tuple[object, ...]:
     """What decides besides the arguments which trace serves a call: the device of new tensors; True if gradients are recorded."""
     return current().device, is_recording()
 

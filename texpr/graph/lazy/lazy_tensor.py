@@ -20,8 +20,8 @@ from texpr.graph.capture.capture import bound, resolved
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import device_of, to_host
+from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.dlpack_dtypes import coded
-from texpr.graph.lazy.kept import Keeper
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -41,13 +41,13 @@ class Node:
         outputs: the tensors that stand for the results, as long as somebody holds them.
         depth: how many calls wait in a row, this one included.
         device: where it will run, a name.
-        keeper: of a module's program, what holds the plans in which it takes part.
+        cache: of a module's program, what holds the plans in which it takes part.
     """
 
-    __slots__ = ("__weakref__", "arguments", "depth", "device", "keeper", "outputs", "program")
+    __slots__ = ("__weakref__", "arguments", "depth", "device", "cache", "outputs", "program")
 
-    def __init__(self, program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None) -> None:
-        self.program, self.arguments, self.keeper = program, arguments, keeper
+    def __init__(self, program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None) -> None:
+        self.program, self.arguments, self.cache = program, arguments, cache
         self.device = common_device(program.name, arguments)
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
@@ -92,7 +92,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if any(isinstance(value, Symbolic) for value in inputs.values()):
             return NotImplemented  # the program that is captured takes this tensor as a constant
         program = resolved(operator, inputs, constants)
-        results = applied(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
+        results = apply_program(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
         return results[0] if len(results) == 1 else results
 
     def __texpr_kernel__(self, kernel: CompiledKernel, arrays: Sequence[object], out: object) -> object:
@@ -109,8 +109,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if len(targets) != len(tensors[count:]) + len(wanted):
             raise CallError(f"{kernel.name}: an output is no tensor on {device.name}", code="output",
                             help=f'pass tensors made there, or leave `out` out: tx.tensor(..., device="{device.name}")')
-        given = [moved(t.realize().value, device.name) for t in tensors[:count]]
-        results = kernel.on_device(device, given, [moved(t.realize().value, t.device) for t in targets])
+        given = [transfer(t.realize().value, device.name) for t in tensors[:count]]
+        results = kernel.on_device(device, given, [transfer(t.realize().value, t.device) for t in targets])
         made = targets or [Tensor(r.shape, t.dtype, r) for t, r in zip(kernel.program.outputs, results)]
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -131,7 +131,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if self.requires_grad and not self.stops:
             raise CallError(f"a tensor that requires a gradient is moved from {self.device} to {device}", code="gradient",
                             help="move the data first: x.detach().to(...).requires_grad_()")
-        found = Tensor(self.shape, self.dtype, moved(self.realize().value, device))
+        found = Tensor(self.shape, self.dtype, transfer(self.realize().value, device))
         found.stops = False
         return found
 
@@ -378,16 +378,16 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return restored, (to_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
-def applied(program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None = None) -> tuple[Tensor, ...]:
+def apply_program(program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None = None) -> tuple[Tensor, ...]:
     """The results of a program that will run when somebody looks at them.
 
     Args:
-        keeper: holds the plans in which the program takes part, where they are to go with a module.
+        cache: holds the plans in which the program takes part, where they are to go with a module.
     Raises:
         CallError: shapes that do not fit.
     """
     sizes, packs = bound(program, [a.shape for a in arguments])
-    node = Node(program, arguments, keeper)
+    node = Node(program, arguments, cache)
     if node.device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
             if a.device == gpu.HOST and not a.requires_grad or formal.value_range is not None or formal.distinct:
@@ -436,7 +436,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     return found
 
 
-def moved(array: Any, device: str) -> Any:
+def transfer(array: Any, device: str) -> Any:
     """An array where it is wanted: itself, or a copy."""
     found = gpu.find_device(device)
     if found is None:

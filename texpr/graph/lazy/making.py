@@ -11,7 +11,7 @@ from texpr.graph.arrays.promotion import named, promoted
 from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
 from texpr.graph.lazy.dlpack_dtypes import taken_over
-from texpr.graph.lazy.lazy_tensor import Tensor, moved
+from texpr.graph.lazy.lazy_tensor import Tensor, transfer
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
 from texpr.runtime import gpu
 from texpr.runtime.call.convert import is_masked
@@ -85,7 +85,7 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
 
 def of_bits(value: np.ndarray | gpu.DeviceArray, t: DType, requires_grad: bool = False, device: str = gpu.HOST) -> Tensor:
     """A tensor of an array as texpr stores it: dtypes that NumPy lacks as their bits."""
-    there = moved(_contiguous(value) if isinstance(value, np.ndarray) else value, device)
+    there = transfer(_contiguous(value) if isinstance(value, np.ndarray) else value, device)
     found = Tensor(there.shape, t, there)
     found.stops = False
     return found.requires_grad_() if requires_grad else found

@@ -15,7 +15,7 @@ from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
-from texpr.graph.lazy.kept import Keeper
+from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.lazy_tensor import Node, Tensor, leaf_of
 from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
@@ -127,7 +127,7 @@ class Tracing(Capture):
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class GradientFlow:
     """How gradients flow through a call from outside: it is one call of a program.
 
     Attributes:
@@ -139,24 +139,24 @@ class Flow:
     places: tuple[tuple[int, bool], ...]
     variables: tuple[Variable, ...]
     constants: tuple[Tensor, ...]
-    keeper: Keeper
+    cache: ComputationCache
 
     @staticmethod
-    def of(capture: Tracing, results: Sequence[Symbolic]) -> Flow | None:
+    def of(capture: Tracing, results: Sequence[Symbolic]) -> GradientFlow | None:
         """None where none flow: the function gives numbers where it takes gradients itself, or changes variables."""
         if capture.differentiates or capture.updates or not any(map(capture.is_varying, results)):
             return None
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
         places = tuple((outputs.index(r.tensor), capture.is_varying(r)) for r in results)
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
-        return Flow(capture.differentiable(outputs), places, tuple(capture.variables), constants, Keeper(weight=1))
+        return GradientFlow(capture.differentiable(outputs), places, tuple(capture.variables), constants, ComputationCache(weight=1))
 
     def note(self, arguments: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Let gradients flow from results to arguments and parameters, if some require them."""
         given = (*arguments, *map(leaf_of, self.variables), *self.constants)
         if not is_recording() or not any(a.requires_grad and not a.stops for a in given):
             return
-        node = Node(self.program, given, self.keeper)
+        node = Node(self.program, given, self.cache)
         for result, (place, varies) in zip(results, self.places, strict=True):
             if varies and result.dtype.is_float:
                 result.node, result.index, result.requires_grad = node, place, True
@@ -186,7 +186,7 @@ class Effects:
         return Effects(tuple(assigned), started, tuple((p, g is not None) for p, g in changed.items())), values
 
     @property
-    def hold(self) -> bool:
+    def are_valid(self) -> bool:
         """True if parameters have gradients where they had some when the function was traced."""
         return all((p.grad is None) == absent for p, absent in self.started)
 
@@ -200,13 +200,13 @@ class Effects:
         for k in self.assigned:
             arguments[k].become(next(rest))
         for p, given in self.gradients:
-            p.grad = computed(next(rest), p.dtype) if given else None
+            p.grad = result_tensor(next(rest), p.dtype) if given else None
 
     def __bool__(self) -> bool:
         return bool(self.assigned or self.started or self.gradients)
 
 
-def computed(value: Any, dtype: DType) -> Tensor:
+def result_tensor(value: Any, dtype: DType) -> Tensor:
     """A result as a tensor."""
     found = Tensor(value.shape, dtype, value)
     found.stops = False

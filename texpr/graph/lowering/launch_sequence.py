@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.fusion.flops import operations
-from texpr.graph.fusion.horizontal import flat, length_of, swept
-from texpr.graph.fusion.kernel_groups import Group, as_program, grouped, ordered
+from texpr.graph.fusion.horizontal import elementwise_program, length_of, merge_elementwise
+from texpr.graph.fusion.kernel_groups import Group, as_program, group_equations, order_groups
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
@@ -105,9 +105,9 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         join: equations of several tensors may share a kernel.
         sweep: results that are computed alike share a loop.
     """
-    groups, decisions = grouped(program, join)
-    groups, sweeps = swept(groups, set(program.outputs)) if sweep else (groups, [])
-    groups = ordered(groups)
+    groups, decisions = group_equations(program, join)
+    groups, sweeps = merge_elementwise(groups, set(program.outputs)) if sweep else (groups, [])
+    groups = order_groups(groups)
     needed = _needed(groups, program)
     views: dict[Tensor, Tensor] = {}
     order: list[Launch] = []
@@ -128,7 +128,7 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
 
 def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
     lengths = tuple(map(length_of, group.parts))
-    program = flat(group.parts[0])
+    program = elementwise_program(group.parts[0])
     assert program is not None
     inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
     return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)

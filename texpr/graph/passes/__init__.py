@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 
 from texpr.autodiff.cleanup.simplify import in_order, without_copies, without_dead, without_duplicates
-from texpr.graph.passes.absorb_views import absorb, join_sums, reuse
+from texpr.graph.passes.absorb_views import absorb_views, join_sums, reuse
 from texpr.graph.passes.algebraic_laws import EXACT, LAWS
 from texpr.graph.passes.drop_guards import drop_guards
 from texpr.graph.passes.flatten_calls import flatten
 from texpr.graph.passes.fold_constants import fold_constants, known_scalars
-from texpr.graph.passes.isolate_reductions import set_apart
+from texpr.graph.passes.isolate_reductions import isolate_reductions
 from texpr.graph.passes.law_matcher import Law, simplified
-from texpr.graph.passes.merge_recurrences import without_twins
+from texpr.graph.passes.merge_recurrences import merge_recurrences
 from texpr.ir.expr import Tensor
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
@@ -32,7 +32,9 @@ from texpr.support.trace import run_passes
 
 Pass = Callable[[Program], Program]
 
-__all__ = ["EXACT", "FUSE", "IN_PLACE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
+__all__ = [
+    "EXACT", "FUSE", "IN_PLACE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "apply_laws", "check_names", "enabled_passes", "optimize",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,12 @@ def check_names(names: Collection[str]) -> None:
                             help=did_you_mean(name, known) or f"there are {', '.join(known)}")
 
 
-def chosen(level: int, disable: Collection[str]) -> tuple[str, ...]:
+def enabled_passes(level: int, disable: Collection[str]) -> tuple[str, ...]:
     """The names of the passes that run, in order."""
     return tuple(s.name for s in PASSES if s.level <= level and not (s.optional and s.name in disable))
 
 
-def optimized(program: Program, constants: Mapping[Tensor, np.ndarray], level: int, disable: Collection[str] = (),
+def optimize(program: Program, constants: Mapping[Tensor, np.ndarray], level: int, disable: Collection[str] = (),
               reassociate: bool = False) -> Program:
     """The program after the passes of a level.
 
@@ -109,11 +111,11 @@ def optimized(program: Program, constants: Mapping[Tensor, np.ndarray], level: i
     scalars = known_scalars(constants)
     table: dict[str, Pass] = {
         "flatten": flatten, "desugar": desugar, "dead": _dead, "constants": partial(fold_constants, scalars=scalars), "sums": join_sums,
-        "algebra": partial(by_laws, reassociate=reassociate), "hoist": hoist, "guards": drop_guards,
-        "apart": set_apart, "copies": _copies, "cse": _cse, "reads": absorb, "reuse": reuse,
+        "algebra": partial(apply_laws, reassociate=reassociate), "hoist": hoist, "guards": drop_guards,
+        "apart": isolate_reductions, "copies": _copies, "cse": _cse, "reads": absorb_views, "reuse": reuse,
         "dead_again": _dead,
     }
-    steps = [_named(name, table[name]) for name in chosen(level, disable)]
+    steps = [_named(name, table[name]) for name in enabled_passes(level, disable)]
     return run_passes("graph", steps, program, show_program, verify_program)
 
 
@@ -136,11 +138,11 @@ def _copies(program: Program) -> Program:
 
 
 def _cse(program: Program) -> Program:
-    equations = without_duplicates(without_twins(without_duplicates(list(program.equations), program.outputs), program.outputs),
+    equations = without_duplicates(merge_recurrences(without_duplicates(list(program.equations), program.outputs), program.outputs),
                                    program.outputs)
     return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
 
 
-def by_laws(program: Program, reassociate: bool) -> Program:
+def apply_laws(program: Program, reassociate: bool) -> Program:
     """The program with all laws applied that may be."""
     return simplified(program, LAWS if reassociate else EXACT)  # type: ignore[return-value]

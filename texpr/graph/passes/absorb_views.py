@@ -14,23 +14,23 @@ from texpr.ir.traverse import equal, rewrite, substitute, tensors
 from texpr.passes.analysis.substitution import with_fresh_variables
 
 
-def at(equation: Equation, indices: tuple[Expr, ...]) -> Expr:
+def element_value(equation: Equation, indices: tuple[Expr, ...]) -> Expr:
     """The value of an element of what a definition defines, with binders of its own."""
     values: dict[Var, Expr] = {axis.var: i for axis, i in zip(equation.axes, indices)}
     return substitute(with_fresh_variables(equation.value), values)
 
 
-def with_values(equation: Equation, known: Mapping[Tensor, Equation]) -> Equation:
+def inline_values(equation: Equation, known: Mapping[Tensor, Equation]) -> Equation:
     """`equation` with the values of tensors in the place of reads of them."""
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read) and node.tensor in known:
-            return at(known[node.tensor], node.indices)
+            return element_value(known[node.tensor], node.indices)
         return None
 
     return rewrite(equation, rule)  # type: ignore[return-value]
 
 
-def guarded(equation: Equation, tensor: Tensor) -> bool:
+def reads_with_guard(equation: Equation, tensor: Tensor) -> bool:
     """Whether the equation reads the tensor with a guard: outside, it has no value that could be written there."""
     found = False
 
@@ -42,22 +42,22 @@ def guarded(equation: Equation, tensor: Tensor) -> bool:
     return found
 
 
-def absorb(program: Program) -> Program:
+def absorb_views(program: Program) -> Program:
     """`T[i, j] = S[j, i]`: who reads T reads S. Views stay: they are the same memory."""
     whole = definitions(program.equations)
-    moved: dict[Tensor, Equation] = {}
+    absorbed: dict[Tensor, Equation] = {}
     equations: list[Equation | Invoke] = []
-    held = {t for e in program.equations if isinstance(e, Invoke) for t in e.args} | set(program.outputs)
-    held |= {t for e in program.equations if isinstance(e, Equation) for t in tensors(e) if guarded(e, t)}
+    retained = {t for e in program.equations if isinstance(e, Invoke) for t in e.args} | set(program.outputs)
+    retained |= {t for e in program.equations if isinstance(e, Equation) for t in tensors(e) if reads_with_guard(e, t)}
     for e in program.equations:
         if isinstance(e, Equation):
-            e = with_values(e, moved) if any(t in moved for t in reads(e)) else e
-            if e.target not in held and e.target in whole and _is_place(e):
-                moved[e.target] = e
+            e = inline_values(e, absorbed) if any(t in absorbed for t in reads(e)) else e
+            if e.target not in retained and e.target in whole and _is_place(e):
+                absorbed[e.target] = e
         equations.append(e)
-    if not moved:
+    if not absorbed:
         return program
-    return replace(program, equations=tuple(e for e in equations if not (isinstance(e, Equation) and e.target in moved)))
+    return replace(program, equations=tuple(e for e in equations if not (isinstance(e, Equation) and e.target in absorbed)))
 
 
 def _is_place(equation: Equation) -> bool:
@@ -81,7 +81,7 @@ def join_sums(program: Program) -> Program:
             read_between = any(e.target in reads(other) for other in equations[last:])
             if not read_between and e.target not in tensors(e.value) and _covers_all(e) and first.update is None and _covers_all(first):
                 own = replace(e, update=None)
-                value = at(own, tuple(a.var for a in first.axes))
+                value = element_value(own, tuple(a.var for a in first.axes))
                 del equations[last]
                 equations.append(replace(first, value=Add(first.value, value, dtype=first.value.dtype)))
                 place = {x.target: k for k, x in enumerate(equations) if isinstance(x, Equation)}

@@ -11,7 +11,7 @@ from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.substitution import with_fresh_variables
 
 
-def set_apart(program: Program) -> Program:
+def isolate_reductions(program: Program) -> Program:
     """`Y[i] = b[i] + sum(k: ...)`  ->  `Y_sum[i] = sum(k: ...); Y[i] = b[i] + Y_sum[i]`.
 
     So does one that is all of an equation but is written to every second element or so: what is computed side by side lies side by side

@@ -18,7 +18,7 @@ Equations = list[Equation | Invoke]
 _Made = Mapping[Tensor, Sequence[Equation]]
 
 
-def without_twins(equations: Equations, outputs: Collection[Tensor]) -> Equations:
+def merge_recurrences(equations: Equations, outputs: Collection[Tensor]) -> Equations:
     """Of recurrences that differ in names alone, one; nothing becomes of `outputs`."""
     while True:
         twins = _first_twins(equations, outputs)

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class LruCache(Generic[T]):
     """What was used last, by key; the rest is forgotten."""
 
     def __init__(self, size: int = 32) -> None:
@@ -37,7 +37,7 @@ class Recent(Generic[T]):
 
     def __reduce__(self) -> tuple:
         """Copies and pickles begin empty."""
-        return Recent, (self._size,)
+        return LruCache, (self._size,)
 
     def __len__(self) -> int:
         return len(self._made)

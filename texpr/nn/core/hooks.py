@@ -31,7 +31,7 @@ class Handle:
         self._registry.pop(self, None)
 
 
-def observed(module: ModuleLike, capture: CaptureLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def run_forward(module: ModuleLike, capture: CaptureLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
     before = len(capture.equations)
     try:

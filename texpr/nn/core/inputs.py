@@ -14,7 +14,7 @@ _HELD = {t: numpy_dtype(t) for t in (F32, F64)}
 """The dtypes of networks whose inputs are taken as they are."""
 
 
-class Given(NamedTuple):
+class NetworkInput(NamedTuple):
     """An array and the dtype that it stands for: what NumPy lacks is held as its bits."""
 
     array: np.ndarray
@@ -26,14 +26,14 @@ class Given(NamedTuple):
         return self.array.shape, self.dtype
 
 
-def as_input(value: object, dtype: DType | None) -> Given:
+def as_input(value: object, dtype: DType | None) -> NetworkInput:
     """An array as a network takes it: floats in the network's dtype, everything else as it is.
 
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
     """
     if type(value) is np.ndarray and dtype in _HELD and value.dtype == _HELD[dtype] and value.flags.c_contiguous:
-        return Given(value, dtype)  # in nearly all calls; a dtype of NumPy's equals None where it is float64
+        return NetworkInput(value, dtype)  # in nearly all calls; a dtype of NumPy's equals None where it is float64
     if is_masked(value):
         raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     try:
@@ -45,9 +45,9 @@ def as_input(value: object, dtype: DType | None) -> Given:
         raise CallError(f"the input has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: x.astype(...)")
     array = as_bits(array, found)
     if not found.is_float or dtype is None:
-        return Given(array, found)
+        return NetworkInput(array, found)
     if found == dtype and array.flags.c_contiguous and array.dtype.isnative:
-        return Given(array, found)
+        return NetworkInput(array, found)
     if found == dtype:
-        return Given(np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype)
-    return Given(np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype)
+        return NetworkInput(np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype)
+    return NetworkInput(np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype)

@@ -13,8 +13,8 @@ from typing import Any
 
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.kept import Keeper, keeper_of
-from texpr.graph.lazy.lazy_tensor import applied, common_device, leaf_of
+from texpr.graph.lazy.computation_cache import ComputationCache, cache_of_program
+from texpr.graph.lazy.lazy_tensor import apply_program, common_device, leaf_of
 from texpr.graph.lazy.making import tensor
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
@@ -25,24 +25,24 @@ from texpr.support.errors import CallError
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CapturedCall:
     """What a module computes for inputs of some shapes.
 
     Attributes:
-        bones: how its results are nested.
+        nesting: how its results are nested.
         updates: variables whose next values are the last outputs.
-        keeper: of the program, which is the same for modules whose programs are equal.
+        cache: of the program, which is the same for modules whose programs are equal.
     """
 
-    keeper: Keeper
+    cache: ComputationCache
     variables: tuple[Variable, ...]
     constants: dict[str, tuple[Tensor, ...]]
     """By device: they are copied there once."""
-    bones: pytree.Skeleton
+    nesting: pytree.Skeleton
     updates: tuple[Variable, ...]
 
     @staticmethod
-    def of(module: ModuleLike, tensors: Sequence[Tensor], bones: pytree.Skeleton) -> Called:
+    def of(module: ModuleLike, tensors: Sequence[Tensor], nesting: pytree.Skeleton) -> CapturedCall:
         """Capture a call.
 
         Raises:
@@ -51,7 +51,7 @@ class Called:
         capture = Capture(type(module).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", t.shape, t.dtype) for k, t in enumerate(tensors)]
         with capture:
-            inputs, options = pytree.rebuilt(bones, symbols)
+            inputs, options = pytree.rebuild(nesting, symbols)
             outputs = module(*inputs, **options)
             results = [capture.own_result(y) for y in pytree.leaves(outputs)]
         if capture.rows:
@@ -62,14 +62,14 @@ class Called:
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
         weight = sum(v.data.nbytes for v in capture.variables)
-        keeper = keeper_of(capture.differentiable(distinct), weight)
-        return Called(keeper, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates))
+        cache = cache_of_program(capture.differentiable(distinct), weight)
+        return CapturedCall(cache, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates))
 
     @property
     def program(self) -> Program:
         """The operators of the module: its inputs are data, the values of `variables`, and `constants`."""
-        assert self.keeper.program is not None
-        return self.keeper.program
+        assert self.cache.program is not None
+        return self.cache.program
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The results, nested as the module gives them."""
@@ -77,12 +77,12 @@ class Called:
         device = common_device(self.program.name, given)
         if device not in self.constants:
             self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
-        found = applied(self.program, (*given, *self.constants[device]), self.keeper)
+        found = apply_program(self.program, (*given, *self.constants[device]), self.cache)
         count = len(found) - len(self.updates)
         values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):
             variable.data = value
-        return pytree.rebuilt(self.bones, found[:count])
+        return pytree.rebuild(self.nesting, found[:count])
 
 
 def as_tensor(value: object, dtype: DType | None) -> Tensor:

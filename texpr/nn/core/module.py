@@ -16,10 +16,10 @@ from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import ML_DTYPES, DType, readable
 from texpr.nn.core import pytree
 from texpr.nn.core.arguments import float_dtype
-from texpr.nn.core.bounded_cache import Recent
-from texpr.nn.core.hooks import Handle, Hook, observed
-from texpr.nn.core.inputs import Given, as_input
-from texpr.nn.core.lazy_call import Called, as_tensor
+from texpr.nn.core.bounded_cache import LruCache
+from texpr.nn.core.hooks import Handle, Hook, run_forward
+from texpr.nn.core.inputs import NetworkInput, as_input
+from texpr.nn.core.lazy_call import CapturedCall, as_tensor
 from texpr.nn.core.parameter import Buffer, Parameter
 from texpr.nn.core.registry import Registry
 from texpr.runtime import gpu
@@ -43,7 +43,7 @@ class Module(KnowsArguments):
     def __init__(self) -> None:
         for registry in (*_KINDS, "_hooks", "_pre_hooks"):
             object.__setattr__(self, registry, Registry())
-        object.__setattr__(self, "_plans", Recent())
+        object.__setattr__(self, "_plans", LruCache())
         object.__setattr__(self, "_structure", (None, ()))
         self.training = True
 
@@ -52,7 +52,7 @@ class Module(KnowsArguments):
     _modules: dict[str, Module]
     _hooks: dict[Handle, Hook]
     _pre_hooks: dict[Handle, Hook]
-    _plans: Recent[Any]
+    _plans: LruCache[Any]
     _structure: tuple[object, tuple]
     """What `structure` has found, and the stamp under which it holds."""
 
@@ -125,32 +125,33 @@ class Module(KnowsArguments):
             CallError: inputs that do not fit; the message names the layer.
         """
         if inputs and not options and all([type(x) is np.ndarray for x in inputs]) and active_capture.get() is None:
-            return self._infer(inputs, pytree.positional(len(inputs)))  # nothing to be taken apart, which takes longer than small networks
+            # Nothing is to be taken apart, which takes longer than small networks.
+            return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
         given = tuple(map(pytree.argument, inputs)), options
         tensors = list(pytree.leaves(given))
         capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())
         if capture is None and any(isinstance(x, Tensor) for x in tensors):
-            return self._wait(tensors, pytree.skeleton(given))
+            return self._call_lazily(tensors, pytree.skeleton(given))
         if capture is None:
-            return self._infer(tensors, pytree.skeleton(given))
-        symbols = [captured(x, capture, self._input_dtype()) for x in tensors]
-        return observed(self, capture, *pytree.rebuilt(pytree.skeleton(given), symbols))
+            return self._call_on_arrays(tensors, pytree.skeleton(given))
+        symbols = [as_symbolic(x, capture, self._input_dtype()) for x in tensors]
+        return run_forward(self, capture, *pytree.rebuild(pytree.skeleton(given), symbols))
 
-    def _wait(self, tensors: Sequence[object], bones: pytree.Skeleton) -> Any:
+    def _call_lazily(self, tensors: Sequence[object], nesting: pytree.Skeleton) -> Any:
         """As a part of what lazy tensors will compute."""
         found, dtype = structure(self), self._input_dtype()
         given = [as_tensor(t, dtype) for t in tensors]
-        key = (Called, *((t.shape, t.dtype) for t in given), bones, found)
-        return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
+        key = (CapturedCall, *((t.shape, t.dtype) for t in given), nesting, found)
+        return self._plans.get_or_make(key, lambda: CapturedCall.of(self, given, nesting))(given)
 
-    def _infer(self, tensors: Sequence[object], bones: pytree.Skeleton) -> Any:
+    def _call_on_arrays(self, tensors: Sequence[object], nesting: pytree.Skeleton) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
         found, dtype = structure(self), self._input_dtype()
         given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
-        key = (*(g.spec for g in given), places, bones, found)
-        return self._plans.get_or_make(key, lambda: _Inference.of(self, given, places, bones))([g.array for g in given])
+        key = (*(g.spec for g in given), places, nesting, found)
+        return self._plans.get_or_make(key, lambda: _CompiledCall.of(self, given, places, nesting))([g.array for g in given])
 
     def _input_dtype(self) -> DType | None:
         """The dtype that float arrays are converted to; None where they stay what they are."""
@@ -353,7 +354,7 @@ class Module(KnowsArguments):
         return {name: value for name, value in self.__dict__.items() if name not in ("_plans", "_structure")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _plans=Recent(), _structure=(None, ()))
+        self.__dict__.update(state, _plans=LruCache(), _structure=(None, ()))
 
     def summary(self, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
         """A table of layers: output shapes, parameters, multiply-adds. See `texpr.nn.core.summary`."""
@@ -416,7 +417,7 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     return missing, unexpected, wrong
 
 
-def captured(value: object, capture: CaptureLike, dtype: DType | None) -> Symbolic:
+def as_symbolic(value: object, capture: CaptureLike, dtype: DType | None) -> Symbolic:
     """A tensor that a `forward` gives to another module, or returns."""
     if isinstance(value, Symbolic):
         return value
@@ -427,27 +428,27 @@ def captured(value: object, capture: CaptureLike, dtype: DType | None) -> Symbol
 
 
 @dataclass(frozen=True, slots=True)
-class _Inference:
+class _CompiledCall:
     """A compiled forward pass, and how its results are nested."""
 
     plan: Plan
-    bones: pytree.Skeleton
+    nesting: pytree.Skeleton
     dtypes: tuple[DType, ...]
 
     @staticmethod
-    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: pytree.Skeleton) -> _Inference:
+    def of(module: Module, given: Sequence[NetworkInput], places: tuple[int, ...], nesting: pytree.Skeleton) -> _CompiledCall:
         if not given:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
         with capture:
-            inputs, options = pytree.rebuilt(bones, [symbols[k] for k in places])
+            inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
-            results = [captured(y, capture, module.dtype) for y in pytree.leaves(outputs)]
-        return _Inference(Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results))
+            results = [as_symbolic(y, capture, module.dtype) for y in pytree.leaves(outputs)]
+        return _CompiledCall(Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
-        return pytree.rebuilt(self.bones, map(readable, map(to_host, self.plan(*arrays)), self.dtypes))
+        return pytree.rebuild(self.nesting, map(readable, map(to_host, self.plan(*arrays)), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:

@@ -75,10 +75,10 @@ def _plain(value: object) -> Plain:
     return Plain(type(value), str(value) if isinstance(value, float) else "", value)
 
 
-def rebuilt(bones: Skeleton, tensors: Iterable[Any]) -> Any:
+def rebuild(nesting: Skeleton, tensors: Iterable[Any]) -> Any:
     """The tree of a skeleton with these tensors."""
     rest = iter(tensors)
-    return bones.tree.built(iter([next(rest) if value is None else value.value for value in bones.values]))
+    return nesting.tree.built(iter([next(rest) if value is None else value.value for value in nesting.values]))
 
 
 def _array(value: object) -> np.ndarray:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from texpr.ir.dtypes import I64, DType
-from texpr.nn.core.inputs import Given, as_input
+from texpr.nn.core.inputs import NetworkInput, as_input
 from texpr.support.errors import CallError
 
 
-def checked_inputs(x: object, dtype: DType | None) -> Given:
+def checked_inputs(x: object, dtype: DType | None) -> NetworkInput:
     """Examples along the first axis, floats in the model's dtype.
 
     Raises:
@@ -21,7 +21,7 @@ def checked_inputs(x: object, dtype: DType | None) -> Given:
     return given
 
 
-def checked_targets(y: object, count: int, labels: bool, dtype: DType | None) -> Given:
+def checked_targets(y: object, count: int, labels: bool, dtype: DType | None) -> NetworkInput:
     """One target per example: class numbers as int64, floats in the model's dtype.
 
     Raises:
@@ -34,7 +34,7 @@ def checked_targets(y: object, count: int, labels: bool, dtype: DType | None) ->
     return as_target(array, labels, dtype)
 
 
-def as_target(y: object, labels: bool, dtype: DType | None) -> Given:
+def as_target(y: object, labels: bool, dtype: DType | None) -> NetworkInput:
     """Targets as a loss takes them: class numbers as int64, floats in the model's dtype.
 
     Raises:
@@ -47,7 +47,7 @@ def as_target(y: object, labels: bool, dtype: DType | None) -> Given:
         return as_input(array, dtype)  # probabilities of classes
     if array.dtype.kind not in "iub":
         raise CallError(f"the labels are {array.dtype}, expected integers", code="data", help="convert them: y.astype(np.int64)")
-    return Given(array.astype(np.int64, copy=False), I64)
+    return NetworkInput(array.astype(np.int64, copy=False), I64)
 
 
 def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> None:

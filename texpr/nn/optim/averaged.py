@@ -10,7 +10,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Capture, Plan
 from texpr.nn.core.arguments import number
-from texpr.nn.core.bounded_cache import Recent
+from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.module import Module, structure
 from texpr.nn.core.parameter import Buffer
 from texpr.runtime.call.signal_guard import deferred_interrupts
@@ -32,7 +32,7 @@ class AveragedModel(Module):
         self.use_buffers = bool(use_buffers)
         self.register_buffer("n_averaged", np.int64(0))
         self._share = Buffer(np.float64(1), persistent=False, name="share")
-        self._updates: Recent[Plan] = Recent()
+        self._updates: LruCache[Plan] = LruCache()
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
         return self.module(*inputs, **options)

@@ -12,7 +12,7 @@ from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.arrays.recording import active_capture
 from texpr.ir.dtypes import stored
 from texpr.nn.core.arguments import whole
-from texpr.nn.core.bounded_cache import Recent
+from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
@@ -61,7 +61,7 @@ class Optimizer(KnowsArguments):
         self._state: dict[tuple[Parameter, str], Variable] = {}
         self._numbers: dict[tuple[int, int, str], Variable] = {}
         self._clippings: list[ClipNorm | ClipValue] = []
-        self._plans: Recent[Plan] = Recent()
+        self._plans: LruCache[Plan] = LruCache()
         given = list(params)
         grouped = bool(given) and all(isinstance(g, Mapping) for g in given)
         for group in given if grouped else [{"params": given}]:

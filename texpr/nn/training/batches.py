@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from texpr.ir.dtypes import DType
-from texpr.nn.core.inputs import Given
+from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.data import DataLoader, TensorDataset
 from texpr.nn.data.checks import checked_inputs, checked_targets
 from texpr.support.errors import CallError
@@ -18,8 +18,8 @@ from texpr.support.errors import CallError
 class Batch(NamedTuple):
     """Examples and targets; `labels` is what messages about labels count in: the whole array where there is one."""
 
-    x: Given
-    y: Given
+    x: NetworkInput
+    y: NetworkInput
     labels: np.ndarray
 
 
@@ -60,13 +60,13 @@ class Batches:
 
 
 class _OfArrays(Batches):
-    def __init__(self, x: Given, y: Given, batch_size: int, shuffle: bool, seed: int) -> None:
+    def __init__(self, x: NetworkInput, y: NetworkInput, batch_size: int, shuffle: bool, seed: int) -> None:
         self._x, self._y = x, y
         self._loader = DataLoader(TensorDataset(x.array, y.array), batch_size, shuffle, seed=seed)
 
     def __iter__(self) -> Iterator[Batch]:
         for x, y in self._loader:
-            yield Batch(Given(x, self._x.dtype), Given(y, self._y.dtype), self._y.array)
+            yield Batch(NetworkInput(x, self._x.dtype), NetworkInput(y, self._y.dtype), self._y.array)
 
     @property
     def left(self) -> int:  # type: ignore[override]

@@ -14,7 +14,7 @@ from texpr.compiler import op
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
 from texpr.nn.core.arguments import whole
-from texpr.nn.core.bounded_cache import Recent
+from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.hooks import observe
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.module import Module, dtype_of, structure
@@ -70,12 +70,12 @@ class TrainingStep:
             raise CallError("loss_scale is for precision='f16'", code="arguments")
         self.loss_scale = loss_scale or (LossScale() if precision == "f16" else None)
         self.pending, self.total = 0, 0.0
-        self._plans: Recent[LossPlan] = Recent()
-        self._updates: Recent[Plan] = Recent()
+        self._plans: LruCache[LossPlan] = LruCache()
+        self._updates: LruCache[Plan] = LruCache()
         self._sums: dict[Parameter, Variable] = {}
         self._touched: dict[Parameter, None] = {}
         self._share = Variable(np.float64(1), "share")
-        self._parameters: Recent[list[Parameter]] = Recent(4)
+        self._parameters: LruCache[list[Parameter]] = LruCache(4)
 
     def __call__(self, x: object, y: object) -> float:
         """Make a step on a batch; the loss before the step.

@@ -12,8 +12,8 @@ import numpy as np
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
 from texpr.nn.core.arguments import whole
-from texpr.nn.core.bounded_cache import Recent
-from texpr.nn.core.inputs import Given
+from texpr.nn.core.bounded_cache import LruCache
+from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.core.module import Module, structure
 from texpr.nn.data.checks import checked_inputs
 from texpr.nn.optim import Optimizer
@@ -70,7 +70,7 @@ class Trainer:
         self.metrics = named_metrics(metrics, loss)
         self.step = TrainingStep(model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale)
         self._seed = whole("Trainer", "seed", seed, 0)
-        self._evaluations: Recent[LossPlan] = Recent()
+        self._evaluations: LruCache[LossPlan] = LruCache()
         self._batch_size = 256
         self._labels_seen: np.ndarray | None = None
         self._run = Run()
@@ -290,7 +290,7 @@ class Trainer:
             self.step.check_labels(batch.labels, plan)
             self._labels_seen = batch.labels
 
-    def _not_finite(self, loss: float, x: Given, epoch: int) -> Error:
+    def _not_finite(self, loss: float, x: NetworkInput, epoch: int) -> Error:
         reason = first_bad_layer(self.model, *x)
         return Error(f"the loss is {loss} in step {self.optimizer.steps + 1} (epoch {epoch + 1})", code="nan",
                      notes=(reason or "all outputs of layers are finite: the loss itself is not",),

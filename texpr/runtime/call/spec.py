@@ -66,8 +66,8 @@ class CallSpec:
         arguments: inputs, then outputs; the kernel's slots in this order.
         sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where no extent names them.
         checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
-        duration: `interruptible` kernels look for Ctrl-C; `short` ones do not, and signals wait until they are over; `trivial` ones are over
-            before another thread could make use of the GIL, which is kept.
+        duration: `interruptible` kernels look for Ctrl-C; `short` ones do not, and signals wait until they are over; `trivial` ones are
+            over before another thread could make use of the GIL, which is kept.
         short_up_to: an `interruptible` kernel is short where none of `sizes` is larger than this.
     """
 

@@ -19,7 +19,7 @@ from texpr import autodiff
 from texpr.compiler import Schedule, load
 from texpr.compiler.imports import library_files
 from texpr.graph.execution.placement import to_host
-from texpr.graph.lazy.lazy_tensor import applied
+from texpr.graph.lazy.lazy_tensor import apply_program
 from texpr.graph.lazy.making import of_bits
 from texpr.ir.dtypes import numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
@@ -186,7 +186,7 @@ def _compiled(program: Program, sizes: dict[Var, int], target: str, given: list[
 
 def _on_device(program: Program, device: str, given: list[np.ndarray]) -> tuple[object, ...]:
     tensors = tuple(of_bits(a, t.dtype, device=device) for t, a in zip(program.inputs, given))
-    return tuple(to_host(r.realize().value) for r in applied(program, tensors))
+    return tuple(to_host(r.realize().value) for r in apply_program(program, tensors))
 
 
 def _apart(tensor: Tensor, tolerance: float, found: np.ndarray, wanted: np.ndarray) -> str:

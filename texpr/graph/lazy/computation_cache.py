@@ -1,7 +1,7 @@
 """Plans and programs that were made before, for computations of the same structure.
 
-A plan has arrays for all that it computes and for what it is given. So what was made for a module's program is held by a `Keeper` that goes
-with the module, and all together has a bound in bytes.
+A plan has arrays for all that it computes and for what it is given. So what was made for a module's program is held by a
+`ComputationCache` that goes with the module, and all together has a bound in bytes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FEWEST = 8
 
 _lock = held_over_forks(threading.RLock())
 _entries: WeakSet[_Entry] = WeakSet()
-_keepers: WeakSet[Keeper] = WeakSet()
+_caches: WeakSet[ComputationCache] = WeakSet()
 _now = count()
 
 
-class Keeper:
-    """Holder of what was made for a program; modules whose programs are equal share one.
+class ComputationCache:
+    """Plans and derivatives of a program; modules whose programs are equal share one.
 
     Attributes:
         program: None for what no module takes part in.
@@ -47,11 +47,11 @@ class Keeper:
         self.signature = None if program is None else signature(program)
         self.made: dict[tuple, _Entry] = {}
 
-    def get_or_make(self, key: tuple, others: Iterable[Keeper], make: Callable[[], Any]) -> Any:
+    def get_or_make(self, key: tuple, others: Iterable[ComputationCache], make: Callable[[], Any]) -> Any:
         """What was made for a key, now or before.
 
         Args:
-            others: keepers of programs whose identities are part of the key.
+            others: caches of programs whose identities are part of the key.
         """
         with _lock:
             found = self.made.get(key)
@@ -71,34 +71,34 @@ class _Entry:
 
     Attributes:
         used: when it was asked for last.
-        others: keepers that cost nothing and are to stay as long as this entry, so that equal programs of other modules find it.
+        others: caches that cost nothing and are to stay as long as this entry, so that equal programs of other modules find it.
     """
 
-    __slots__ = ("__weakref__", "bytes", "key", "keeper", "made", "others", "used")
+    __slots__ = ("__weakref__", "bytes", "key", "cache", "made", "others", "used")
 
-    def __init__(self, key: tuple, made: Any, keeper: ReferenceType[Keeper], others: tuple[Keeper, ...]) -> None:
-        self.key, self.made, self.keeper, self.others, self.used = key, made, keeper, others, next(_now)
+    def __init__(self, key: tuple, made: Any, cache: ReferenceType[ComputationCache], others: tuple[ComputationCache, ...]) -> None:
+        self.key, self.made, self.cache, self.others, self.used = key, made, cache, others, next(_now)
         self.bytes = made.held_bytes if isinstance(made, Plan) else 0
 
 
-GENERAL = Keeper()
+GENERAL = ComputationCache()
 """Of structures in which no module with variables takes part."""
 
 
-def keeper_of(program: Program, weight: int) -> Keeper:
-    """The keeper of a module's program, with the first program that was equal to it."""
-    made = Keeper(program, weight)
+def cache_of_program(program: Program, weight: int) -> ComputationCache:
+    """The cache of a module's program, with the first program that was equal to it."""
+    made = ComputationCache(program, weight)
     with _lock:
-        same = (k for k in _keepers if k.signature == made.signature and k.weight == weight)
+        same = (k for k in _caches if k.signature == made.signature and k.weight == weight)
         found = next((k for k in same if equal(k.program, program)), None)  # type: ignore[arg-type]
         if found is None:
-            _keepers.add(made)
+            _caches.add(made)
         return found or made
 
 
-def heaviest(keepers: Iterable[Keeper]) -> Keeper:
-    """The keeper whose module has the most variables; the general one without any."""
-    found = max(keepers, key=lambda k: k.weight, default=GENERAL)
+def heaviest_cache(caches: Iterable[ComputationCache]) -> ComputationCache:
+    """The cache whose module has the most variables; the general one without any."""
+    found = max(caches, key=lambda k: k.weight, default=GENERAL)
     return found if found.weight else GENERAL
 
 
@@ -106,6 +106,6 @@ def _forget_oldest() -> None:
     total = 0
     for n, entry in enumerate(sorted(_entries, key=lambda e: e.used, reverse=True), 1):
         total += entry.bytes
-        keeper = entry.keeper()
-        if keeper is not None and (n > MOST or n > FEWEST and total > MOST_BYTES):
-            keeper.made.pop(entry.key, None)
+        cache = entry.cache()
+        if cache is not None and (n > MOST or n > FEWEST and total > MOST_BYTES):
+            cache.made.pop(entry.key, None)
