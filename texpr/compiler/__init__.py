@@ -25,7 +25,7 @@ __all__ = [
     "CompiledKernel", "Op", "Schedule", "build", "check_grad", "fallbacks", "grad", "interpret", "jvp", "load", "op", "register_extern",
     "register_vjp", "schedule", "vjp",
 ]
-_DERIVATIVES = {"check_grad": "check_grad", "grad": "gradients", "jvp": "gradients", "register_vjp": "gradients", "vjp": "gradients"}
+_DERIVATIVES = {"check_grad": "check_grad", **dict.fromkeys(("grad", "jvp", "register_vjp", "vjp"), "derived_operators")}
 
 
 def __getattr__(name: str) -> Any:
