@@ -18,7 +18,7 @@ before them in the table there.
 
 | what | where |
 |---|---|
-| an operator of the library | `texpr/ops/library/*.tx`, cases in `tests/ops/*_cases.py`, then `python scripts/operators.py`: `docs/developer/add_an_operator.md` |
+| an operator of the library | `texpr/ops/library/*.tx`, see `docs/developer/add_an_operator.md` |
 | a step of schedules | a file of its name in `texpr/schedule/steps/`, its test in `tests/schedule/`, `python scripts/steps.py` |
 | an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/` (`registry.py`), `texpr/ir/identities.py` |
 | a default schedule | a template in `texpr/autoschedule/cpu/` or `gpu/`, listed in `texpr/autoschedule/registry.py` |

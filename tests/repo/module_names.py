@@ -11,7 +11,7 @@ _TREE = "nodes of the IR, and what is done to them as a whole: printed, verified
 _FEATURE = "a feature of hardware: its proof or step, its code, its emulation"
 ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     **{name: (_CHECKER, _STEPS) for name in ("drop_padding", "exp_to_exp2", "factor_out", "mask_to_zero", "online_softmax", "reciprocal",
-                                             "round_to_tf32", "tanh_to_sigmoid")},
+                                             "tanh_to_sigmoid")},
     "expr": (_TREE, ("ir", "ir/printing", "ir/verifier")),
     "tensor": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
     "loop": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
@@ -24,6 +24,7 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
     "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
     "qemu": (_FEATURE, ("targets/common", "runtime/process")),
+    "tf32": ("the type of tensor cores: the step that rounds to it, and its numbers", ("schedule/steps/algebra", "passes/math")),
     "random": ("counter-based random numbers: their definition, and their expansion", ("ir/interpreter", "passes/math")),
     "unroll": ("unrolled loops: the mark, and the pass that writes them out", ("schedule/steps/loops", "passes/loop")),
     "nontemporal": ("non-temporal stores: the step, and where default schedules use it",
@@ -35,7 +36,7 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
 
 REPEATED_LEFT: set[str] = {
     "cache", "check", "convolution", "copies", "coverage", "driver", "gradients", "instructions", "library", "module", "pipeline",
-    "statements", "trace", "trial", "warpgroups", "warps",
+    "statements", "steps", "trace", "trial", "warpgroups", "warps",
 }
 """Names of several modules that differ in meaning: each is to get its own."""
 
