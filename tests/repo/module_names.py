@@ -35,7 +35,7 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
 """Modules of one name that are about one thing: what it is, and their folders."""
 
 REPEATED_LEFT: set[str] = {
-    "cache", "check", "convolution", "copies", "coverage", "driver", "gradients", "instructions", "library", "module", "pipeline",
+    "check", "convolution", "copies", "coverage", "driver", "gradients", "instructions", "library", "module", "pipeline",
     "statements", "steps", "trace", "trial", "warpgroups", "warps",
 }
 """Names of several modules that differ in meaning: each is to get its own."""
