@@ -319,16 +319,16 @@ def test_the_price_of_a_kernel_is_what_making_it_takes(monkeypatch):
     [n] = program.sizes
     kernels = Kernels(lambda *_: Kernel())
     with tx.options(specializations=1):
-        kernels.serving(program, {n: 3}, [(3,)])
+        kernels.kernel_for(program, {n: 3}, [(3,)])
         earned = []
-        served = kernels.watched(call, program, {n: 5}, lambda: earned.append(now[0]))
+        served = kernels.timed_call(call, program, {n: 5}, lambda: earned.append(now[0]))
         for _ in range(11):
             assert earned == []
-            kernels.serving(program, {n: 5}, [(5,)])
+            kernels.kernel_for(program, {n: 5}, [(5,)])
             assert [sizes for _, sizes in kernels.made] == [(3,), ()]
             served()
         assert len(earned) == 1
-        kernels.serving(program, {n: 5}, [(5,)])
+        kernels.kernel_for(program, {n: 5}, [(5,)])
     assert [sizes for _, sizes in kernels.made] == [(3,), (), (5,)]
 
 

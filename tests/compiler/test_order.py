@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr.compiler import shape_dispatch as shapes
-from texpr.compiler.order import order_of
+from texpr.compiler.accumulation_order import accumulation_order_of
 from texpr.compiler.schedule import Schedule
 from texpr.ir.shapes import bind_sizes
 from texpr.targets import find_target
@@ -55,7 +55,7 @@ def test_equal_orders_give_equal_bits(text: str, extents: dict[str, int]):
     program = tx.op(text).program()
     arrays = _arrays(program, extents)
     sizes, _ = bind_sizes(program.inputs, [a.shape for a in arrays])
-    if order_of(program, sizes) == order_of(program, {}):
+    if accumulation_order_of(program, sizes) == accumulation_order_of(program, {}):
         own, symbolic = (Schedule(program, known).auto().compile() for known in (sizes, {}))
         assert _bits(own(*arrays)) == _bits(symbolic(*arrays))
 

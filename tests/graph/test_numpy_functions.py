@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.graph.arrays.dispatched import FUNCTIONS
+from texpr.graph.arrays.numpy_dispatch import FUNCTIONS
 
 A, B, V, C = (np.random.default_rng(3).standard_normal(s) for s in ((3, 4), (4, 3), (4,), (2, 3, 4)))
 CALLS = {

@@ -87,13 +87,13 @@ def fallbacks() -> tuple[Fallback, ...]:
         return tuple(_left)
 
 
-def record(fallback: Fallback) -> None:
+def record_fallback(fallback: Fallback) -> None:
     """Count a default schedule that was left."""
     with _lock:
         _left.append(fallback)
 
 
-def plainer(name: str, default: DefaultSchedule, error: CertificateError, prove: Prove) -> tuple[Fallback, Certificate] | None:
+def find_fallback(name: str, default: DefaultSchedule, error: CertificateError, prove: Prove) -> tuple[Fallback, Certificate] | None:
     """Search for steps of a default schedule that are certified; None where not even the naive loops are.
 
     Args:

@@ -114,9 +114,9 @@ class Op(callable.Callable):
         program, given = self._instance(inputs, constants)
         shapes = tuple(a.shape for a in given.values())
         sizes = _sizes(program, shapes)
-        kernel = self._kernels.serving(program, sizes, shapes)
+        kernel = self._kernels.kernel_for(program, sizes, shapes)
         if kernel.symbolic:
-            call = self._kernels.watched(kernel.bind(shapes), program, sizes, partial(self._forget, key))
+            call = self._kernels.timed_call(kernel.bind(shapes), program, sizes, partial(self._forget, key))
         else:
             call = _Later(kernel, shapes)
         native = self._native(kernel, inputs, constants, given) if key is not None else None

@@ -15,7 +15,7 @@ from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.operator_signature import split_options
 from texpr.compiler.pipeline import certificate, lowered, ready
-from texpr.compiler.replayed import replayed
+from texpr.compiler.smaller_replay import replay_at_smaller_sizes
 from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -77,7 +77,7 @@ class Schedule(Steps):
             return super().apply(step, script)
         except ScheduleError as error:
             if self.sizes and (given := error.rerun) is not None:
-                error.rerun = lambda: replayed(self.program, self.sizes, before, step, given)
+                error.rerun = lambda: replay_at_smaller_sizes(self.program, self.sizes, before, step, given)
             raise
 
     def auto(self, target: str = "native") -> Schedule:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from texpr.compiler.accumulation_order import Order, accumulation_order_of
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
-from texpr.compiler.order import Order, order_of
 from texpr.ir.expr import Var
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
@@ -50,12 +50,12 @@ class Kernels:
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
     _orders: dict[tuple[Program, Numbers], Order] = field(default_factory=dict)
 
-    def serving(self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
+    def kernel_for(self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
         """The kernel for a call on inputs of these shapes, compiled if it is the first that needs it."""
         own = (program, tuple(sizes[v] for v in program.sizes))
         if own in self.made:
             return self.made.setdefault(own, self.made.pop(own))
-        if self._earned(own) or self._order(program, sizes) != self._order(program, {}):
+        if self._deserves_own_kernel(own) or self._order(program, sizes) != self._order(program, {}):
             return self._compiled(own, sizes, shapes)
         shared = (program, ())
         if shared not in self.made:
@@ -77,16 +77,16 @@ class Kernels:
         if key not in self._orders:
             if len(self._orders) >= MOST_SHAPES:
                 self._orders.clear()
-            self._orders[key] = order_of(program, sizes)
+            self._orders[key] = accumulation_order_of(program, sizes)
         return self._orders[key]
 
-    def _earned(self, own: tuple[Program, Numbers]) -> bool:
+    def _deserves_own_kernel(self, own: tuple[Program, Numbers]) -> bool:
         made = tuple(self.made)  # other threads may make some meanwhile
         kept = sum(1 for other, numbers in made if other is own[0] and numbers)
         usage = self._usage.get(own)
         return kept < current().specializations or usage is not None and usage.spent > usage.price and kept < MOST_SHAPES
 
-    def watched(self, call: Call, program: Program, sizes: Mapping[Var, int], earned: Callable[[], None]) -> Call:
+    def timed_call(self, call: Call, program: Program, sizes: Mapping[Var, int], earned: Callable[[], None]) -> Call:
         """A call of the symbolic kernel whose time counts; `earned` is called once the shape has earned a kernel of its own."""
         own = (program, tuple(sizes[v] for v in program.sizes))
         if len(self._usage) >= MOST_SHAPES:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from texpr import aot
 from texpr.compiler import pipeline
-from texpr.compiler.kernels.certified import Certified, with_requested_options
+from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.support.once import once
 from texpr.targets import Artifact
 
@@ -15,7 +15,7 @@ from texpr.targets import Artifact
 class CCode:
     """Code that needs no texpr: serial loops, the C library's memory."""
 
-    def __init__(self, loops: Certified) -> None:
+    def __init__(self, loops: CertifiedLoops) -> None:
         self.loops, self.asked_with = loops, loops.asked_with
 
     @once

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from texpr.compiler.call_checks import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
-from texpr.compiler.kernels.certified import Certified
+from texpr.compiler.kernels.certified import CertifiedLoops
 from texpr.compiler.kernels.native_code import NativeCode
 from texpr.ir.build import integer
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype
@@ -42,7 +42,7 @@ class Specification:
 class CallSpecifier:
     """Finds out what calls of a kernel take. The last answer is kept: a call is bound twice."""
 
-    def __init__(self, loops: Certified) -> None:
+    def __init__(self, loops: CertifiedLoops) -> None:
         self._loops = loops
         self._last: tuple[tuple[Shape, ...], Specification | None] = (), None
 

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Protocol, TypeVar
 
 from texpr.compiler import pipeline
-from texpr.compiler.fallback import DefaultSchedule, Fallback, plainer, record
+from texpr.compiler.fallback import DefaultSchedule, Fallback, find_fallback, record_fallback
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.printing.loop import show_kernel
@@ -42,7 +42,7 @@ def with_requested_options(method: Method) -> Method:
     return compiled  # type: ignore[return-value]
 
 
-class Certified:
+class CertifiedLoops:
     """Scheduled loops for a target, which are certified before they are compiled.
 
     Attributes:
@@ -69,14 +69,14 @@ class Certified:
     @property
     def kernel(self) -> Kernel:
         """The scheduled loop nest."""
-        return self._scheduled if self.fallback is None else self._plainer
+        return self._scheduled if self.fallback is None else self._fallback_kernel
 
     @once
     def _scheduled(self) -> Kernel:
         return self._make()
 
     @once
-    def _plainer(self) -> Kernel:
+    def _fallback_kernel(self) -> Kernel:
         assert self.fallback is not None and self._default is not None
         return self._default.replay(parse_script(self.fallback.script))
 
@@ -92,7 +92,7 @@ class Certified:
         except CertificateError as error:
             if self.fallback is not None or self._default is None:
                 raise
-            found = plainer(self.name, self._default, error, self._certify)
+            found = find_fallback(self.name, self._default, error, self._certify)
             if found is None:
                 raise
         self.fall_back(found[0])
@@ -105,7 +105,7 @@ class Certified:
     def fall_back(self, fallback: Fallback) -> None:
         """Use a plainer schedule from now on."""
         self.fallback = fallback
-        record(fallback)
+        record_fallback(fallback)
 
     def prove(self) -> str:
         """The certificate in words; empty if the kernel has none and may be compiled without.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from texpr.compiler import pipeline
-from texpr.compiler.kernels.certified import Certified, with_requested_options
+from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.compiler.kernels.gpu_resources import occupancy_of
 from texpr.support.errors import CompileError
 from texpr.support.once import once
 from texpr.targets import Artifact
 
 
-class CodeListings(Certified):
+class CodeListings(CertifiedLoops):
     """Certified loops whose code can be read."""
 
     @once

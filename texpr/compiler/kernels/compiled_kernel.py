@@ -12,7 +12,7 @@ from texpr.compiler.kernels.call_specification import CallSpecifier, Specificati
 from texpr.compiler.kernels.certified import with_requested_options
 from texpr.compiler.kernels.code_listings import CodeListings
 from texpr.compiler.kernels.device_code import DeviceCode, device_code_of, run_on_device
-from texpr.compiler.kernels.extern_functions import knowing
+from texpr.compiler.kernels.extern_functions import with_known_sizes
 from texpr.compiler.kernels.foreign_calls import call_foreign, input_arrays, run_over_copies
 from texpr.compiler.kernels.native_code import NativeCode
 from texpr.ir.expr import Var
@@ -169,7 +169,7 @@ class CompiledKernel(CodeListings, callable.Callable):
             return partial(call_foreign, self, lambda *given: run(self.artifact, symbol, *given))
         code = self.native.for_calls
         made = make_callable(code.address, spec, keep=code, otherwise=otherwise, form=form)
-        return knowing(found.sizes, found.packs, made) if code.externs else made
+        return with_known_sizes(found.sizes, found.packs, made) if code.externs else made
 
     def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
         """What a call of these shapes takes, checked."""

@@ -9,7 +9,7 @@ from typing import Any
 from texpr.compiler import kernel_cache, pipeline
 from texpr.compiler.fallback import Fallback
 from texpr.compiler.kernels.call_specification import Specification
-from texpr.compiler.kernels.certified import Certified
+from texpr.compiler.kernels.certified import CertifiedLoops
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import Kernel
@@ -45,7 +45,7 @@ class DeviceCode:
         return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps)
 
 
-def device_code_of(kernel: Certified) -> DeviceCode:
+def device_code_of(kernel: CertifiedLoops) -> DeviceCode:
     """The code of a kernel for GPUs, from the disk cache or made now.
 
     Raises:
@@ -114,7 +114,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def run_on_device(kernel: Certified, code: DeviceCode, specify: Callable[[tuple[Shape, ...]], Specification],
+def run_on_device(kernel: CertifiedLoops, code: DeviceCode, specify: Callable[[tuple[Shape, ...]], Specification],
                   device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray]) -> tuple[gpu.DeviceArray, ...]:
     """See `CompiledKernel.on_device`.
 

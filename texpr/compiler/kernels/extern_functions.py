@@ -60,7 +60,7 @@ def _extents(tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> dict[Var, in
     return {size: n for t, shape in zip(tensors, shapes) for size, n in zip(t.shape, shape) if isinstance(size, Var)}
 
 
-def knowing(sizes: Mapping[Var, int], packs: Mapping[Var, Shape], call: Callable[..., object]) -> Callable[..., object]:
+def with_known_sizes(sizes: Mapping[Var, int], packs: Mapping[Var, Shape], call: Callable[..., object]) -> Callable[..., object]:
     """`call`, during which extern functions see these sizes, and packs in the callers' dimensions."""
 
     def run(*arrays: object, **options: object) -> object:

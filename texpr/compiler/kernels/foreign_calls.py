@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from texpr.compiler.call_checks import check_requirements, input_checks, refuse_far
-from texpr.compiler.kernels.certified import Certified
+from texpr.compiler.kernels.certified import CertifiedLoops
 from texpr.compiler.kernels.device_code import DeviceCode
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
@@ -21,7 +21,7 @@ Run = Callable[[Sequence[np.ndarray], Sequence[np.ndarray], Mapping[Var, int]], 
 """Runs code on inputs and outputs in the kernel's flat shapes, at these symbolic sizes."""
 
 
-def call_foreign(kernel: Certified, run: Run, *arrays: object, out: object = None) -> object:
+def call_foreign(kernel: CertifiedLoops, run: Run, *arrays: object, out: object = None) -> object:
     """Run foreign code over copies of the arrays in the kernel's flat shapes; arrays of a device run it there.
 
     Raises:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from texpr.compiler import kernel_cache, pipeline
 from texpr.compiler.kernel_cache import Built
 from texpr.compiler.kernels.aliasing import overwritten
-from texpr.compiler.kernels.certified import Certified, with_requested_options
+from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
@@ -28,7 +28,7 @@ class NativeCode:
         overwriting: made for callers who place the arrays (`overwrites`) and give memory (`scratch`).
     """
 
-    def __init__(self, loops: Certified) -> None:
+    def __init__(self, loops: CertifiedLoops) -> None:
         self.loops, self.overwriting = loops, False
         self.asked_with = loops.asked_with
 
@@ -128,7 +128,7 @@ class NativeCode:
             return _built(kernel, final, code, certificate, self.loops)
 
 
-def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: Certified) -> Built:
+def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: CertifiedLoops) -> Built:
     """The record of compiled loops. Its facts are found before the code is waited for.
 
     Args:

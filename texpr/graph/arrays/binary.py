@@ -33,7 +33,7 @@ MOST_SQUARED = 1 << 16
 """The same for exponents of integers, as products of squares."""
 
 
-def applied(name: str, a: object, b: object) -> Any:
+def apply_binary(name: str, a: object, b: object) -> Any:
     """An operation on two operands, one of them a tensor.
 
     Raises:

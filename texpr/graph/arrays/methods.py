@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import array_functions, binary, dispatched, ufuncs
+from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType
@@ -29,79 +29,79 @@ class ArrayOperators:
     __hash__ = object.__hash__
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
-        return ufuncs.applied(ufunc.__name__, method, inputs, options)
+        return ufuncs.apply_ufunc(ufunc.__name__, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return dispatched.called(function, arguments, options)
+        return numpy_dispatch.called(function, arguments, options)
 
     def __add__(self, other: object) -> Self:
-        return binary.applied("add", self, other)
+        return binary.apply_binary("add", self, other)
 
     def __radd__(self, other: object) -> Self:
-        return binary.applied("add", other, self)
+        return binary.apply_binary("add", other, self)
 
     def __sub__(self, other: object) -> Self:
-        return binary.applied("subtract", self, other)
+        return binary.apply_binary("subtract", self, other)
 
     def __rsub__(self, other: object) -> Self:
-        return binary.applied("subtract", other, self)
+        return binary.apply_binary("subtract", other, self)
 
     def __mul__(self, other: object) -> Self:
-        return binary.applied("multiply", self, other)
+        return binary.apply_binary("multiply", self, other)
 
     def __rmul__(self, other: object) -> Self:
-        return binary.applied("multiply", other, self)
+        return binary.apply_binary("multiply", other, self)
 
     def __truediv__(self, other: object) -> Self:
-        return binary.applied("divide", self, other)
+        return binary.apply_binary("divide", self, other)
 
     def __rtruediv__(self, other: object) -> Self:
-        return binary.applied("divide", other, self)
+        return binary.apply_binary("divide", other, self)
 
     def __floordiv__(self, other: object) -> Self:
-        return binary.applied("floor_divide", self, other)
+        return binary.apply_binary("floor_divide", self, other)
 
     def __rfloordiv__(self, other: object) -> Self:
-        return binary.applied("floor_divide", other, self)
+        return binary.apply_binary("floor_divide", other, self)
 
     def __mod__(self, other: object) -> Self:
-        return binary.applied("remainder", self, other)
+        return binary.apply_binary("remainder", self, other)
 
     def __rmod__(self, other: object) -> Self:
-        return binary.applied("remainder", other, self)
+        return binary.apply_binary("remainder", other, self)
 
     def __pow__(self, other: object) -> Self:
-        return binary.applied("power", self, other)
+        return binary.apply_binary("power", self, other)
 
     def __rpow__(self, other: object) -> Self:
-        return binary.applied("power", other, self)
+        return binary.apply_binary("power", other, self)
 
     def __divmod__(self, other: object) -> tuple[Self, Self]:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> tuple[Self, Self]:
-        return binary.applied("floor_divide", other, self), binary.applied("remainder", other, self)
+        return binary.apply_binary("floor_divide", other, self), binary.apply_binary("remainder", other, self)
 
     def __lshift__(self, other: object) -> Self:
-        return binary.applied("left_shift", self, other)
+        return binary.apply_binary("left_shift", self, other)
 
     def __rlshift__(self, other: object) -> Self:
-        return binary.applied("left_shift", other, self)
+        return binary.apply_binary("left_shift", other, self)
 
     def __rshift__(self, other: object) -> Self:
-        return binary.applied("right_shift", self, other)
+        return binary.apply_binary("right_shift", self, other)
 
     def __rrshift__(self, other: object) -> Self:
-        return binary.applied("right_shift", other, self)
+        return binary.apply_binary("right_shift", other, self)
 
     def __and__(self, other: object) -> Self:
-        return binary.applied("bitwise_and", self, other)
+        return binary.apply_binary("bitwise_and", self, other)
 
     def __or__(self, other: object) -> Self:
-        return binary.applied("bitwise_or", self, other)
+        return binary.apply_binary("bitwise_or", self, other)
 
     def __xor__(self, other: object) -> Self:
-        return binary.applied("bitwise_xor", self, other)
+        return binary.apply_binary("bitwise_xor", self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -276,16 +276,16 @@ class ArrayMethods(ArrayOperators, Elementary):
     def clip(self, lo: object = None, hi: object = None, *, out: None = None) -> Self:
         """Not below `lo`, not above `hi`."""
         array_functions.refuse_out(out)
-        above = self if lo is None else binary.applied("maximum", self, lo)
-        return array_functions.itself(above) if hi is None else binary.applied("minimum", above, hi)
+        above = self if lo is None else binary.apply_binary("maximum", self, lo)
+        return array_functions.itself(above) if hi is None else binary.apply_binary("minimum", above, hi)
 
     def maximum(self, other: object) -> Self:
         """The larger of both, element by element."""
-        return binary.applied("maximum", self, other)
+        return binary.apply_binary("maximum", self, other)
 
     def minimum(self, other: object) -> Self:
         """The smaller of both, element by element."""
-        return binary.applied("minimum", self, other)
+        return binary.apply_binary("minimum", self, other)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """To the nearest multiple of 10^-decimals, ties to even."""

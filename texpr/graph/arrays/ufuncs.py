@@ -12,13 +12,13 @@ from texpr.support.errors import CallError
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "negative": operator.neg, "positive": operator.pos, "absolute": operator.abs, "fabs": operator.abs, "invert": operator.invert,
     "logical_not": lambda x: ~x.astype("bool"), "rint": lambda x: x.round(), "matmul": array_functions.matmul,
-    "divmod": lambda x, y: (binary.applied("floor_divide", x, y), binary.applied("remainder", x, y)),
+    "divmod": lambda x, y: (binary.apply_binary("floor_divide", x, y), binary.apply_binary("remainder", x, y)),
 }
 _METHODS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "square", "floor",
             "ceil", "isnan", "isinf", "isfinite")
 
 
-def applied(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, object]) -> Any:
+def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, object]) -> Any:
     """A universal function on operands of which one is a tensor.
 
     Args:
@@ -29,7 +29,7 @@ def applied(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, 
     """
     if method == "__call__" and not options:
         if name in binary.NAMES:
-            return binary.applied(name, *inputs)
+            return binary.apply_binary(name, *inputs)
         if name in binary.COMPARISONS:
             return binary.compare(name, *inputs)
         if name in _METHODS:

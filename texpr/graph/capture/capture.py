@@ -17,7 +17,7 @@ from texpr.compiler import Op
 from texpr.compiler.call_checks import check_requirements
 from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.checked_copies import checked
-from texpr.graph.capture.stop_gradient import beside, defining, targets_of, with_stops
+from texpr.graph.capture.stop_gradient import insert_stops, stopped_copy, targets_of, with_targets
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.ir.build import integer
@@ -166,7 +166,7 @@ class Capture:
         Raises:
             CallError: inputs that do not fit the operator.
         """
-        program = resolved(operator, inputs, constants)
+        program = resolve_program(operator, inputs, constants)
         arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
         results = self.call(program, arguments)
         return results[0] if len(results) == 1 else results
@@ -177,7 +177,7 @@ class Capture:
         Raises:
             CallError: shapes that do not fit.
         """
-        sizes, packs = bound(program, [a.shape for a in arguments])
+        sizes, packs = bind_call(program, [a.shape for a in arguments])
         arguments = [self._with_range(formal, a, sizes) for formal, a in zip(program.inputs, arguments)]
         targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype, _range_of(t, sizes)) for t in program.outputs)
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
@@ -204,22 +204,22 @@ class Capture:
         if not asked:
             return [None for _ in wrt]
         stopped = self.stopped & reached
-        gradient = autodiff.grad(self._reading(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name])
+        gradient = autodiff.grad(self._program_with_stops(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name])
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
-        defined = self._defined() | {beside(t) for t in stopped}
+        defined = self._defined() | {stopped_copy(t) for t in stopped}
         self.equations += [e for e in gradient.equations if not defined.issuperset(targets_of(e))]
         self._names.update(t.name for t in (seed, *(t for e in self.equations for t in targets_of(e))))
         results = dict(zip(asked, gradient.outputs))
         self._varying.update(t for t in gradient.outputs if loss.tensor in self._varying)
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
 
-    def _reading(self, stopped: set[Tensor], loss: Tensor) -> Program:
+    def _program_with_stops(self, stopped: set[Tensor], loss: Tensor) -> Program:
         """The program of the loss that takes some of its results as data; what computes these defines others beside them."""
         if not stopped:
             return self._program([loss])
-        others = {t: beside(t) for t in stopped}
-        equations = tuple(defining(e, others) for e in self.equations)
+        others = {t: stopped_copy(t) for t in stopped}
+        equations = tuple(with_targets(e, others) for e in self.equations)
         data = (t for e in self.equations for t in targets_of(e) if t in stopped)
         return Program(self.name, (*self._inputs(), *data), (loss,), equations)
 
@@ -243,7 +243,7 @@ class Capture:
                 with recording(create_graph):
                     leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
 
-    def lifted(self, x: Any) -> Any:
+    def lift(self, x: Any) -> Any:
         """A variable or an array as part of the program; symbolic tensors and anything else as they are."""
         return self.variable(x) if isinstance(x, Variable) else self.constant(x) if isinstance(x, np.ndarray) else x
 
@@ -286,7 +286,7 @@ class Capture:
         """The same program, where it is to be part of others whose gradients are asked for."""
         detached = {t: _detaching(t) for t in self.stopped - self._detached() if t.dtype.is_float}
         program = self.program(outputs)
-        return replace(program, equations=tuple(with_stops(list(program.equations), detached))) if detached else program
+        return replace(program, equations=tuple(insert_stops(list(program.equations), detached))) if detached else program
 
     def _detached(self) -> set[Tensor]:
         """Results of calls that let no gradient through by themselves."""
@@ -392,7 +392,7 @@ def _detaching(t: Tensor) -> Program:
     return call.program
 
 
-def resolved(operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Program:
+def resolve_program(operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Program:
     """The program of an operator for inputs of these dtypes and ranks.
 
     Raises:
@@ -404,7 +404,7 @@ def resolved(operator: Op, inputs: Mapping[str, object], constants: Mapping[str,
     return operator.program(dtypes, constants, absent)
 
 
-def bound(program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping[Var, Shape]]:
+def bind_call(program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping[Var, Shape]]:
     """The sizes and packs that these shapes of the inputs mean.
 
     Raises:

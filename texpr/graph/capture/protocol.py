@@ -50,7 +50,7 @@ class CaptureLike(Protocol):
         """An array that is the same in every run."""
         ...
 
-    def lifted(self, x: Any) -> Any:
+    def lift(self, x: Any) -> Any:
         """A variable or an array as part of the program; symbolic tensors and anything else as they are."""
         ...
 

@@ -9,7 +9,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 
 
-def beside(t: Tensor) -> Tensor:
+def stopped_copy(t: Tensor) -> Tensor:
     """The tensor that is defined in the place of one that is taken as data."""
     return replace(t, name=f"{t.name}_stopped")
 
@@ -19,14 +19,14 @@ def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
-def defining(equation: Equation | Invoke, others: Mapping[Tensor, Tensor]) -> Equation | Invoke:
+def with_targets(equation: Equation | Invoke, others: Mapping[Tensor, Tensor]) -> Equation | Invoke:
     """The equation with other targets."""
     if isinstance(equation, Invoke):
         return replace(equation, targets=tuple(others.get(t, t) for t in equation.targets))
     return replace(equation, target=others.get(equation.target, equation.target))
 
 
-def with_stops(equations: list[Equation | Invoke], detached: Mapping[Tensor, Program]) -> list[Equation | Invoke]:
+def insert_stops(equations: list[Equation | Invoke], detached: Mapping[Tensor, Program]) -> list[Equation | Invoke]:
     """The equations with calls through which no gradient flows, so that this holds wherever they become part of.
 
     Args:
@@ -34,7 +34,7 @@ def with_stops(equations: list[Equation | Invoke], detached: Mapping[Tensor, Pro
     """
     found: list[Equation | Invoke] = []
     for e in equations:
-        others = {t: beside(t) for t in targets_of(e) if t in detached}
-        found.append(defining(e, others) if others else e)
+        others = {t: stopped_copy(t) for t in targets_of(e) if t in detached}
+        found.append(with_targets(e, others) if others else e)
         found += [Invoke((t,), detached[t], (other,)) for t, other in others.items()]
     return found

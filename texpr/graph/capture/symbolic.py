@@ -107,7 +107,7 @@ class Symbolic(ArrayMethods):
         """A cotangent through which no gradient flows, and True if one did."""
         if isinstance(given, bool | int | float):
             return given, False
-        copied: Symbolic = ops.copy(self.capture.lifted(given))  # type: ignore[assignment]
+        copied: Symbolic = ops.copy(self.capture.lift(given))  # type: ignore[assignment]
         flows = copied.requires_grad
         return self.capture.stop(copied), flows
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr.compiler import Op
 from texpr.graph.arrays.recording import active_capture
-from texpr.graph.capture.delegated import InExpressions
+from texpr.graph.capture.variable_methods import VariableMethods
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.runtime.slabs import ALIGNMENT, in_lines
@@ -39,7 +39,7 @@ class Leaf(Protocol):
         """Called before that memory changes."""
 
 
-class Variable(InExpressions):
+class Variable(VariableMethods):
     """A tensor with a value, of a shape that never changes.
 
     A step that assigns to it writes the new value over the old one, once nothing can fail any more, or to a second array, which it
@@ -66,12 +66,12 @@ class Variable(InExpressions):
     """How often variables went to other devices: programs are captured anew afterwards."""
 
     def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
-        array, known = _as_held(np.asarray(data))
+        array, known = _storage_array(np.asarray(data))
         dtype = dtype or known
         if dtype is None or array.dtype != numpy_dtype(dtype):
             raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
         self.name, self.dtype = name, dtype
-        self._current: Any = _placed(array, device)
+        self._current: Any = _copy_to_device(array, device)
         self._spare: Any = None
         self.leaf: Leaf | None = None
         capture = active_capture.get()
@@ -99,7 +99,7 @@ class Variable(InExpressions):
         if capture is not None:
             capture.assign(self, value)
             return
-        array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _as_held(np.asarray(value))
+        array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _storage_array(np.asarray(value))
         bits = self.dtype.as_bits and array.dtype == numpy_dtype(self.dtype)
         if array.shape != self.shape or not (dtype == self.dtype or bits):
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
@@ -130,7 +130,7 @@ class Variable(InExpressions):
             ResourceError: it cannot be used, or has not enough memory.
         """
         if gpu.full_name(device) != self.device:
-            moved = _placed(self.held(), device)
+            moved = _copy_to_device(self.held(), device)
             self.changes()
             self._current, self._spare = moved, None
             Variable.moves += 1
@@ -159,7 +159,7 @@ class Variable(InExpressions):
         """Let the value be of another dtype. Programs that were captured before are of the old one."""
         if dtype != self.dtype:
             self.changes()
-            self._current, self._spare = _placed(stored(self.numpy(), dtype), self.device), None
+            self._current, self._spare = _copy_to_device(stored(self.numpy(), dtype), self.device), None
             self.dtype = dtype
             Structures.change()
 
@@ -187,7 +187,7 @@ class Variable(InExpressions):
         return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
+def _storage_array(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
     """An array as variables hold it, in native byte order, and its dtype."""
     dtype = from_numpy(array.dtype)
     if dtype is None or dtype.as_bits:
@@ -195,20 +195,20 @@ def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
     return array.astype(numpy_dtype(dtype), copy=False), dtype
 
 
-def _placed(array: np.ndarray, device: str) -> Any:
+def _copy_to_device(array: np.ndarray, device: str) -> Any:
     """A copy of an array where it is to lie, from the beginning of a line on."""
     found = gpu.find_device(device)
     return in_lines(array) if found is None else gpu.to_device(found, np.asarray(array, order="C"))
 
 
-def announce(variables: Iterable[Variable]) -> None:
+def announce_changes(variables: Iterable[Variable]) -> None:
     """Tell all who wait for the values of variables that they change: they make copies, for which there may be no memory."""
     for v in variables:
         if v.leaf is not None:
             v.changes()
 
 
-def exchange(variables: Iterable[Variable]) -> None:
+def exchange_arrays(variables: Iterable[Variable]) -> None:
     """Make the arrays that a step has written the values, which was announced."""
     for v in variables:
         v._current, v._spare = v._spare, v._current

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.capture.variable import announce, array_of, exchange
+from texpr.graph.capture.variable import announce_changes, array_of, exchange_arrays
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
@@ -197,19 +197,19 @@ class Runner:
     def _finish(self) -> None:
         """Run the in-place updates, and exchange the arrays of other variables, once nothing can fail any more."""
         with deferred_interrupts:
-            announce(self._updates)
+            announce_changes(self._updates)
             last = self.bound(True) if self._memory.in_place else None
             self._to_commit = None
             if last is not None:
                 last()
-            exchange(self._memory.exchanged)
+            exchange_arrays(self._memory.exchanged)
 
     def _exchange(self) -> None:
         """The new values of all variables lie in their spare arrays."""
         with deferred_interrupts:
-            announce(self._updates)
+            announce_changes(self._updates)
             self._to_commit = None
-            exchange(self._updates)
+            exchange_arrays(self._updates)
 
     def profile(self, repeats: int) -> list[Timing]:
         """The time of each launch; results stay, and nothing is assigned."""

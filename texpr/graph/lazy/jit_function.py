@@ -242,7 +242,7 @@ class Jitted:
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
         with recording(within):
-            results = [capture.own_result(found) if isinstance(found := capture.lifted(x), Symbolic) else found for x in leaves]
+            results = [capture.own_result(found) if isinstance(found := capture.lift(x), Symbolic) else found for x in leaves]
         symbolic = [r for r in results if isinstance(r, Symbolic)]
         effects, changed = Effects.of(capture)
         placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, Number)]
@@ -320,7 +320,7 @@ def _as_constant(capture: Capture, x: Tensor) -> Any:
     """An argument whose value is a part of the program that is captured."""
     if isinstance(x, Number):
         return x.item()
-    return capture.lifted(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
+    return capture.lift(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
 
 
 def _array_key(args: tuple) -> tuple | None:

@@ -16,7 +16,7 @@ from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weig
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording, recording
 from texpr.graph.arrays.setitem import with_elements
-from texpr.graph.capture.capture import bound, resolved
+from texpr.graph.capture.capture import bind_call, resolve_program
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import device_of, to_host
@@ -52,7 +52,7 @@ class Node:
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
         for a in arguments:
-            a.used_by(self)
+            a.add_user(self)
 
 
 _NONE: Any = None
@@ -82,7 +82,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         self.owner: Variable | None = None
         self.users: weakref.WeakSet[Node] | None = None
 
-    def used_by(self, node: Node) -> None:
+    def add_user(self, node: Node) -> None:
         """Note a call that waits for the value, or may ask for it again."""
         if self.users is None:
             self.users = weakref.WeakSet()
@@ -91,7 +91,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         if any(isinstance(value, Symbolic) for value in inputs.values()):
             return NotImplemented  # the program that is captured takes this tensor as a constant
-        program = resolved(operator, inputs, constants)
+        program = resolve_program(operator, inputs, constants)
         results = apply_program(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
         return results[0] if len(results) == 1 else results
 
@@ -199,7 +199,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         check_leaf(self, requires_grad)
         if requires_grad and (self.stops or not self.requires_grad):
             self.realize()
-            self._leave()
+            self._detach_users()
             self.node, self.stops, self.index = None, False, 0
         self.requires_grad = requires_grad
         return self
@@ -249,36 +249,36 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         from texpr.graph.lazy.making import tensor
 
         new = with_elements(self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array)))
-        self._leave()
+        self._detach_users()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None
         self.node.outputs = (weakref.ref(self),)
 
     def __iadd__(self, other: object) -> Tensor:
-        return self._updated(self + other)
+        return self._as_update(self + other)
 
     def __isub__(self, other: object) -> Tensor:
-        return self._updated(self - other)
+        return self._as_update(self - other)
 
     def __imul__(self, other: object) -> Tensor:
-        return self._updated(self * other)
+        return self._as_update(self * other)
 
     def __itruediv__(self, other: object) -> Tensor:
-        return self._updated(self / other)
+        return self._as_update(self / other)
 
     def __ifloordiv__(self, other: object) -> Tensor:
-        return self._updated(self // other)
+        return self._as_update(self // other)
 
     def __imod__(self, other: object) -> Tensor:
-        return self._updated(self % other)
+        return self._as_update(self % other)
 
     def __ipow__(self, other: object) -> Tensor:
-        return self._updated(self ** other)
+        return self._as_update(self ** other)
 
     def __imatmul__(self, other: object) -> Tensor:
-        return self._updated(self @ other)
+        return self._as_update(self @ other)
 
-    def _updated(self, new: object) -> Tensor:
+    def _as_update(self, new: object) -> Tensor:
         """What the name `x` of `x -= y` stands for: `new`, and where a leaf is changed outside of its gradient, `x` with that value.
 
         Raises:
@@ -289,22 +289,22 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if new.shape != self.shape:
             raise CallError(f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape")
         value = new.astype(self.dtype).realize().value
-        self._leave()
+        self._detach_users()
         self.value = value
         return self
 
-    def become(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         """Have another value; what was computed from the tensor before keeps the old one."""
-        self._leave()
+        self._detach_users()
         self.value, self.node, self.index, self.requires_grad = value, None, 0, False
 
-    def _leave(self) -> None:
+    def _detach_users(self) -> None:
         """Let another tensor stand for the value so far in all that was computed from it."""
         other = self.detach()
         other.stops, other.requires_grad = self.stops, self.requires_grad
         for user in tuple(self.users or ()):
             user.arguments = tuple(other if a is self else a for a in user.arguments)
-            other.used_by(user)
+            other.add_user(user)
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
         self.users = None
@@ -386,7 +386,7 @@ def apply_program(program: Program, arguments: tuple[Tensor, ...], cache: Comput
     Raises:
         CallError: shapes that do not fit.
     """
-    sizes, packs = bound(program, [a.shape for a in arguments])
+    sizes, packs = bind_call(program, [a.shape for a in arguments])
     node = Node(program, arguments, cache)
     if node.device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):

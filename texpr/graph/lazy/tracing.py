@@ -94,10 +94,10 @@ class Tracing(Capture):
         return self.gradients_of[variable]
 
     def takes_gradient(self, variable: Variable, gradient: Any) -> bool:
-        self.gradients_of[variable] = None if gradient is None else self.lifted(gradient)
+        self.gradients_of[variable] = None if gradient is None else self.lift(gradient)
         return True
 
-    def lifted(self, x: Any) -> Any:
+    def lift(self, x: Any) -> Any:
         """A tensor that was made outside, an array or a variable as part of the program; anything else as it is."""
         if isinstance(x, Symbolic):
             return x
@@ -113,7 +113,7 @@ class Tracing(Capture):
         return self.constant(x) if isinstance(x, np.ndarray) else x
 
     def _argument(self, operator: Op, formal: expr.Tensor, value: object) -> Symbolic:
-        return super()._argument(operator, formal, self.lifted(value) if isinstance(value, Tensor) else value)
+        return super()._argument(operator, formal, self.lift(value) if isinstance(value, Tensor) else value)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
         """Add to the gradients of arguments and of parameters."""
@@ -198,7 +198,7 @@ class Effects:
         """Let arguments and gradients be what they are after a call."""
         rest = iter(values)
         for k in self.assigned:
-            arguments[k].become(next(rest))
+            arguments[k].set_value(next(rest))
         for p, given in self.gradients:
             p.grad = result_tensor(next(rest), p.dtype) if given else None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op
-from texpr.graph.capture.capture import bound
+from texpr.graph.capture.capture import bind_call
 from texpr.ir.dtypes import I32, I64, DType
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
@@ -74,7 +74,7 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
     name = program.name
     if name not in RULES or operator is not getattr(ops, name) or not (program.outputs[0].dtype.is_float or name in _RUNNING):
         return written(graph, program, args)
-    sizes, packs = bound(program, [a.shape for a in args])
+    sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     inputs = {t.name: v for t, v in zip(program.inputs, args)}
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr.graph.capture.capture import bound
+from texpr.graph.capture.capture import bind_call
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Axis, Call, Expr, Mul, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.extern import is_extern
@@ -39,7 +39,7 @@ def written(graph: Graph, program: Program, args: Sequence[Value]) -> list[Value
     """
     if is_extern(program):
         raise Inexpressible("code from outside of the language")
-    sizes, packs = bound(program, [a.shape for a in args])
+    sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     concrete = specialize(expand_packs(program, {v: tuple(map(index, s)) for v, s in packs.items()}), sizes)
     values = {t: graph.reshape(a, _flat(t)) for t, a in zip(concrete.inputs, args)}

@@ -11,7 +11,7 @@ from random import Random
 
 from texpr import autodiff
 from texpr.compiler import Op, Schedule, load, op
-from texpr.compiler.fallback import DefaultSchedule, plainer
+from texpr.compiler.fallback import DefaultSchedule, find_fallback
 from texpr.compiler.imports import library_files
 from texpr.compiler.pipeline import certificate
 from texpr.ir.expr import Var
@@ -127,13 +127,13 @@ def _part(arguments: argparse.Namespace) -> slice:
 
 
 def _outcome(program: Program, sizes: dict[Var, int]) -> tuple[str, str]:
-    """`certified`, `plainer`, `uncertified` or `refused`, and the reason."""
+    """`certified`, `find_fallback`, `uncertified` or `refused`, and the reason."""
     try:
         schedule = Schedule(program, sizes).auto()
         schedule.certificate()
     except CertificateError as error:
         default = DefaultSchedule(lambda: schedule.steps, lambda: schedule.naive)
-        found = plainer(program.name, default, error, lambda kernel: certificate(kernel, program, sizes))
+        found = find_fallback(program.name, default, error, lambda kernel: certificate(kernel, program, sizes))
         return ("uncertified" if found is None else "plainer"), _summary(error)
     except Error as error:
         return "refused", str(error).splitlines()[0]

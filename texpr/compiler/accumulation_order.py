@@ -20,7 +20,7 @@ from texpr.schedule.steps.registry import rules
 Order = tuple[object, ...]
 
 
-def order_of(program: Program, sizes: Mapping[Var, int]) -> Order:
+def accumulation_order_of(program: Program, sizes: Mapping[Var, int]) -> Order:
     """What decides the bits of the default kernel for these sizes; equal where kernels agree bit for bit."""
     script = chosen_script(program, sizes)
     steps = Schedule(program, sizes).auto().steps if script is None else parse_script(script)

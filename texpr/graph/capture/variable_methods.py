@@ -42,7 +42,7 @@ def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @suggests(TENSOR)
-class InExpressions:
+class VariableMethods:
     """The methods and operators of tensors, but for `==` and `len`, which are those of objects."""
 
     __slots__ = ()
@@ -87,8 +87,8 @@ def _updating(name: str) -> Callable[..., Any]:
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    setattr(InExpressions, f"__i{_name}__", _updating(f"__{_name}__"))
+    setattr(VariableMethods, f"__i{_name}__", _updating(f"__{_name}__"))
 for _class in (Elementary, ArrayOperators, ArrayMethods):
     for _name, _method in vars(_class).items():
         if callable(_method) and _name not in _OWN:
-            setattr(InExpressions, _name, _delegated(_name, _method))
+            setattr(VariableMethods, _name, _delegated(_name, _method))

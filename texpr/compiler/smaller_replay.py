@@ -19,7 +19,8 @@ _CAPS = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """Largest values of the sizes that are tried: one more than usual factors, so that a second tile begins."""
 
 
-def replayed(program: Program, sizes: Mapping[Var, int], steps: Sequence[Step], refused: Step, given: Callable[[], object]) -> Replay:
+def replay_at_smaller_sizes(program: Program, sizes: Mapping[Var, int], steps: Sequence[Step], refused: Step,
+                            given: Callable[[], object]) -> Replay:
     """Both results of a step that was refused, at its own sizes or else at the smallest that show a difference.
 
     Args:
