@@ -48,7 +48,8 @@ def call_foreign(kernel: CertifiedLoops, run: Run, *arrays: object, out: object 
     return opened[0] if len(opened) == 1 else tuple(opened)
 
 
-def run_over_copies(code: DeviceCode, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
+def run_over_copies(code: DeviceCode, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
+                    sizes: Mapping[Var, int]) -> None:
     """Run on the device of the options, or the first one, over copies of the arrays."""
     device = gpu.find_device(current().device) or gpu.find_device(gpu.DEFAULT)
     assert device is not None

@@ -128,7 +128,8 @@ class NativeCode:
             return _built(kernel, final, code, certificate, self.loops)
 
 
-def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: CertifiedLoops) -> Built:
+def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str,
+           loops: CertifiedLoops) -> Built:
     """The record of compiled loops. Its facts are found before the code is waited for.
 
     Args:

@@ -25,7 +25,8 @@ class Memory:
         exchanged: variables whose new values are written to their spare arrays.
     """
 
-    def __init__(self, placement: Placement, interface: Interface, views: Mapping[Tensor, Tensor], order: LaunchOrder, reuse: bool) -> None:
+    def __init__(self, placement: Placement, interface: Interface, views: Mapping[Tensor, Tensor], order: LaunchOrder,
+                 reuse: bool) -> None:
         """Allocate.
 
         Args:
@@ -45,10 +46,12 @@ class Memory:
         """Arrays for data and for all that is computed, what is assigned to variables aside."""
         assigned = set(self._interface.updates.values())
         launches, root, placement = order.all, self.root, self._placement
-        steps = [([root(t) for t in n.inputs], [root(t) for t in (*n.outputs, *n.scratch) if t not in assigned]) for n in launches]
-        lives = lifetimes(steps, set(self._interface.results))
+        reads = [[root(t) for t in n.inputs] for n in launches]
+        writes = [[root(t) for t in (*n.outputs, *n.scratch) if t not in assigned] for n in launches]
+        lives = lifetimes([*zip(reads, writes)], set(self._interface.results))
         pairs = [n.overwrites if reuse else () for n in launches]
-        self.arena = make_arena(lives, reuse_in_place([(s[0], n.outputs) for s, n in zip(steps, launches)], pairs, lives))
+        outputs = [n.outputs for n in launches]
+        self.arena = make_arena(lives, reuse_in_place([*zip(reads, outputs)], pairs, lives))
         block = placement.block(self.arena.size)
         arrays = {t: placement.view(block, at, t) for t, at in self.arena.offset.items()}
         return arrays | {t: placement.zeros(t) for t in self._interface.data}

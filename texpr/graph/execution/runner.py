@@ -220,7 +220,8 @@ class Runner:
             for launch, step in zip(self._launches, self._single_steps(arrays)):
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
-                rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
+                rate = launch.operations / max(seconds, 1e-9) / 1e9
+                rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, rate))
             for array, result in zip(self.results, results):
                 array[...] = result
         return rows
@@ -234,7 +235,8 @@ class Runner:
                 self._bindings.clear()
             launches, ranges = (self._order.in_place, ()) if in_place else (self._order.first, self._checks.native)
             with uncollected():
-                found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), self._raiser([*ranges, *launches]))
+                raiser = self._raiser([*ranges, *launches])
+                found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), raiser)
                 self._bindings[key] = found
         return found
 
@@ -245,8 +247,8 @@ class Runner:
             self._functions.clear()
         launches, ranges = self._order.first, self._checks.native
         with uncollected():
-            found = self._placement.function(self._name, ranges, launches, self._memory.arrays(), self._raiser([*ranges, *launches]),
-                                             self.inputs, self.results)
+            raiser = self._raiser([*ranges, *launches])
+            found = self._placement.function(self._name, ranges, launches, self._memory.arrays(), raiser, self.inputs, self.results)
         return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
 
     def _raiser(self, entries: Sequence[Range | Launch]) -> Callable[[int], None]:
