@@ -1,4 +1,4 @@
-"""Whether a gradient is one."""
+"""The check of a gradient, against central differences and forward mode."""
 
 from __future__ import annotations
 
@@ -56,36 +56,36 @@ def gradient_errors(operator: Op, *arrays: object, directions: int = 4, **option
     """What `check_grad` compares with its bars."""
     program, given = instance(operator, arrays, options)
     wide = widened(program)
-    backward, forward = autodiff.grad(wide), None if _by_hand(wide) else autodiff.jvp(wide)
+    backward, forward = autodiff.grad(wide), None if _has_registered_gradient(wide) else autodiff.jvp(wide)
     x = [a.astype(np.float64) if t.dtype.is_float else a for a, t in zip(given, wide.inputs)]
     random = np.random.default_rng(0)
     worst = Errors(0.0, 0.0)
     for _ in range(directions):
         v = [np.asarray(random.standard_normal(a.shape)) for a, t in zip(x, wide.inputs) if t.dtype.is_float]
-        u, measured = _measured(wide, x, v, random)
-        derived = _dot(interpret(backward, [*x, *u]), v)
-        ahead = derived if forward is None else _dot(interpret(forward, [*x, *v])[len(wide.outputs):], u)
-        found = Errors(_apart(measured, derived), _apart(ahead, derived))
+        u, differences = _central_differences(wide, x, v, random)
+        by_reverse_mode = _dot(interpret(backward, [*x, *u]), v)
+        by_forward_mode = by_reverse_mode if forward is None else _dot(interpret(forward, [*x, *v])[len(wide.outputs):], u)
+        found = Errors(_relative_difference(differences, by_reverse_mode), _relative_difference(by_forward_mode, by_reverse_mode))
         worst = Errors(*(float(np.maximum(a, b)) for a, b in zip(worst, found)))  # NaN stays
     return worst
 
 
-def _by_hand(program: Program) -> bool:
+def _has_registered_gradient(program: Program) -> bool:
     """Whether it, or what it calls, is extern: then a gradient has been registered, and forward mode has nothing to differentiate."""
-    return not program.equations or any(isinstance(e, Invoke) and _by_hand(e.program) for e in program.equations)
+    return not program.equations or any(isinstance(e, Invoke) and _has_registered_gradient(e.program) for e in program.equations)
 
 
-def _measured(program: Program, x: Arrays, v: Arrays, random: np.random.Generator) -> tuple[Arrays, float]:
+def _central_differences(program: Program, x: Arrays, v: Arrays, random: np.random.Generator) -> tuple[Arrays, float]:
     """Random cotangents u of the float outputs, and u . (f(x + hv) - f(x - hv)) / 2h."""
-    sides = [interpret(program, _moved(program, x, v, step)) for step in (_STEP, -_STEP)]
-    ahead, behind = ([y for y, t in zip(side, program.outputs) if t.dtype.is_float] for side in sides)
-    u = [np.asarray(random.standard_normal(y.shape)) for y in ahead]
+    sides = [interpret(program, _perturbed(program, x, v, step)) for step in (_STEP, -_STEP)]
+    above, below = ([y for y, t in zip(side, program.outputs) if t.dtype.is_float] for side in sides)
+    u = [np.asarray(random.standard_normal(y.shape)) for y in above]
     with np.errstate(invalid="ignore"):  # what is infinite on both sides does not change
-        changes = [np.where(a == b, 0.0, a - b) for a, b in zip(ahead, behind)]
+        changes = [np.where(a == b, 0.0, a - b) for a, b in zip(above, below)]
     return u, _dot(u, changes) / (2 * _STEP)
 
 
-def _moved(program: Program, x: Arrays, v: Arrays, step: float) -> Arrays:
+def _perturbed(program: Program, x: Arrays, v: Arrays, step: float) -> Arrays:
     directions = iter(v)
     return [a + step * next(directions) if t.dtype.is_float else a for a, t in zip(x, program.inputs)]
 
@@ -94,5 +94,5 @@ def _dot(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> float:
     return sum(float(np.sum(a * b)) for a, b in zip(left, right, strict=True))
 
 
-def _apart(a: float, b: float) -> float:
+def _relative_difference(a: float, b: float) -> float:
     return abs(a - b) / max(1.0, abs(a), abs(b))

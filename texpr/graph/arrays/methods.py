@@ -32,7 +32,7 @@ class ArrayOperators:
         return ufuncs.apply_ufunc(ufunc.__name__, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return numpy_dispatch.called(function, arguments, options)
+        return numpy_dispatch.dispatch(function, arguments, options)
 
     def __add__(self, other: object) -> Self:
         return binary.apply_binary("add", self, other)

@@ -24,7 +24,7 @@ _CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
 """Functions whose results need no gradient: they are constants, or values by their name."""
 
 
-def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def dispatch(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a function of NumPy's gives for arguments among which are tensors: tensors, if there is an operator for it.
 
     Raises:
