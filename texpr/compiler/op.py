@@ -59,7 +59,7 @@ class Op(callable.Callable):
         self._programs: dict[tuple, Program] = {}
         self._kernels = Kernels(default_kernel)
         self._constants = frozenset(c.name for c in signature.constants)
-        self._calls: dict[tuple, _Known] = {}
+        self._calls: dict[tuple, _BoundCalls] = {}
         self._natives: dict[tuple, Callable[..., object]] = {}
         self._become(self._general)
 
@@ -118,13 +118,13 @@ class Op(callable.Callable):
         if kernel.symbolic:
             call = self._kernels.timed_call(kernel.bind(shapes), program, sizes, partial(self._forget, key))
         else:
-            call = _Later(kernel, shapes)
+            call = _LazyBinding(kernel, shapes)
         native = self._native(kernel, inputs, constants, given) if key is not None else None
         if key is not None:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
                 self._natives.clear()
-            self._calls[key] = _Known(call, native)
+            self._calls[key] = _BoundCalls(call, native)
         if native is None:
             return call(*inputs.values(), **out)
         self._serve(native)
@@ -252,14 +252,14 @@ class Op(callable.Callable):
         return self._origin
 
 
-class _Known(NamedTuple):
+class _BoundCalls(NamedTuple):
     """Calls that were made before: what takes their arguments in any form, and what native code is asked."""
 
     call: Callable[..., object]
     native: Callable[..., object] | None
 
 
-class _Later:
+class _LazyBinding:
     """A call of a kernel that is bound when it is first needed: where native code is asked first, only for what does not fit that."""
 
     def __init__(self, kernel: CompiledKernel, shapes: tuple[Shape, ...]) -> None:
@@ -401,7 +401,7 @@ def load_one(path: str, name: str) -> Op:
     return _operators(read(path), normpath(path), Uses(Path(path).resolve().parent), False, name)[name]
 
 
-def _used(text: str, name: str, source: str, texts: dict[str, str]) -> Op:
+def _operator_of_texts(text: str, name: str, source: str, texts: dict[str, str]) -> Op:
     """An operator of a file, in another process: from the texts that were read."""
     return _operators(text, source, Uses(None, texts), False)[name]
 
@@ -427,7 +427,7 @@ def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
 
     source = declaration.module.source
-    origin = (_used, (source.text, declaration.name, source.name, uses.texts)) if uses.texts else (op, (source.text, declaration.name))
+    origin = (_operator_of_texts, (source.text, declaration.name, source.name, uses.texts)) if uses.texts else (op, (source.text, declaration.name))
     return Op(signature, make, origin, declaration.text)
 
 
