@@ -427,7 +427,9 @@ def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
 
     source = declaration.module.source
-    origin = (_operator_of_texts, (source.text, declaration.name, source.name, uses.texts)) if uses.texts else (op, (source.text, declaration.name))
+    origin: tuple = (op, (source.text, declaration.name))
+    if uses.texts:
+        origin = (_operator_of_texts, (source.text, declaration.name, source.name, uses.texts))
     return Op(signature, make, origin, declaration.text)
 
 
