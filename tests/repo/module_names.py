@@ -24,7 +24,8 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
     "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
     "qemu": (_FEATURE, ("targets/common", "runtime/process")),
-    "tf32": ("the type of tensor cores: the step that rounds to it, and its numbers", ("schedule/steps/algebra", "passes/math")),
+    "tf32": ("the type of tensor cores: its numbers, the step that rounds to it, and the checker of that",
+             ("passes/math", "poly/certificate/rewrites", "schedule/steps/algebra")),
     "random": ("counter-based random numbers: their definition, and their expansion", ("ir/interpreter", "passes/math")),
     "unroll": ("unrolled loops: the mark, and the pass that writes them out", ("schedule/steps/loops", "passes/loop")),
     "nontemporal": ("non-temporal stores: the step, and where default schedules use it",
@@ -35,8 +36,9 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
 """Modules of one name that are about one thing: what it is, and their folders."""
 
 REPEATED_LEFT: set[str] = {
-    "check", "convolution", "copies", "coverage", "driver", "gradients", "instructions", "library", "module", "pipeline",
-    "statements", "steps", "trace", "trial", "warpgroups", "warps",
+    "arguments", "check", "command", "convolution", "copies", "coverage", "driver", "gradients",
+    "instructions", "library", "module", "operators", "pipeline", "statements", "steps", "trace", "trial",
+    "warpgroups", "warps",
 }
 """Names of several modules that differ in meaning: each is to get its own."""
 
