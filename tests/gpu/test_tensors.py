@@ -164,7 +164,7 @@ def test_a_plan_runs_again_and_again():
         made.run()
         np.testing.assert_allclose(made.value(0), A @ B * 2.0**k, rtol=1e-6)
     np.testing.assert_allclose(w.numpy(), B * 64, rtol=1e-6)
-    assert len(made._bindings) == 2 and w.device == NAME
+    assert len(made.runner._bindings) == 2 and w.device == NAME
 
 
 def test_numbers_on_the_host_are_copied_before_each_run():

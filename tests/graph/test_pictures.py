@@ -36,7 +36,7 @@ def apart(boxes: list[tuple[float, ...]]) -> bool:
 
 
 def test_a_picture_by_hand_shows_every_kernel(plan: Plan):
-    text = draw(plan.launches, plan._views)
+    text = draw(plan.launches, plan.views)
     picture = ElementTree.fromstring(text)
     boxes = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
              for r in picture.iter(f"{SVG}rect")]
@@ -54,7 +54,7 @@ def test_lines_pass_beside_boxes():
     second = ops.linear(first, w)
     third = ops.linear(second, w)
     plan = Plan(capture, [ops.matmul(ops.transpose(first), third)], disable=("fuse",))
-    picture = ElementTree.fromstring(draw(plan.launches, plan._views))
+    picture = ElementTree.fromstring(draw(plan.launches, plan.views))
     rects = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
              for r in picture.iter(f"{SVG}rect")]
     straight = [path for p in picture.iter(f"{SVG}path") for path in _straight(p.get("d", ""))]
@@ -103,12 +103,12 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 def test_a_graphviz_that_fails_changes_nothing(plan: Plan, script: str, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(dot, "PATIENCE", 0.2)
     program(tmp_path, monkeypatch, script)
-    assert plan.svg() == draw(plan.launches, plan._views)
+    assert plan.svg() == draw(plan.launches, plan.views)
 
 
 def test_without_graphviz_the_picture_is_made_by_hand(plan: Plan, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert plan.svg() == draw(plan.launches, plan._views)
+    assert plan.svg() == draw(plan.launches, plan.views)
 
 
 def test_what_graphviz_gives_is_shown_without_its_head(plan: Plan, tmp_path: Path, monkeypatch):
