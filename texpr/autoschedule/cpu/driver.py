@@ -13,8 +13,8 @@ from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find
 from texpr.autoschedule.core.template import Among, DeferredCopy, Scheduled, Stage, Template, apply_first, of_stage
 from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
 from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
+from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
 from texpr.autoschedule.cpu.producer_chains import in_common
-from texpr.autoschedule.cpu.threads import Group, longest, parallelize
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 

@@ -21,7 +21,7 @@ from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu.convolution import register_tiling as tiling
+from texpr.autoschedule.cpu.convolution import register_tiling
 from texpr.autoschedule.cpu.convolution.epilogue import crossed, transpose_ends
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
@@ -125,7 +125,7 @@ class _Window:
     def row_bytes(self) -> int:
         """What a row of positions uses of the field, where windows that overlap use the same."""
         moving = [n for n in self.nest.reduction if n not in self.offsets and self.input.stride(n.var) != 0]
-        steps = prod(tiling.position_step(self.input, n) for n in self.positions)
+        steps = prod(register_tiling.position_step(self.input, n) for n in self.positions)
         return steps * prod(map(constant_extent, (self.x, *moving))) * self.input.tensor.dtype.bytes
 
 
@@ -177,7 +177,7 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in window_loops(w.nest, w.input, [p]))
     if height < constant_extent(position) and (in_blocks or (1 < height and position is w.x and term is not w.taps)):
         return False
-    return tiling.share_outside(w.input, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
+    return register_tiling.share_outside(w.input, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
 
 
 def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
@@ -200,16 +200,16 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
         return NoMatch("a window that does not slide")
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
-    width = tiling.tile_width(constant_extent(lane), lanes)
+    width = register_tiling.tile_width(constant_extent(lane), lanes)
     values = 1 if builder.machine.has_memory_operands else VALUES
     most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
     layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
-    most = most if guarded or layout is ChannelLayout.FIRST else min(most, tiling.most_rows(field, slid[-1]))
+    most = most if guarded or layout is ChannelLayout.FIRST else min(most, register_tiling.most_rows(field, slid[-1]))
     sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = (tiling.tile_height(most, *sizes),
-                    tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None)
-    step = tiling.position_step(field, slid[-1])
-    tile = taps and tiling.tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps))
+    height, taps = (register_tiling.tile_height(most, *sizes),
+                    register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None)
+    step = register_tiling.position_step(field, slid[-1])
+    tile = taps and register_tiling.tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps))
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]
     images = tuple(n for n in shared if n not in slid)
@@ -229,7 +229,7 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, panel, field) if panel.stride(lane.var) == 1 else None
     offsets = window_loops(nest, field, nest.spatial)
-    skipping = any(field.stride(n.var) not in (0, 1, None) and tiling.position_step(field, n) > 1 for n in nest.spatial if n is not lane)
+    skipping = any(field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1 for n in nest.spatial if n is not lane)
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
     return (lane, panel, field) if worth else None
 
@@ -378,7 +378,7 @@ def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
     apart = w.guarded and builder.machine.cores > 1 and builder.machine.address_registers >= ADDRESSES
     lanes = 1 if apart else _lane_tiles(w)
     busy = max(prod(map(constant_extent, (*w.groups, *w.images))), lanes) >= wanted
-    step = tiling.position_step(w.input, w.y)
+    step = register_tiling.position_step(w.input, w.y)
     least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
 

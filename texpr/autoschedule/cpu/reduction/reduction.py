@@ -15,9 +15,9 @@ from texpr.autoschedule.cpu.convolution.direct import ADDRESSES
 from texpr.autoschedule.cpu.elementwise.elementwise import peel_boundaries
 from texpr.autoschedule.cpu.gemm.packed import in_pairs, product_tile
 from texpr.autoschedule.cpu.gemm.remainder_lanes import cut_lanes
+from texpr.autoschedule.cpu.parallelize import longest
 from texpr.autoschedule.cpu.reduction.across_lanes import along_reduction
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
-from texpr.autoschedule.cpu.threads import longest
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For

@@ -1,6 +1,6 @@
 """Sums weighted by exponentials of scores on a GPU, such as attention: one kernel, in which scores never reach memory.
 
-The equations are rewritten to blocks with a maximum that runs along (`online_softmax`). A block of threads has some rows: it walks along the
+The equations are rewritten to blocks with the maximum so far (`online_softmax`). A block of threads has some rows: it walks along the
 blocks of terms, computes the scores of each, and adds to sums that stay in registers. Each warp has rows of its own, whose extremes and
 sums its lanes fold. Rows whose terms end at a diagonal walk up to there. Where all factors of both products are of a type that the machine
 multiplies in tiles, warps do so.
