@@ -32,6 +32,8 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
     "schedule/steps": [{"loops", "buffers", "reductions", "algebra", "placement"}, {"hardware"}],
     "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives", "registry"}, {"driver"}],
     "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate"}],
+    "targets/gpu": [{""}, {"context"}, {"atomic", "clusters", "warps"}, {"async_mma", "bulk_copies"}, {"async_copies", "warpgroups"},
+                    {"thread_statements"}, {"emitter"}, {"ptx"}],
     "graph": [{"arrays", "passes"}, {"fusion", "capture"}, {"lowering"}, {"report"}, {"execution"}, {"lazy"}],
     "nn": [{"core"}, {"data"}, {"modules", "optim"}, {"losses", "checkpoint"}, {"utils", "training"}, {"export"}],
 }

@@ -41,7 +41,7 @@ from texpr.lang import parse_kernel
 from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, emit_llvm, find_target
-from texpr.targets.gpu.clusters import read_by_products
+from texpr.targets.gpu.clusters import read_by_descriptors_alone
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n'
@@ -322,8 +322,8 @@ def test_who_reads_what_is_copied():
     kernel = schedule("columns").kernel
     (nest,), buffers = kernel.body, {t for t in kernel.temporaries if t.scope == "shared"}
     plain = Store(kernel.outputs[0], (index(0), index(0)), Read(next(iter(buffers)), (index(0),) * 3))
-    assert len(buffers) == 2 and read_by_products(nest, buffers)
-    assert not read_by_products(If(compare("<", index(0), kernel.outputs[0].shape[0]), (nest, plain)), buffers)
+    assert len(buffers) == 2 and read_by_descriptors_alone(nest, buffers)
+    assert not read_by_descriptors_alone(If(compare("<", index(0), kernel.outputs[0].shape[0]), (nest, plain)), buffers)
 
 
 def test_other_processors_lack_it():

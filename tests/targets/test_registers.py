@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.targets.test_blocks import loop, tensor
 from texpr.ir.expr import Read, Var, index
 from texpr.ir.loop import Alloc, For, Store
-from texpr.targets.gpu.owned_elements import Own
-from texpr.targets.gpu.register_pressure import registers_at_once
+from texpr.targets.gpu.register_pressure import peak_registers
+from texpr.targets.gpu.thread_registers import OwnedElements
 
 
 def taken(*names: str, carried: str = "") -> int:
@@ -17,9 +17,9 @@ def taken(*names: str, carried: str = "") -> int:
     body = [Store(buffers[name], (index(0),), before) for name, before in zip(names, chain)]
     body += [Store(buffers[name], (index(0),), chain[-1], "add") for name in carried] or [Store(y, (index(0),), chain[-1])]
     places = tuple((i,) for i in range(10))
-    own = {b: Own(b, (0,), (1,), places) for b in buffers.values()}
+    own = {b: OwnedElements(b, (0,), (1,), places) for b in buffers.values()}
     nest = loop(t, 32, "thread.x", *(Alloc(b) for b in buffers.values()), For(k, index(4), tuple(body)))
-    return registers_at_once(nest, own)
+    return peak_registers(nest, own)
 
 
 def test_what_comes_one_after_the_other():

@@ -8,7 +8,8 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 
 
 def in_lanes(builder: ScheduleBuilder, around: list[str], row: str, column: str) -> str:
-    """Share out the elements of tiles of 8 or 16 rows and 8 columns as `targets.gpu.warps` has it: of every 8 rows a pair of neighbours.
+    """Share out the elements of tiles of 8 or 16 rows and 8 columns as `targets.gpu.warp_instructions` has it: of every 8 rows a pair of
+    neighbours.
 
     Args:
         around: loops over the tiles of a warp, which the caller unrolls.

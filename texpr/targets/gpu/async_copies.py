@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from texpr.ir.affine import linear
 from texpr.ir.build import TRUE, sub
 from texpr.ir.copies import copy_of
@@ -13,17 +11,16 @@ from texpr.ir.loop import Commit, Store, Wait
 from texpr.ir.traverse import variables
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
+from texpr.targets.gpu.addressing import GLOBAL
 from texpr.targets.gpu.bulk_copies import emit_commit, emit_wait
+from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.shared_memory import SHARED
 
-if TYPE_CHECKING:
-    from texpr.targets.gpu.emitter import GpuEmitter
-
-GLOBAL, SHARED = 1, 3
 COPIES = (4, 8, 16)
 """Bytes that a thread copies from memory to shared memory at once, past its registers."""
 
 
-def begin_copy(emitter: GpuEmitter, s: Store) -> None:
+def emit_async_copy(emitter: GpuContext, s: Store) -> None:
     """Begin a copy from memory to shared memory, past the registers."""
     copy = copy_of(s)
     assert copy is not None, "only copies are asynchronous"
@@ -33,12 +30,12 @@ def begin_copy(emitter: GpuEmitter, s: Store) -> None:
     (_, _, stride), (_, _, step) = emitter.address(s.tensor, s.indices), emitter.address(source.tensor, source.indices)
     runs = lane is None or stride == step == 1
     begins = min(emitter.alignment(s.tensor, s.indices), emitter.alignment(source.tensor, source.indices))
-    whole = lane is None or lane not in variables(within) or same_in_lanes(within, lane, emitter.lanes)
+    whole = lane is None or lane not in variables(within) or is_uniform(within, lane, emitter.lanes)
     if spaces != (SHARED, GLOBAL) or size not in COPIES or not runs or begins < size or not whole:
         raise CompileError(f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 or 16 bytes "
                            "that begin at a multiple of that, from memory to shared memory", code="target",
                            help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True")
-    places = [*emitter.apart(s.tensor, s.indices), *emitter.apart(source.tensor, source.indices)]
+    places = [*emitter.split_address(s.tensor, s.indices), *emitter.split_address(source.tensor, source.indices)]
     if within is not TRUE:
         held = emitter.value(within if lane is None else folded(within, {lane: index(0)}))
         places.append(f"i32 {emitter.function.define(f'select {held}, i32 {size}, i32 0')}")
@@ -60,7 +57,7 @@ def _wrapper(symbol: str, size: int, *, some: bool) -> str:
         f'  call void asm sideeffect "{text}", "l,n,l,n,{"r," if some else ""}~{{memory}}"({", ".join(given)})', "  ret void", "}"])
 
 
-def emit_group(emitter: GpuEmitter, s: Commit | Wait) -> None:
+def emit_copy_group(emitter: GpuContext, s: Commit | Wait) -> None:
     """The end of a group of copies, or the wait for all but some."""
     match s:
         case Commit(slot=None):
@@ -73,13 +70,13 @@ def emit_group(emitter: GpuEmitter, s: Commit | Wait) -> None:
             emit_wait(emitter, s)
 
 
-def same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
+def is_uniform(cond: Expr, lane: Var, lanes: int) -> bool:
     """Whether a condition holds for all of so many lanes or for none: a bound that is met at multiples of their number."""
     if lane not in variables(cond):
         return True
     match cond:
         case And(lhs, rhs):
-            return same_in_lanes(lhs, lane, lanes) and same_in_lanes(rhs, lane, lanes)
+            return is_uniform(lhs, lane, lanes) and is_uniform(rhs, lane, lanes)
         case Compare("<", lhs, rhs) if lhs.dtype == I64:
             form = linear(sub(lhs, rhs))
             rest = form.without(lane)

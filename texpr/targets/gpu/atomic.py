@@ -5,22 +5,18 @@ The one that adds f32 in global memory takes denormal numbers for 0 (PTX ISA 8.0
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import index
 from texpr.ir.loop import Store
 from texpr.passes.analysis.substitution import folded_anew
 from texpr.targets.emit.function import memory_type
-
-if TYPE_CHECKING:
-    from texpr.targets.gpu.emitter import GpuEmitter
+from texpr.targets.gpu.context import GpuContext
 
 _SCOPE = 'syncscope("device") monotonic'
 """Seen by all threads of the GPU, in an order of its own for each element; barriers and the ends of launches order the rest."""
 
 
-def emit_atomic(emitter: GpuEmitter, s: Store) -> None:
+def emit_atomic(emitter: GpuContext, s: Store) -> None:
     """An update of an element in memory that others share; of several lanes, one after the other."""
     if emitter.lane is not None:
         _lane_by_lane(emitter, s)
@@ -32,7 +28,7 @@ def emit_atomic(emitter: GpuEmitter, s: Store) -> None:
                             f"{kind} {value.text} {_SCOPE}, align {s.tensor.dtype.bytes}")
 
 
-def _lane_by_lane(emitter: GpuEmitter, s: Store) -> None:
+def _lane_by_lane(emitter: GpuContext, s: Store) -> None:
     lane, lanes, values = emitter.lane, emitter.lanes, emitter.lane_values
     assert lane is not None
     emitter.lane, emitter.lanes, emitter.lane_values = None, 0, None

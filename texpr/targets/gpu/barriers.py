@@ -28,7 +28,7 @@ has a buffer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Access:
     """How elements of a tensor were used: with these indices. `key` is the same for uses that are alike.
 
     Attributes:
@@ -44,10 +44,10 @@ class Use:
 
     @property
     def key(self) -> Hashable:
-        return self.written, self.atomic, self.owner, tuple(map(_written, self.indices))
+        return self.written, self.atomic, self.owner, tuple(map(_structure, self.indices))
 
-    def disturbs(self, other: Use) -> bool:
-        """Whether different threads may not do both with one element."""
+    def conflicts_with(self, other: Access) -> bool:
+        """True if different threads must not do both with one element."""
         return (self.written or other.written) and not (self.atomic and self.atomic == other.atomic)
 
 
@@ -62,7 +62,7 @@ class Threads:
         blocks: variables that are the same for all threads of a block.
         extents: of all loops, and of each axis of the block.
         facts: what the kernel requires of sizes.
-        apart: of pairs of uses, what was found out.
+        disjoint: of pairs of accesses, whether no two threads, or warps, use one element: what was proven so far.
     """
 
     axes: Set[str]
@@ -71,53 +71,53 @@ class Threads:
     extents: Mapping[Var | str, Expr]
     facts: Sequence[Expr]
     warps: bool = False
-    apart: dict[Hashable, bool] = field(default_factory=dict)
+    disjoint: dict[Hashable, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Uses:
-    """How each tensor was used since the threads last met; of uses that are alike, such as those of loops written out, one."""
+class AccessSet:
+    """Accesses by tensor; of accesses that are alike, such as those of loops written out, one."""
 
-    by_tensor: dict[Tensor, dict[Hashable, Use]] = field(default_factory=dict)
+    by_tensor: dict[Tensor, dict[Hashable, Access]] = field(default_factory=dict)
 
-    def add(self, other: Uses) -> None:
+    def add(self, other: AccessSet) -> None:
         """Take the uses of `other` in."""
         for tensor, uses in other.by_tensor.items():
             self.by_tensor.setdefault(tensor, {}).update(uses)
 
-    def copy(self) -> Uses:
+    def copy(self) -> AccessSet:
         """An independent copy."""
-        return Uses({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
+        return AccessSet({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
 
-    def conflicts(self, later: Uses, threads: Threads, *, each: int = 1) -> bool:
+    def conflicts(self, later: AccessSet, threads: Threads, *, each: int = 1) -> bool:
         """Whether an element may be used here and in `later` by different threads, or different warps of `each`, one of them writing."""
-        return any(_meet(self.by_tensor[tensor], uses, threads, each) for tensor, uses in later.by_tensor.items()
+        return any(_may_conflict(self.by_tensor[tensor], uses, threads, each) for tensor, uses in later.by_tensor.items()
                    if tensor in self.by_tensor)
 
 
 @dataclass(slots=True)
-class Meetings:
-    """How tensors were used since the threads of the block last met, and since those of each warp did."""
+class BarrierState:
+    """The accesses since the last barrier of the block, and since the last one of each warp."""
 
-    block: Uses = field(default_factory=Uses)
-    warp: Uses = field(default_factory=Uses)
+    block: AccessSet = field(default_factory=AccessSet)
+    warp: AccessSet = field(default_factory=AccessSet)
 
-    def copy(self) -> Meetings:
+    def copy(self) -> BarrierState:
         """Independent ones."""
-        return Meetings(self.block.copy(), self.warp.copy())
+        return BarrierState(self.block.copy(), self.warp.copy())
 
-    def add(self, other: Meetings) -> None:
+    def add(self, other: BarrierState) -> None:
         """Take the uses of `other` in."""
         self.block.add(other.block)
         self.warp.add(other.warp)
 
-    def use(self, uses: Uses) -> None:
+    def use(self, uses: AccessSet) -> None:
         """Note uses."""
         self.block.add(uses)
         self.warp.add(uses)
 
-    def who(self, later: Uses, threads: Threads) -> str:
-        """Who has to meet before such uses: the threads of a `block`, those of each `warp`, or none (empty)."""
+    def required_barrier(self, later: AccessSet, threads: Threads) -> str:
+        """The barrier that has to stand before such accesses: of the `block`, of each `warp`, or none (empty)."""
         if not self.block.conflicts(later, threads):
             return ""
         if not threads.warps or self.block.conflicts(later, threads, each=WARP):
@@ -125,21 +125,22 @@ class Meetings:
         return "warp" if self.warp.conflicts(later, threads) else ""
 
 
-def _meet(before: Mapping[Hashable, Use], later: Mapping[Hashable, Use], threads: Threads, each: int) -> bool:
+def _may_conflict(before: Mapping[Hashable, Access], later: Mapping[Hashable, Access], threads: Threads, each: int) -> bool:
     """Whether different threads, or warps, may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
     many = len(before) * len(later) > MANY
-    if many and all(_apart(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads) if a.disturbs(b)):
+    if many and all(_is_disjoint(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads)
+                    if a.conflicts_with(b)):
         return False
-    return any(not _are_apart((one, first), (two, second), threads, each) for two, second in later.items()
-               for one, first in before.items() if first.disturbs(second))
+    return any(not _are_disjoint((one, first), (two, second), threads, each) for two, second in later.items()
+               for one, first in before.items() if first.conflicts_with(second))
 
 
-def _runs(uses: Mapping[Hashable, Use], threads: Threads) -> list[Use]:
+def _runs(uses: Mapping[Hashable, Access], threads: Threads) -> list[Access]:
     """Uses that differ by constants as one of all that lie between them in equal steps: such are those of loops written out."""
-    alike: dict[Hashable, list[tuple[Use, list[Linear]]]] = {}
+    alike: dict[Hashable, list[tuple[Access, list[Linear]]]] = {}
     for use in uses.values():
         forms, numbers = [linear(i) for i in use.indices], dict[Var, Hashable]()
-        names = [tuple((_written(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms) for form in forms]
+        names = [tuple((_structure(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms) for form in forms]
         alike.setdefault((use.written, use.atomic, use.owner, tuple(names)), []).append((use, forms))
     return [_run(group) for group in alike.values()]
 
@@ -150,7 +151,7 @@ def _numbered(numbers: dict[Var, Hashable], threads: Threads, v: Var) -> Hashabl
     return numbers.setdefault(v, id(v) if extent is None or extent < 0 else (extent, len(numbers)))
 
 
-def _run(group: Sequence[tuple[Use, list[Linear]]]) -> Use:
+def _run(group: Sequence[tuple[Access, list[Linear]]]) -> Access:
     (use, forms), *_ = group
     indices: list[Expr] = []
     steps: list[tuple[Var, int]] = []
@@ -166,14 +167,14 @@ def _run(group: Sequence[tuple[Use, list[Linear]]]) -> Use:
     return replace(use, indices=tuple(indices), steps=tuple(steps))
 
 
-def _are_apart(one: tuple[Hashable, Use], two: tuple[Hashable, Use], threads: Threads, each: int) -> bool:
+def _are_disjoint(one: tuple[Hashable, Access], two: tuple[Hashable, Access], threads: Threads, each: int) -> bool:
     pair = one[0], two[0], each
-    if pair not in threads.apart:
-        threads.apart[pair] = _apart(one[1], two[1], threads, each)
-    return threads.apart[pair]
+    if pair not in threads.disjoint:
+        threads.disjoint[pair] = _is_disjoint(one[1], two[1], threads, each)
+    return threads.disjoint[pair]
 
 
-def _apart(first: Use, second: Use, threads: Threads, each: int) -> bool:
+def _is_disjoint(first: Access, second: Access, threads: Threads, each: int) -> bool:
     """Whether it is proven that no two different threads use one element, or no two warps of `each` threads along x."""
     asked = {a: each if a == "x" else 1 for a in threads.axes}
     if integer(threads.extents["x"]) == each:
@@ -193,7 +194,7 @@ def _apart(first: Use, second: Use, threads: Threads, each: int) -> bool:
                           list(axes.values()), threads.facts) for a, n in asked.items() if a not in own)
 
 
-def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
+def _renamed(use: Access, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
     """The indices with variables of their own, the position of the thread, and in `axes` what values they take; None if that is not known.
 
     Loops that count may be in another iteration; blocks have memory of their own, or are the same.
@@ -224,8 +225,8 @@ def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> 
     return tuple(substitute(i, values) for i in use.indices), position
 
 
-def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]],
-            arriving: Set[Tensor] = frozenset()) -> Uses:
+def accesses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]],
+                arriving: Set[Tensor] = frozenset()) -> AccessSet:
     """The uses by some statements. Others that are allocated inside belong to one thread and do not count, as do registers.
 
     Args:
@@ -234,19 +235,19 @@ def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: 
         arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven (`poly.unproven_copy`).
     """
     own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
-    found = Uses()
+    found = AccessSet()
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
             owner = _owner(node.indices, threads.of, single) | frozenset((axis, -2) for axis in copies.get(node.tensor, ()))
             together = (node.update or "") if isinstance(node, Store) and node.atomic else ""
-            use = Use(isinstance(node, Store), owner, node.indices, atomic=together)
+            use = Access(isinstance(node, Store), owner, node.indices, atomic=together)
             found.by_tensor.setdefault(node.tensor, {})[use.key] = use
     return found
 
 
-def _written(e: Node, of: Callable[[Var], Hashable] = id) -> Hashable:
+def _structure(e: Node, of: Callable[[Var], Hashable] = id) -> Hashable:
     """What is the same for indices that are written alike, `of` variables that are told apart by it."""
-    below = tuple(_written(c, of) for c in children(e))
+    below = tuple(_structure(c, of) for c in children(e))
     match e:
         case Var():
             return of(e)

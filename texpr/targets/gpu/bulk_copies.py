@@ -13,7 +13,6 @@ Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Var, index
@@ -23,10 +22,8 @@ from texpr.passes.analysis.bulk_boxes import Box, NoBox, box_of
 from texpr.passes.analysis.row_major import flat_index
 from texpr.support.errors import CompileError
 from texpr.targets.common.records import TensorMap
-from texpr.targets.gpu.clusters import emit_meeting, part_of, receivers
-
-if TYPE_CHECKING:
-    from texpr.targets.gpu.emitter import GpuEmitter
+from texpr.targets.gpu.clusters import emit_cluster_barrier, multicast_mask, multicast_part
+from texpr.targets.gpu.context import GpuContext
 
 PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
 MAP_BYTES = 128
@@ -38,7 +35,7 @@ _EXPECT = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
 _ENDED = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
 
 
-def slots_of(nest: Stmt) -> Mapping[Var, Expr]:
+def counters_of(nest: Stmt) -> Mapping[Var, Expr]:
     """The counter of each bulk copy, named by the variable of its outermost loop: that of the commit behind it."""
     found: dict[Var, Expr] = {}
     for n in walk(nest):
@@ -50,40 +47,40 @@ def slots_of(nest: Stmt) -> Mapping[Var, Expr]:
     return found
 
 
-def begin_counters(emitter: GpuEmitter, nest: Stmt) -> None:
+def initialize_counters(emitter: GpuContext, nest: Stmt) -> None:
     """Counters for the copies of a nest, before anything else; all threads see them."""
     slots = next((n.slots for n in walk(nest) if isinstance(n, Commit) and n.slots), 0)
     if not slots:
         return
-    emitter.counters = emitter.shared_memory(_COUNTER * slots, _UNIT)
+    emitter.counters = emitter.shared.allocate(_COUNTER * slots, _UNIT)
 
     def work() -> None:
         for k in range(slots):
             emitter.intrinsic("llvm.nvvm.mbarrier.init.shared", "void", _counter(emitter, index(k)), "i32 1")
         emitter.intrinsic("llvm.nvvm.fence.mbarrier_init.release.cluster", "void")
 
-    _by_one(emitter, work)
+    _in_one_thread(emitter, work)
     if any(map(shared_along, walk(nest))):
-        emit_meeting(emitter, relaxed=True)  # the fence has shown the counters
+        emit_cluster_barrier(emitter, relaxed=True)  # the fence has shown the counters
     else:
         emitter.barrier()
 
 
-def emit_commit(emitter: GpuEmitter, s: Commit) -> None:
+def emit_commit(emitter: GpuContext, s: Commit) -> None:
     """The thread that began the copies says how many bytes they bring."""
     assert s.slot is not None and s.brings is not None
     slot, brings = s.slot, s.brings
 
     def work() -> None:
-        emitter.intrinsic(_EXPECT, "i64", _counter(emitter, slot), f"i32 {_narrow(emitter, brings)}")
+        emitter.intrinsic(_EXPECT, "i64", _counter(emitter, slot), f"i32 {_as_i32(emitter, brings)}")
 
-    _by_one(emitter, work)
+    _in_one_thread(emitter, work)
 
 
-def emit_wait(emitter: GpuEmitter, s: Wait) -> None:
+def emit_wait(emitter: GpuContext, s: Wait) -> None:
     """Every thread asks until the phase has ended."""
     assert s.slot is not None and s.phase is not None
-    f, counter, phase = emitter.function, _counter(emitter, s.slot), _narrow(emitter, s.phase)
+    f, counter, phase = emitter.function, _counter(emitter, s.slot), _as_i32(emitter, s.phase)
     again, ended = f.fresh("again"), f.fresh("ended")
     f.branch(again)
     f.start(again)
@@ -92,35 +89,35 @@ def emit_wait(emitter: GpuEmitter, s: Wait) -> None:
     f.start(ended)
 
 
-def emit_box(emitter: GpuEmitter, loop: For) -> None:
+def emit_bulk_copy(emitter: GpuContext, loop: For) -> None:
     """Order one copy. Only one thread comes here."""
     try:
         box = box_of(loop)
     except NoBox as why:
         raise _refused(f"a bulk copy is of a box: {why}") from None
     mode, axes = _mode(box), shared_along(loop)
-    place = emitter.place(box.target, box.first, {})
+    place = emitter.operand_address(box.target, box.first, {})
     _check_place(box, mode)
     if axes:
-        box, behind = part_of(emitter, box, _begins(mode), axes)
+        box, behind = multicast_part(emitter, box, _box_alignment(mode), axes)
         place = f"{place.rpartition(' ')[0]} {emitter.function.define(f'getelementptr i8, {place}, {behind}')}"
     _check(box, mode)
     f, rank = emitter.function, box.source.rank
     wanted = TensorMap(_position(emitter, box), box.source.dtype.name, tuple(integer(n) or 0 for n in box.source.shape), box.extents, mode)
-    if wanted not in emitter.maps:
-        emitter.maps.append(wanted)
+    if wanted not in emitter.tensor_maps:
+        emitter.tensor_maps.append(wanted)
     there = f.define(f"addrspacecast {place} to ptr addrspace(7)")
-    corner = [f"i32 {_narrow(emitter, i)}" for i in reversed(box.corner)]
+    corner = [f"i32 {_as_i32(emitter, i)}" for i in reversed(box.corner)]
     emitter.intrinsic(f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d", "void", f"ptr addrspace(7) {there}",
-                      _counter(emitter, emitter.boxes[loop.var]), f"ptr %m{emitter.maps.index(wanted)}", *corner,
-                      f"i16 {receivers(emitter, axes) if axes else 0}", "i64 0", f"i1 {'true' if axes else 'false'}", "i1 false",
+                      _counter(emitter, emitter.copy_counters[loop.var]), f"ptr %m{emitter.tensor_maps.index(wanted)}", *corner,
+                      f"i16 {multicast_mask(emitter, axes) if axes else 0}", "i64 0", f"i1 {'true' if axes else 'false'}", "i1 false",
                       "i32 0")
 
 
-def _position(emitter: GpuEmitter, box: Box) -> int:
+def _position(emitter: GpuContext, box: Box) -> int:
     kernel = emitter.kernel
     every = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
-    if box.source not in every or box.source in emitter.spaces:
+    if box.source not in every or box.source in emitter.address_spaces:
         raise _refused(f"bulk copies are of arrays in memory, and {box.source.name} lives elsewhere")
     return every.index(box.source)
 
@@ -158,30 +155,30 @@ def _check(box: Box, mode: int) -> None:
 
 def _check_place(box: Box, mode: int) -> None:
     """Boxes begin where the pattern does."""
-    begins, size = _begins(mode), box.target.dtype.bytes
+    begins, size = _box_alignment(mode), box.target.dtype.bytes
     flat = flat_index(box.target, box.first)
     if box.target.scope != "shared" or any(c * size % begins for c in (flat.constant, *(c for _, c in flat.terms))):
         raise _refused(f"bulk copies go to shared memory, to multiples of {begins} bytes, and those to {box.target.name} do not",
                        "use boxes of such a size")
 
 
-def _begins(mode: int) -> int:
+def _box_alignment(mode: int) -> int:
     """Bytes of whose multiples boxes begin at one."""
     return _ROWS * _LINE if mode else _LINE
 
 
-def _by_one(emitter: GpuEmitter, work: object) -> None:
+def _in_one_thread(emitter: GpuContext, work: object) -> None:
     """What one thread does for its block."""
-    conditions = [compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.where.several)]
+    conditions = [compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.geometry.several)]
     emitter.where_holds([conjunction(*conditions)], work)  # type: ignore[arg-type]
 
 
-def _counter(emitter: GpuEmitter, slot: Expr) -> str:
+def _counter(emitter: GpuContext, slot: Expr) -> str:
     at = emitter.index(slot)
     return f"ptr addrspace(3) {emitter.function.define(f'getelementptr i64, ptr addrspace(3) {emitter.counters}, {at}')}"
 
 
-def _narrow(emitter: GpuEmitter, e: Expr) -> str:
+def _as_i32(emitter: GpuContext, e: Expr) -> str:
     """An integer of 32 bits."""
     return emitter.function.define(f"trunc {emitter.index(e)} to i32")
 

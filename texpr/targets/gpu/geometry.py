@@ -25,7 +25,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
-from texpr.targets.gpu.warpgroups import lanes_of
+from texpr.targets.gpu.warpgroup_instructions import thread_count
 
 AXES = ("x", "y", "z")
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
@@ -95,7 +95,7 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
         if isinstance(s, For | If):
             siblings = sum(not isinstance(b, Alloc) for b in s.body)
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
-    together = [lanes_of(n.kind.removeprefix(INSTRUCTION)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
+    together = [thread_count(n.kind.removeprefix(INSTRUCTION)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
     if together and any(map(is_bulk, walk(nest))):
         extents.setdefault("thread.x", index(max(together)))  # no loop over threads is left that would say so
     one = index(1)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store
 from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
 from texpr.targets.common.records import Launch, Target, TensorMap, symbol_of
 from texpr.targets.emit.function import Value
-from texpr.targets.gpu import warpgroups
-from texpr.targets.gpu.bulk_copies import MAP_BYTES, PARAMETER, begin_counters
-from texpr.targets.gpu.emitter import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
-from texpr.targets.gpu.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, check_private, geometry
+from texpr.targets.gpu import warpgroup_instructions
+from texpr.targets.gpu.addressing import GLOBAL
+from texpr.targets.gpu.bulk_copies import MAP_BYTES, PARAMETER, initialize_counters
+from texpr.targets.gpu.emitter import GpuEmitter, thread_facts
+from texpr.targets.gpu.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, Geometry, check_private, geometry
 from texpr.targets.gpu.intrinsics import check_intrinsics
-from texpr.targets.gpu.register_pressure import registers_at_once
-from texpr.targets.gpu.thread_registers import own_parts, with_own_parts
-from texpr.targets.gpu.warps import instructions_of
+from texpr.targets.gpu.register_pressure import peak_registers
+from texpr.targets.gpu.shared_memory import ALIGNMENT, STATIC_BYTES
+from texpr.targets.gpu.thread_registers import OwnedElements, distribute_over_threads, with_owned_elements
+from texpr.targets.gpu.warp_instructions import instructions_of
 
 # Processors and the oldest version of PTX that knows them, and what texpr has for them: from 8.9 on products of floats of 8 bits.
 _VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 84, "sm_90": 84, "sm_90a": 84}
@@ -58,7 +62,7 @@ def target(name: str) -> Target | None:
     threads, blocks, shared = _MULTIPROCESSORS[processor]
     reserved = 1024 if processor >= FIRST_RESERVING else 0
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
-    instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
+    instructions = instructions_of(processor) | (warpgroup_instructions.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
                       cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
                       functions=POWERS | (ROUNDS if processor >= FIRST_ROUNDING else frozenset()),
@@ -103,15 +107,13 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         where = geometry(nest, kernel.sizes)
         _check_clusters(nest, target)
         check_private(nest, kernel.outputs)
-        own = own_parts(nest, where)
-        placed, machine, running = with_own_parts(nest, own), target.machine, target.machine.multiprocessor
-        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine), running, maps)
-        if emitter.shared_bytes > STATIC_BYTES:
-            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine, emitter), running, maps)
+        owned = distribute_over_threads(nest, where)
+        emitter = _emit_nest(kernel, with_owned_elements(nest, owned), symbol, where, owned, target.machine, maps)
         check_intrinsics(emitter.declared, target)
         declared |= emitter.declared
-        parts += [*emitter.shared, emitter.function.text()]
-        launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))
+        shared = emitter.shared
+        parts += [*shared.declarations, emitter.function.text()]
+        launches.append(Launch(symbol, where.grid, where.block, shared.bytes if shared.dynamic else 0, tuple(maps)))
     tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
 
@@ -124,41 +126,68 @@ def _check_clusters(nest: Stmt, target: Target) -> None:
                            help=f"{' and '.join(having)} have them; bind it to block.{loop.kind[-1]}, or leave it out")
 
 
-def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None, maps: list[TensorMap]) -> GpuEmitter:
+def _emit_nest(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, owned: Mapping[Tensor, OwnedElements], machine: Machine,
+               maps: list[TensorMap]) -> GpuEmitter:
+    """One nest, again with dynamic shared memory where static memory is too little.
+
+    Args:
+        maps: tensor maps of the kernel so far; added to.
+    """
+    threads = thread_facts(nest, where, kernel.requires)
+    emitter = GpuEmitter(kernel, nest, symbol, where, owned, machine, threads, dynamic=False)
+    _emit_function(emitter, nest, machine.multiprocessor, maps)
+    if emitter.shared.bytes > STATIC_BYTES:
+        emitter = GpuEmitter(kernel, nest, symbol, where, owned, machine, threads, dynamic=True)
+        _emit_function(emitter, nest, machine.multiprocessor, maps)
+    return emitter
+
+
+def _emit_function(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, maps: list[TensorMap]) -> None:
+    kernel = emitter.kernel
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
     emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
-    emitter.maps = maps
-    begin_counters(emitter, nest)
-    emitter.together((nest,))
-    written = {s.tensor for s in walk(nest) if isinstance(s, Store)}
+    emitter.tensor_maps = maps
+    initialize_counters(emitter, nest)
+    emitter.collective_body((nest,))
+    parameters = _parameters(emitter, {s.tensor for s in walk(nest) if isinstance(s, Store)})
+    block = [integer(e) for e in emitter.geometry.block]
+    most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
+    blocks = _resident_blocks(emitter, nest, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
+    marks = {"maxntid": most} | ({"minctasm": blocks} if blocks else {})
+    marks |= {"cluster_dim": ",".join(map(str, emitter.geometry.cluster))} if prod(emitter.geometry.cluster) > 1 else {}
+    said = " ".join(f'"nvvm.{name}"="{value}"' for name, value in marks.items())
+    emitter.function.header = f'define ptx_kernel void @{emitter.shared.symbol}({", ".join(parameters)}) nounwind {said}'
+
+
+def _parameters(emitter: GpuEmitter, written: Set[Tensor]) -> list[str]:
+    """Of a kernel: arrays, sizes, tensor maps.
+
+    Raises:
+        CompileError: there are too many.
+    """
+    kernel, maps = emitter.kernel, emitter.tensor_maps
+    tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     parameters = []
     for k, t in enumerate(tensors):
         # What other threads write changes at a barrier, which `noalias` would deny.
-        alone = " noalias" if t not in written or not emitter.meets else ""
+        alone = " noalias" if t not in written or not emitter.has_barriers else ""
         parameters.append(f"ptr addrspace({GLOBAL}){alone} align {ALIGNMENT} %t{k}")
     parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))] + [f"{PARAMETER} %m{k}" for k in range(len(maps))]
     if 8 * (len(tensors) + len(kernel.sizes)) + MAP_BYTES * (len(maps) + 1) > PARAMETER_BYTES and maps:
         raise CompileError(f"{kernel.name} has more arguments than a GPU kernel takes beside {len(maps)} tensor maps", code="target",
                            help="let threads copy: pipeline without bulk")
-    block = [integer(e) for e in emitter.where.block]
-    most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
-    together = _together(emitter, nest, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
-    marks = {"maxntid": most} | ({"minctasm": together} if together else {})
-    marks |= {"cluster_dim": ",".join(map(str, emitter.where.cluster))} if prod(emitter.where.cluster) > 1 else {}
-    said = " ".join(f'"nvvm.{name}"="{value}"' for name, value in marks.items())
-    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind {said}'
-    return emitter
+    return parameters
 
 
-def _together(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, threads: int) -> int:
+def _resident_blocks(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, threads: int) -> int:
     """How many blocks of so many threads a processor has shared memory and registers for at once, if these are so few that threads may
     have more registers than ptxas would give them for the sake of others; else 0.
     """
-    if processor is None or not emitter.shared_bytes:
+    if processor is None or not emitter.shared.bytes:
         return 0
-    blocks = processor.shared_bytes // (emitter.shared_bytes + processor.reserved)
-    registers = registers_at_once(nest, emitter.own) + OTHERS
+    blocks = processor.shared_bytes // (emitter.shared.bytes + processor.reserved)
+    registers = peak_registers(nest, emitter.owned) + OTHERS
     return max(1, min(blocks, processor.threads // threads, processor.registers // (registers * threads))) if blocks <= FEW_BLOCKS else 0
 
 

@@ -15,12 +15,12 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import Alloc, For, If, Stmt, Store, is_block
 from texpr.ir.traverse import walk
-from texpr.targets.gpu.owned_elements import Own
+from texpr.targets.gpu.thread_registers import OwnedElements
 
 WORD = 4
 
 
-def registers_at_once(nest: Stmt, own: Mapping[Tensor, Own]) -> int:
+def peak_registers(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> int:
     """Of one thread, at most, for the parts of buffers that it has."""
     of_part = {t: t for t in own} | {part.tensor: t for t, part in own.items()}
     spans: dict[Tensor, tuple[int, int]] = {}

@@ -9,7 +9,7 @@ statements. Both are found by counting: extents are constants. Instructions that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import product as pairs
 from math import gcd
@@ -25,14 +25,35 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_thread
-from texpr.targets.gpu.owned_elements import Own
-from texpr.targets.gpu.warpgroups import axes_of, held
+from texpr.targets.gpu.warpgroup_instructions import axes_of, fragment_layout
 
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
 """The index of a thread along each axis."""
 MOST_BYTES = 4 * 255
 """Registers of one thread."""
 MOST_PLACES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedElements:
+    """A thread's part of a buffer.
+
+    Attributes:
+        tensor: the part.
+        first, step: along each dimension, which of a thread's elements is at 0, and how far apart neighbours are.
+        places: of the elements that a thread uses, in the part; others are there for the sake of simple indices, and take no registers.
+    """
+
+    tensor: Tensor
+    first: tuple[int, ...]
+    step: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
+
+    def local(self, indices: Sequence[Expr], threads: Set[Var]) -> tuple[Expr, ...]:
+        """Where an element is in the part; terms that hold an index of a thread say whose it is."""
+        forms = (linear(i) for i in indices)
+        return tuple(Linear(tuple((t, c // by) for t, c in form.terms if not variables(t) & threads), (form.constant - at) // by).expr()
+                     for form, at, by in zip(forms, self.first, self.step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +65,7 @@ class _Use:
     axes: frozenset[str]
 
 
-def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:
+def distribute_over_threads(nest: Stmt, where: Geometry) -> dict[Tensor, OwnedElements]:
     """Each thread's part of the buffers in registers that threads fill and use together.
 
     Raises:
@@ -62,7 +83,7 @@ def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:
     return own
 
 
-def with_own_parts(nest: Stmt, own: Mapping[Tensor, Own]) -> Stmt:
+def with_owned_elements(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> Stmt:
     """The nest with each thread's part in place of the whole, but for instructions: they know which lane holds what."""
     threads = {n.var for n in walk(nest) if is_thread(n) and isinstance(n, For)}
 
@@ -128,14 +149,14 @@ def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, in
     found: list[tuple[Tensor, _Use]] = []
     for operand, (tensor, indices) in match.operands.items():
         if tensor in homes:
-            places, extents = held(name, operand, POSITIONS, axes)
+            places, extents = fragment_layout(name, operand, POSITIONS, axes)
             values = {w: places[v.name] for v, w in match.loops.items() if v.name in places}
             rest = {n.var: integer(n.extent) or 0 for n in walk(loop) if isinstance(n, For) and n.var not in values}
             found.append((tensor, _use(indices, above, homes[tensor], values, {**rest, **extents}, axes)))
     return found
 
 
-def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> Own:
+def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> OwnedElements:
     """What one thread has of a buffer."""
     axes = uses[0].axes
     if any(use.axes != axes for use in uses):
@@ -148,13 +169,13 @@ def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> Own:
             raise _refused(tensor, "which thread uses which element differs between its uses")
         rests.append(_values(tensor, [rest for _, rest in parts], use.extents))
     every = set().union(*rests)
-    _check_apart(tensor, whose, every, axes, where)
+    _check_disjoint(tensor, whose, every, axes, where)
     along = list(zip(*every)) if every else [() for _ in whose]
     first = tuple(min(values, default=0) for values in along)
     step = tuple(gcd(*(v - f for v in values)) or 1 for values, f in zip(along, first))
     shape = [index((max(values, default=0) - f) // by + 1) for values, f, by in zip(along, first, step)]
     places = tuple(sorted(tuple((v - f) // by for v, f, by in zip(place, first, step)) for place in every))
-    return Own(replace(tensor, dims=plain(*shape)), first, step, places)
+    return OwnedElements(replace(tensor, dims=plain(*shape)), first, step, places)
 
 
 def _split(form: Linear) -> tuple[Linear, Linear]:
@@ -178,7 +199,7 @@ def _values(tensor: Tensor, forms: Sequence[Linear], extents: Mapping[Var, int])
             for at in points}
 
 
-def _check_apart(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[int, ...]], axes: frozenset[str], where: Geometry) -> None:
+def _check_disjoint(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[int, ...]], axes: frozenset[str], where: Geometry) -> None:
     """No two threads have an element in common."""
     extents = {axis: integer(where.extent(axis)) for axis in axes}
     if None in extents.values():
