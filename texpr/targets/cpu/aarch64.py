@@ -14,7 +14,7 @@ from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.module import emit_module
 from texpr.targets.cpu.scalable_vectors import ScalableEmitter
 from texpr.targets.emit.instructions import transposes
-from texpr.targets.emit.outline_nests import ApartEmitter
+from texpr.targets.emit.outline_nests import OutliningEmitter
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+i8mm", "aarch64+sve", "a64fx")
 _TRIPLE = "aarch64-unknown-linux-gnu"
@@ -58,18 +58,22 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
     return transposes(16).union(*(_DOTS.get(feature, ()) for feature in features))
 
 
-class _NeonEmitter(ApartEmitter):
+class _NeonCode(OutliningEmitter):
     """What is seldom called keeps half of the registers, where loops around the call have their constants."""
 
     rare_convention = "aarch64_vector_pcs"
 
 
+class _SveCode(ScalableEmitter, OutliningEmitter):
+    """Loops over lanes of any length, nests in functions of their own."""
+
+
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
     attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
-    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else _NeonEmitter), ()
+    return emit_module(kernel, attributes, alone=alone, using=_SveCode if attributes else _NeonCode), ()
 
 
 def _emit_wide(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     """Vectors of exactly 512 bits: on shorter ones the code would be silently wrong, so it asks for their length first."""
-    return emit_module(kernel, "vscale_range(4,4)", alone=alone, using=ScalableEmitter, check=_LENGTH), ()
+    return emit_module(kernel, "vscale_range(4,4)", alone=alone, using=_SveCode, check=_LENGTH), ()

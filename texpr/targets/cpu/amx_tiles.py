@@ -167,7 +167,7 @@ def _instruction(loop: For) -> _Zero | _Move | _Product | None:
     return known.emit if known is not None and isinstance(known.emit, _Zero | _Move | _Product) else None
 
 
-class TileEmitter(Emitter):
+class AmxEmitter(Emitter):
     """Adds registers that hold tiles.
 
     `tiles` has the first register of each buffer, `once` the variables of loops with one iteration, `configured` says whether registers are

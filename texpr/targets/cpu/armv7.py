@@ -19,7 +19,8 @@ from texpr.targets.cpu.module import emit_module
 from texpr.targets.emit.function import Value, register_type
 from texpr.targets.emit.instructions import transposes
 from texpr.targets.emit.memory_access import LINE
-from texpr.targets.emit.outline_nests import ApartEmitter
+from texpr.targets.emit.outline_nests import OutliningEmitter
+from texpr.targets.emit.statements import Emitter
 
 NAMES = ("armv7",)
 # LLVM takes a triple of three parts for one of a processor without floats.
@@ -40,7 +41,7 @@ _OWN = 8
 """Bytes of which memory that a kernel asks for begins at a multiple."""
 
 
-class NarrowEmitter(ApartEmitter):
+class Armv7Emitter(Emitter):
     """Addresses of 32 bits.
 
     A loop counts in one register where its extent is known to fit one: in 64 bits it would take two, and two for its end. So are indices
@@ -61,7 +62,7 @@ class NarrowEmitter(ApartEmitter):
         self.ranges[loop.var] = loop.extent if most is None else index(max(0, most))
         super().loop(loop)
 
-    def passed(self, v: Var) -> DType:
+    def parameter_type(self, v: Var) -> DType:
         return I32 if self._is_narrow(v) else I64
 
     def counter(self, loop: For) -> DType:
@@ -116,6 +117,10 @@ class NarrowEmitter(ApartEmitter):
         return super()._lazy(e)
 
 
+class _Armv7Code(Armv7Emitter, OutliningEmitter):
+    """Nests in functions of their own."""
+
+
 def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
     """The smallest and the largest value that an index may have in iterations of loops with these extents; None where unknown.
 
@@ -168,4 +173,4 @@ def _is_near(s: Prefetch, other: Prefetch) -> bool:
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
-    return emit_module(kernel, "", alone=alone, using=NarrowEmitter, address_bits=target.address_bits), ()
+    return emit_module(kernel, "", alone=alone, using=_Armv7Code, address_bits=target.address_bits), ()

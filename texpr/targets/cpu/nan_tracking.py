@@ -12,29 +12,30 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import ExternCall, For, If, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.row_major import flat_index
-from texpr.targets.cpu.amx_tiles import TileEmitter
 from texpr.targets.emit.function import Value, constant, vector_type
+from texpr.targets.emit.statements import Emitter
 
 REGISTER_BITS = 512
 LEAST_STEPS = 4
 """Of a loop for which flags are set up and asked."""
 
 
-class RememberingEmitter(TileEmitter):
-    """In a loop, `_flags` has the place of the flags of each register of extremes: of whose lanes all numbers so far were numbers."""
+class NanTrackingEmitter(Emitter):
+    """For processors with registers of `REGISTER_BITS`, and an extreme of numbers that another class of theirs has.
 
-    remembers = True
-    """True if the processor has registers of `REGISTER_BITS`."""
+    In a loop, `_flags` has the place of the flags of each register of extremes: of whose lanes all numbers so far were numbers.
+    """
+
     _extremes: frozenset[Tensor] = frozenset()
     _flags: dict[tuple[Tensor, int], str]
 
-    def of_numbers(self, which: str, a: Value, b: Value) -> Value:
+    def extreme_of_numbers(self, which: str, a: Value, b: Value) -> Value:
         """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be either."""
         raise NotImplementedError
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         f = self.function
-        known = frozenset() if self._extremes or not self.remembers else extremes(loop)  # one loop remembers for those inside
+        known = frozenset() if self._extremes else extremes(loop)  # one loop tracks for those inside
         found = frozenset(t for t in known if self.pointers.get(t) in f.local)
         if not found:
             super()._serial(loop, first, stop)
@@ -43,17 +44,17 @@ class RememberingEmitter(TileEmitter):
         self._extremes, self._flags = found, {}
         super()._serial(loop, first, stop)
         behind, f.lines = f.lines[before:], f.lines[:before]
-        registers = {place: self._extremes_at(*place) for place in self._flags}
+        registers = {place: self._register_address(*place) for place in self._flags}
         for place, (address, lanes) in registers.items():
-            self._remember(place, self._is_number(f.define(f"load {lanes}, ptr {address}, align 4"), lanes))
+            self._store_flags(place, self._is_number(f.define(f"load {lanes}, ptr {address}, align 4"), lanes))
         f.lines += behind
         for place, (address, lanes) in registers.items():
-            value, flags = f.define(f"load {lanes}, ptr {address}, align 4"), self._remembered(place)
+            value, flags = f.define(f"load {lanes}, ptr {address}, align 4"), self._load_flags(place)
             nan = constant(float("nan"), place[0].dtype, flags.lanes)
             f.emit(f"store {lanes} {f.define(f'select {flags}, {lanes} {value}, {nan}')}, ptr {address}, align 4")
         self._extremes = frozenset()
 
-    def _extremes_at(self, tensor: Tensor, at: int) -> tuple[str, str]:
+    def _register_address(self, tensor: Tensor, at: int) -> tuple[str, str]:
         """Address and type of the extremes from a position on."""
         element = Value("", tensor.dtype).type
         address = self.function.define(f"getelementptr inbounds {element}, ptr {self.pointers[tensor]}, i64 {at}")
@@ -62,11 +63,11 @@ class RememberingEmitter(TileEmitter):
     def _is_number(self, text: str, lanes: str) -> str:
         return self.function.define(f"fcmp ord {lanes} {text}, zeroinitializer")
 
-    def _remembered(self, place: tuple[Tensor, int]) -> Value:
+    def _load_flags(self, place: tuple[Tensor, int]) -> Value:
         lanes = REGISTER_BITS // place[0].dtype.bits
         return Value(self.function.define(f"load <{lanes} x i1>, ptr {self._flags[place]}, align 8"), BOOL, lanes)
 
-    def _remember(self, place: tuple[Tensor, int], text: str) -> None:
+    def _store_flags(self, place: tuple[Tensor, int], text: str) -> None:
         self.function.emit(f"store <{REGISTER_BITS // place[0].dtype.bits} x i1> {text}, ptr {self._flags[place]}, align 8")
 
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
@@ -76,9 +77,9 @@ class RememberingEmitter(TileEmitter):
         place = s.tensor, flat_index(s.tensor, s.indices).constant
         if place not in self._flags:
             self._flags[place] = self.function.slot(f"<{value.lanes} x i1>", 8)
-        known = self._remembered(place)
-        self._remember(place, self.function.define(f"and {known}, {self._is_number(value.text, value.type)}"))
-        return self.of_numbers(update, self.load(Read(s.tensor, s.indices)), value)
+        known = self._load_flags(place)
+        self._store_flags(place, self.function.define(f"and {known}, {self._is_number(value.text, value.type)}"))
+        return self.extreme_of_numbers(update, self.load(Read(s.tensor, s.indices)), value)
 
 
 def extremes(loop: For) -> frozenset[Tensor]:

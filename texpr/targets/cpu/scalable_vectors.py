@@ -8,37 +8,29 @@ LLVM type of `vscale` times so many elements. What each iteration has for itself
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, product, sub
-from texpr.ir.dtypes import BOOL, F32, I64
+from texpr.ir.build import add, sub
+from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Compare, Expr, Read, Tensor, Var
-from texpr.ir.loop import SCALABLE, Alloc, For, Kernel, Stmt, Store
-from texpr.ir.traverse import statements, variables, walk
-from texpr.passes.analysis.row_major import flat_index
+from texpr.ir.loop import SCALABLE, For, Kernel, Stmt, Store
+from texpr.ir.traverse import variables
 from texpr.passes.analysis.substitution import folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.cpu.lane_buffers import REGISTER, LaneBuffers, lanes_of
 from texpr.targets.cpu.sve_quads import PART, QuadProduct, quad_product
 from texpr.targets.emit.expressions import neutral
 from texpr.targets.emit.fma_contraction import adds_terms
 from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
-from texpr.targets.emit.outline_nests import ApartEmitter
-
-REGISTER = 16
-"""Bytes of the shortest registers."""
-MOST_LANES = 16
-"""Bits of a predicate for each 128 bits of a register."""
-MOST_ON_STACK = 256
-"""Elements of what each lane has for itself, beyond which it lives on the heap."""
 
 
-class ScalableEmitter(ApartEmitter):
-    """Adds loops over lanes of registers of any length.
+class ScalableEmitter(LaneBuffers):
+    """Adds loops over lanes of registers of any length. Outlined slow paths keep half of the registers.
 
-    `own` has the lanes of the loop whose iterations have a buffer each, `places` the elements of it that are used where all of them are
-    known, `kept` the addresses of a register for each. What is seldom called keeps half of the registers.
+    Attributes:
+        accumulators: of each update that all lanes of a loop share, a register with the part of each lane, and its value before.
     """
 
     rare_convention = "aarch64_sve_vector_pcs"
@@ -46,18 +38,7 @@ class ScalableEmitter(ApartEmitter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.declared["llvm.vscale.i64"] = "declare i64 @llvm.vscale.i64()"
-        loops = _outermost(kernel)
-        self.own = {s.tensor: _lanes(n) for n in loops for s in statements(*n.body) if isinstance(s, Alloc)}
-        self.places = _places(loops, self.own)
-        self.kept: dict[tuple[Tensor, int], str] = {}
-        self.strip: Value | None = None
-        self.count = constant(0, I64)
-        self.sums: dict[Store, tuple[str, Value]] = {}
-
-    @property
-    def any_length(self) -> bool:
-        """Whether this is inside of a loop over such lanes."""
-        return isinstance(self.lanes, Scalable)
+        self.accumulators: dict[Store, tuple[str, Value]] = {}
 
     def loop(self, loop: For) -> None:
         if not loop.kind.startswith(SCALABLE):
@@ -68,11 +49,11 @@ class ScalableEmitter(ApartEmitter):
             self._serial(loop, constant(0, I64), self.index(loop.extent))
 
     def _strips(self, loop: For) -> None:
-        f, lanes, extent = self.function, _lanes(loop), self.index(loop.extent)
+        f, lanes, extent = self.function, lanes_of(loop), self.index(loop.extent)
         start, lane = Var(loop.var.name), Var(loop.var.name)
         body = tuple(folded_anew(s, {loop.var: add(start, lane)}) for s in loop.body)
-        self.count = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(lanes)}", I64, 0)
-        self.sums = {s: self._sum(s, lanes) for s in body if _is_sum(s, lane) and s.tensor not in self.own}
+        self.lane_count = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(lanes)}", I64, 0)
+        self.accumulators = {s: self._accumulator(s, lanes) for s in body if _is_reduction(s, lane) and s.tensor not in self.lane_buffers}
         head, inside, after = f.fresh("strips"), f.fresh("strip"), f.fresh("stripped")
         f.emit(f"br i1 {f.define(f'icmp sgt {extent}, 0')}, label %{head}, label %{after}")
         f.start(head)
@@ -84,18 +65,18 @@ class ScalableEmitter(ApartEmitter):
         self.lane, self.lanes = lane, lanes
         with f.region():
             self.lane_values = Value(self.intrinsic(f"llvm.stepvector.{lanes_suffix(lanes)}i64", vector_type("i64", lanes)), I64, lanes)
-            self.strip = self.mask = self._first_lanes("llvm.get.active.lane.mask", Value(var, I64), extent)
+            self.strip_mask = self.mask = self._first_lanes("llvm.get.active.lane.mask", Value(var, I64), extent)
             self.looping += 1
             self.statements(body)
             self.looping -= 1
-        f.emit(f"{following} = add nuw nsw i64 {var}, {self.count.text}")
+        f.emit(f"{following} = add nuw nsw i64 {var}, {self.lane_count.text}")
         f.lines[hole] = f"  {var} = phi i64 [ 0, %{head} ], [ {following}, %{f.block} ]"
-        self.strip = self.mask = None
+        self.strip_mask = self.mask = None
         done = f.fresh("strips_done")
         f.emit(f"br i1 {f.define(f'icmp slt i64 {following}, {extent.text}')}, label %{inside}, label %{done}, !llvm.loop !0")
         f.start(done)
         with f.region():
-            self._add_up()
+            self._reduce_accumulators()
         self.lane, self.lanes, self.lane_values = None, 0, None
         f.branch(after)
         f.start(after)
@@ -107,7 +88,7 @@ class ScalableEmitter(ApartEmitter):
 
     # Sums over the loop.
 
-    def _sum(self, s: Store, lanes: Scalable) -> tuple[str, Value]:
+    def _accumulator(self, s: Store, lanes: Scalable) -> tuple[str, Value]:
         """A register for the terms that each lane has seen of what all of them update, and what it has before."""
         assert s.update is not None
         start = constant(neutral(s.update, s.tensor.dtype), s.tensor.dtype, lanes)
@@ -116,14 +97,14 @@ class ScalableEmitter(ApartEmitter):
         return slot, start
 
     def assignment(self, s: Store) -> None:
-        if s not in self.sums or s.update is None:
-            found = quad_product(s, self.differs) if self.fma and adds_terms(self.kernel, s) and self.any_length else None
+        if s not in self.accumulators or s.update is None:
+            found = quad_product(s, self.differs) if self.fma and adds_terms(self.kernel, s) and self.is_scalable else None
             # Of what the kernel packed itself: quads along the terms of several rows would want more registers than products can name.
-            packed = found is not None and found.tensor not in self.own and found.tensor not in self.kernel.inputs
+            packed = found is not None and found.tensor not in self.lane_buffers and found.tensor not in self.kernel.inputs
             if found is None or not packed or not self._add_products(s, found):
                 super().assignment(s)
             return
-        slot, start = self.sums[s]
+        slot, start = self.accumulators[s]
         value = self.cast(self.term(s), s.tensor.dtype)
         old = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
         new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
@@ -153,9 +134,9 @@ class ScalableEmitter(ApartEmitter):
         self.store(s.tensor, s.indices, Value(new, old.dtype, old.lanes))
         return True
 
-    def _add_up(self) -> None:
+    def _reduce_accumulators(self) -> None:
         """The lanes of each sum into the element that they belong to, once the loop is over."""
-        sums, self.sums = self.sums, {}
+        sums, self.accumulators = self.accumulators, {}
         for s, (slot, start) in sums.items():
             assert s.update is not None
             each = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
@@ -166,24 +147,18 @@ class ScalableEmitter(ApartEmitter):
                 self.store(s.tensor, s.indices, new)
 
     def over_lanes(self, update: str, a: Value) -> Value:
-        if update == "mul" and self.any_length:
+        if update == "mul" and self.is_scalable:
             raise CompileError("a product over the lanes of registers of any length is not one of their instructions", code="target",
                                help="vectorize names a number of lanes")
         return super().over_lanes(update, a)
 
-    def is_one(self, s: Store) -> bool:
-        return s.tensor not in self.own and super().is_one(s)
-
-    def differs(self, *roots: Expr) -> bool:
-        return super().differs(*roots) or self.any_length and any(isinstance(n, Read) and n.tensor in self.own for n in walk(*roots))
-
     # Masks.
 
     def _combined(self, e: Expr) -> Value:
-        found = self._while(e) if self.any_length and isinstance(e, Compare) and e.lhs.dtype == I64 else None
+        found = self._lanes_while(e) if self.is_scalable and isinstance(e, Compare) and e.lhs.dtype == I64 else None
         return super()._combined(e) if found is None else found
 
-    def _while(self, e: Compare) -> Value | None:
+    def _lanes_while(self, e: Compare) -> Value | None:
         """A comparison with what counts with the lanes: the lanes up to one, or those after it."""
         form = linear(sub(e.lhs, e.rhs))
         lane = self.lane
@@ -203,9 +178,9 @@ class ScalableEmitter(ApartEmitter):
     # Memory.
 
     def of_last(self, first: Linear) -> Value:
-        if not self.any_length:
+        if not self.is_scalable:
             return super().of_last(first)
-        return self._one(f"sub {self.position(Linear(first.terms, first.constant + 1))}, {self.count.text}", I64, 0)
+        return self._one(f"sub {self.position(Linear(first.terms, first.constant + 1))}, {self.lane_count.text}", I64, 0)
 
     def _reversed(self, t: str, text: str, lanes: int) -> str:
         if not isinstance(lanes, Scalable):
@@ -214,113 +189,19 @@ class ScalableEmitter(ApartEmitter):
         return self.intrinsic(f"llvm.vector.reverse.{self._memory_suffix(element, lanes)}", t, f"{t} {text}")
 
     def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
-        return None if self.any_length else super()._picked(tensor, indices)
+        return None if self.is_scalable else super()._picked(tensor, indices)
 
     def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
-        return [] if self.any_length else super().interleaving(body)
+        return [] if self.is_scalable else super().interleaving(body)
 
     def _is_whole(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        return not self.any_length and super()._is_whole(tensor, indices)
+        return not self.is_scalable and super()._is_whole(tensor, indices)
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        return not self.any_length and super().streams(tensor, indices)
-
-    # What each lane has for itself.
-
-    def on_stack(self, tensor: Tensor) -> bool:
-        # LLVM makes registers of single vectors on the stack, and has no arrays of them there.
-        return len(self.places.get(tensor, ())) in range(1, MOST_ON_STACK) if tensor in self.own else super().on_stack(tensor)
-
-    def allocate(self, tensor: Tensor) -> None:
-        if tensor not in self.own or tensor in self.pointers:
-            super().allocate(tensor)
-            return
-        f, elements = self.function, self.index(product(tensor.shape))
-        if self.on_stack(tensor):
-            for k in self.places[tensor]:
-                self.kept[tensor, k] = f.slot(vector_type(memory_type(tensor.dtype), self.own[tensor]), REGISTER)
-            return
-        assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
-        lanes = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(self.own[tensor]) * tensor.dtype.bytes}", I64, 0)
-        self.pointers[tensor] = f.heap_buffer(f.define(f"mul {elements}, {lanes.text}"))
-
-    def load(self, read: Read) -> Value:
-        tensor, element = read.tensor, memory_type(read.tensor.dtype)
-        if tensor not in self.own:
-            return super().load(read)
-        at, t = self._place(tensor, read.indices), vector_type(element, self.lanes)
-        if isinstance(at, str):
-            text = self.function.define(f"load {t}, ptr {at}, align {REGISTER}")
-        else:
-            name = f"llvm.masked.gather.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
-            text = self.intrinsic(name, t, f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}", str(self.mask),
-                                  f"{t} zeroinitializer")
-        return self._from_memory(Value(text, tensor.dtype, self.lanes), element)
-
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, one_for_all: bool = False) -> None:
-        if tensor not in self.own:
-            super().store(tensor, indices, value, stream=stream, one_for_all=one_for_all)
-            return
-        at, element = self._place(tensor, indices), memory_type(tensor.dtype)
-        value, t = self.broadcast(value, self.lanes), vector_type(element, self.lanes)
-        assert self.mask is not None, "lanes past the end are off"
-        if isinstance(at, str) and self.mask is not self.strip:
-            value = self.select(self.mask, value, self.load(Read(tensor, indices)))
-        text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
-        if isinstance(at, str):
-            self.function.emit(f"store {t} {text}, ptr {at}, align {REGISTER}")
-            return
-        name = f"llvm.masked.scatter.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
-        places = f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}"
-        self.intrinsic(name, "void", f"{t} {text}", places, str(self.mask))
-
-    def _place(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | Value:
-        """Where the lanes have an element: the address of a register of it; one for each lane where it is another one in each."""
-        flat = self._flat(tensor, indices)
-        found = self.kept.get((tensor, flat.constant)) if not flat.terms else None
-        if found is not None:
-            return found
-        base, element = self.pointers[tensor], memory_type(tensor.dtype)
-        position = self.index(flat.expr())
-        if not position.lanes:
-            return self.function.pure(f"getelementptr {vector_type(element, self.lanes)}, ptr {base}, {position}")
-        assert self.lane_values is not None
-        rows = self._one(f"mul {position}, {self.broadcast(self.count, self.lanes).text}", I64, self.lanes)
-        places = self._one(f"add {rows}, {self.lane_values.text}", I64, self.lanes)
-        return Value(self.function.pure(f"getelementptr {element}, ptr {base}, {places}"), I64, self.lanes)
+        return not self.is_scalable and super().streams(tensor, indices)
 
 
-def _outermost(kernel: Kernel) -> list[For]:
-    """The loops over such lanes that are in no other."""
-    found: list[For] = []
-    stack: list[Stmt] = list(kernel.body)
-    while stack:
-        s = stack.pop()
-        if isinstance(s, For) and s.kind.startswith(SCALABLE):
-            found.append(s)
-        else:
-            stack += getattr(s, "body", ())
-    return found
 
-
-def _places(loops: Sequence[For], own: Collection[Tensor]) -> dict[Tensor, set[int]]:
-    """Which elements of each buffer are used; left out where some index is not a constant."""
-    found: dict[Tensor, set[int]] = {}
-    unknown: set[Tensor] = set()
-    for n in walk(*(s for loop in loops for s in loop.body)):
-        if isinstance(n, Read | Store) and n.tensor in own:
-            flat = flat_index(n.tensor, n.indices)
-            found.setdefault(n.tensor, set()).add(flat.constant)
-            unknown |= {n.tensor} if flat.terms else set()
-    return {t: places for t, places in found.items() if t not in unknown}
-
-
-def _lanes(loop: For) -> Scalable:
-    """As many as the registers of a loop hold of its widest type; a predicate has room for them."""
-    widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=F32.bytes)
-    return Scalable(min(MOST_LANES, int(loop.kind.removeprefix(SCALABLE)) * REGISTER // widest))
-
-
-def _is_sum(s: Stmt, lane: Var) -> TypeGuard[Store]:
+def _is_reduction(s: Stmt, lane: Var) -> TypeGuard[Store]:
     """Whether a statement of the loop updates one element in all of its iterations, in the type of the sum."""
     return isinstance(s, Store) and s.update is not None and lane not in variables(*s.indices) and s.tensor.dtype.bits >= 32

@@ -18,7 +18,7 @@ from texpr.targets.emit.function import Function, Scoped, Value, register_type
 from texpr.targets.emit.statements import Emitter
 
 
-class ApartEmitter(Emitter):
+class OutliningEmitter(Emitter):
     """Makes a function of each nest of serial loops that has another one beside it.
 
     Not of those that use a buffer of the function around which may be in its registers, such as a tile of sums.
@@ -42,14 +42,14 @@ class ApartEmitter(Emitter):
         self.beside = self.beside - {loop}
         # Large buffers of the nest itself are already there: they are not allocated in loops.
         made = (s.tensor for s in statements(loop) if isinstance(s, Alloc) and not self.on_stack(s.tensor))
-        self._apart(loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free)
+        self._call_nest(loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free)
 
-    def _apart(self, loop: For, used: Sequence[Tensor], free: Sequence[Var]) -> None:
+    def _call_nest(self, loop: For, used: Sequence[Tensor], free: Sequence[Var]) -> None:
         """Call a function that finds these pointers and variables in memory: what comes beyond the first few arguments is there anyway, and
         would be fetched where it is used."""
         f, name = self.function, f"{symbol_of(self.kernel.name)}.nest{self.nests}"
         self.nests += 1
-        types = [self.passed(v) for v in free]
+        types = [self.parameter_type(v) for v in free]
         context = f.slot(f"[{max(1, len(used) + len(free))} x i64]", 8)
         given = [*(f"ptr {self.pointers[t]}" for t in used), *(str(self.cast(self.variables[v], t)) for v, t in zip(free, types))]
         for k, each in enumerate(given):
@@ -57,9 +57,9 @@ class ApartEmitter(Emitter):
         status = f.define(f'call i32 @"{name}"(ptr {context})')
         for code in (1, 2) if _leaves(loop) else ():
             f.leave_if(f.define(f"icmp eq i32 {status}, {code}"), code)
-        self._nest(loop, name, used, dict(zip(free, types)))
+        self._define_nest(loop, name, used, dict(zip(free, types)))
 
-    def _nest(self, loop: For, name: str, used: Sequence[Tensor], free: Mapping[Var, DType]) -> None:
+    def _define_nest(self, loop: For, name: str, used: Sequence[Tensor], free: Mapping[Var, DType]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
         outer = self.function, self.pointers, self.variables, self.looping, self.known
         types = [*("ptr" for _ in used), *map(register_type, free.values())]
@@ -73,7 +73,7 @@ class ApartEmitter(Emitter):
         self.functions += [self.function.text(), _unpacking(name, types)]
         self.function, self.pointers, self.variables, self.looping, self.known = outer
 
-    def passed(self, v: Var) -> DType:
+    def parameter_type(self, v: Var) -> DType:
         """The type in which a variable is given to the function of a nest."""
         return I64
 

@@ -1,9 +1,9 @@
 """Attention on a GPU whose warpgroups multiply what lies in shared memory: scores, and what becomes of them, stay in registers.
 
 A block has one or two warpgroups of 64 rows each, and blocks of keys and values that all of them read. The first product takes both
-operands from shared memory. Its sums are held as a warp's are (`targets.gpu.warpgroup_instructions`), so the four warps make of their 16 rows what the
-warps of `warps` do, and its exponentials, rounded, are the left operand of the second product in the registers where they are.
-Copies run ahead, as boxes where tensors are such.
+operands from shared memory. Its sums are held as a warp's are (`targets.gpu.warpgroup_instructions`), so the four warps make of their 16
+rows what the warps of `warps` do, and its exponentials, rounded, are the left operand of the second product in the registers where they
+are. Copies run ahead, as boxes where tensors are such.
 
 Source: Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024.
 """

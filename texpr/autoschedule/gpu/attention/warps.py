@@ -1,8 +1,8 @@
 """Attention on a GPU with products on tensor cores: what is between them stays in the registers that the first one left it in.
 
-A warp has 16 rows of a block. Which lane holds which sums of a tile is also how lanes hold a tile of factors (`targets.gpu.warp_instructions`), so
-scores become exponentials, and these, rounded, factors of the second product, without a word to other lanes. Four lanes have the elements
-of a row between them, and fold its extreme and its sum (`quad_max_f32`, `quad_add_f32`).
+A warp has 16 rows of a block. Which lane holds which sums of a tile is also how lanes hold a tile of factors
+(`targets.gpu.warp_instructions`), so scores become exponentials, and these, rounded, factors of the second product, without a word to other
+lanes. Four lanes have the elements of a row between them, and fold its extreme and its sum (`quad_max_f32`, `quad_add_f32`).
 
 Source: Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023.
 """

@@ -1,0 +1,180 @@
+"""What differs between x86 processors in the code of expressions and statements, as classes that targets compose."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import copysign
+
+from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
+from texpr.ir.expr import Call, Const, Max, Min, Tensor
+from texpr.ir.loop import Kernel, Store
+from texpr.targets.emit.float_conversion import saturated
+from texpr.targets.emit.function import Value, constant
+from texpr.targets.emit.pass_selection import becomes_registers
+from texpr.targets.emit.statements import Emitter
+
+ACCUMULATORS = 28
+"""Accumulators in registers beside which two rows of what they share have no place: two of two registers, and a value for all lanes."""
+
+
+class X86Emitter(Emitter):
+    """Loads take whole addresses; non-temporal stores wait for sfence; extremes with constants, conversions, order of accumulators."""
+
+    adds_addresses = True
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self._updated_accumulators: tuple[str, set[tuple[Tensor, int]]] = "", set()
+        self._in_registers = cache(partial(becomes_registers, kernel))
+
+    def assignment(self, s: Store) -> None:
+        if s.update == "add" and self.lane is not None and s.tensor.scope == "stack":
+            first = self._flat(s.tensor, s.indices).without(self.lane)
+            if not first.terms:
+                self._order_loads(s.tensor, first.constant)
+        super().assignment(s)
+
+    def _order_loads(self, tensor: Tensor, first: int) -> None:
+        """Keep LLVM from loading operands of a second term beside those of the first, where accumulators leave no registers: it orders
+        loads by such a fence, which is no instruction.
+        """
+        (block, added), here = self._updated_accumulators, self.function.block
+        again = (tensor, first) in added
+        if block == here and again and len(added) >= ACCUMULATORS and self._in_registers(tensor):
+            self.function.emit('fence syncscope("singlethread") acq_rel')
+        if block != here or again:
+            added = set()
+        added.add((tensor, first))
+        self._updated_accumulators = here, added
+
+    def drained(self) -> list[str]:
+        self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
+        return ["  call void @llvm.x86.sse.sfence()"]
+
+    def _extreme(self, e: Max | Min) -> Value:
+        """Beside a number the machine's own extreme gives the other operand where that is NaN. Of zeros it knows one, so a mask tells."""
+        other, number = (e.rhs, e.lhs) if isinstance(e.lhs, Const) else (e.lhs, e.rhs)
+        which = "max" if isinstance(e, Max) else "min"
+        if not isinstance(number, Const) or e.dtype not in (F32, F64) or not _is_exact(float(number.value), which):
+            return super()._extreme(e)
+        a, c = self._same(self.value(other), self.value(number))
+        if number.value:
+            return self.select(self._one(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a)
+        return self.select(self._one(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c)
+
+    def extreme(self, which: str, a: Value, b: Value) -> Value:
+        """Of scalars without what LLVM knows of them: beside an operand that is no NaN it looks in the other for quiet NaN only (vfpclass).
+        """
+        a, b = self._same(a, b)
+        if a.dtype in (F32, F64) and a.text.startswith("%") and b.text.startswith("%") and not a.lanes:
+            a, b = self._fenced(a), self._fenced(b)
+        return super().extreme(which, a, b)
+
+    def _fenced(self, a: Value) -> Value:
+        """The same value, of which LLVM knows nothing."""
+        return Value(self.intrinsic(f"llvm.arithmetic.fence.{self.suffix(a)}", a.type, str(a)), a.dtype)
+
+    def whole(self, a: Value, t: DType) -> Value:
+        """LLVM converts the lanes of a vector one by one where a conversion saturates."""
+        return saturated(self._one, a, t) if a.lanes else super().whole(a, t)
+
+
+class Avx512Emitter(Emitter):
+    """AVX-512 has instructions for a product with a power of two, and for extremes.
+
+    Outlined slow paths keep the registers that they use: loops around the call would load all their constants in each iteration.
+    """
+
+    def rare_attributes(self, result: Value) -> str:
+        """Before a function gives what has less than 256 bits LLVM clears the upper halves of all registers (vzeroupper), those too that
+        it has just put back.
+        """
+        wide = result.lanes * result.dtype.bits >= 256
+        return 'noinline "no_caller_saved_registers"' if wide else "noinline"
+
+    def extreme(self, which: str, a: Value, b: Value) -> Value:
+        """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
+        a, b = self._same(a, b)
+        if not self._is_register(a) or "splat" in a.text + b.text:
+            return super().extreme(which, a, b)
+        ranged = self.extreme_of_numbers(which, a, b)
+        unordered = self._one(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
+        return self.select(unordered, self._one(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
+
+    def extreme_of_numbers(self, which: str, a: Value, b: Value) -> Value:
+        """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be either."""
+        return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
+
+    def over_lanes(self, update: str, a: Value) -> Value:
+        if update not in ("max", "min") or self.mask is not None or not self._is_register(a):
+            return super().over_lanes(update, a)
+        d = a.lanes // 2
+        while d:
+            picks = ", ".join(f"i32 {(k + d) % a.lanes}" for k in range(a.lanes))
+            other = self._one(f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes)
+            a, d = self.extreme(update, a, other), d // 2
+        return self._one(f"extractelement {a}, i64 0", a.dtype, 0)
+
+    @staticmethod
+    def _is_register(a: Value) -> bool:
+        return a.dtype in (F32, F64) and a.lanes * a.dtype.bits == 512
+
+    def _masked(self, name: str, like: Value, *operands: str) -> Value:
+        """An instruction of all lanes of a register, in the form that takes a mask and a rounding."""
+        suffix, mask = ("ps", "i16 -1") if like.dtype == F32 else ("pd", "i8 -1")
+        operands = (*operands, f"{like.type} zeroinitializer", mask, "i32 4")
+        text = self.intrinsic(f"llvm.x86.avx512.mask.{name}.{suffix}.512", like.type, *operands)
+        return Value(text, like.dtype, like.lanes)
+
+    def _call(self, e: Call) -> Value:
+        if e.function != "scale":
+            return super()._call(e)
+        a, n = self._same(*(self.value(operand) for operand in e.args))
+        if self._is_register(a):
+            return self._masked("scalef", a, str(a), str(n))
+        if a.lanes and (bits := a.lanes * a.dtype.bits) in (128, 256):
+            # Beside indices of 64 bits there are fewer lanes. LLVM converts those one by one where a conversion saturates.
+            name = f"llvm.x86.avx512.mask.scalef.{'ps' if a.dtype == F32 else 'pd'}.{bits}"
+            return Value(self.intrinsic(name, a.type, str(a), str(n), f"{a.type} zeroinitializer", "i8 -1"), a.dtype, a.lanes)
+        whole = self.cast(n, I32)
+        return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
+
+
+class ShortVectorEmitter(Emitter):
+    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added, and the bits
+    of an absolute value, come from memory, as operands.
+    """
+
+    def _call(self, e: Call) -> Value:
+        whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256
+        if e.function == "abs" and whole and self.value(e.args[0]).lanes:
+            return self._without_sign(self.value(e.args[0]))
+        if e.function != "fma" or not whole or not any(self.value(a).lanes for a in e.args):
+            return super()._call(e)
+        args = [self._constant_operand(a) if isinstance(a, Const) else self.broadcast(self.value(a), self.lanes) for a in e.args]
+        a = args[0]
+        return Value(self.intrinsic(f"llvm.fma.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
+
+    def _constant_operand(self, e: Const) -> Value:
+        """A constant for all lanes, from memory. LLVM would load it before the loop, and put aside what there is no register for then: it
+        leaves a load alone that is volatile.
+        """
+        a = constant(e.value, e.dtype, self.lanes)
+        name = f"@constant.{e.dtype}.{a.text.partition('0x')[2].rstrip(')')}"
+        return Value(self._load_constant(name, a.type, str(a)), a.dtype, a.lanes)
+
+    def _without_sign(self, a: Value) -> Value:
+        bits = f"<{a.lanes} x i{a.dtype.bits}>"
+        most = self._load_constant(f"@most.i{a.dtype.bits}", bits, f"{bits} splat (i{a.dtype.bits} {(1 << (a.dtype.bits - 1)) - 1})")
+        f = self.function
+        size = f.define(f"and {bits} {f.define(f'bitcast {a} to {bits}')}, {most}")
+        return Value(f.define(f"bitcast {bits} {size} to {a.type}"), a.dtype, a.lanes)
+
+    def _load_constant(self, name: str, type: str, value: str) -> str:
+        self.declared[name] = f"{name} = private unnamed_addr constant {value}, align 32"
+        return self.function.define(f"load volatile {type}, ptr {name}, align 32")
+
+
+def _is_exact(number: float, which: str) -> bool:
+    """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen before the other."""
+    return number == number and (number != 0 or (copysign(1, number) > 0) == (which == "max"))
