@@ -61,7 +61,7 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
 class _NeonCode(OutliningEmitter):
     """What is seldom called keeps half of the registers, where loops around the call have their constants."""
 
-    rare_convention = "aarch64_vector_pcs"
+    cold_calling_convention = "aarch64_vector_pcs"
 
 
 class _SveCode(ScalableEmitter, OutliningEmitter):

@@ -226,8 +226,8 @@ class AmxEmitter(Emitter):
         self.intrinsic("llvm.x86.ldtilecfg", "void", "ptr @tx_tiles")
         self.declared["llvm.x86.tilerelease"] = "declare void @llvm.x86.tilerelease()"
         release = "  call void @llvm.x86.tilerelease()"
-        if release not in self.function.last:
-            self.function.last.append(release)
+        if release not in self.function.epilogue:
+            self.function.epilogue.append(release)
         self.configured = True
 
     def _tile_instruction(self, does: _Zero | _Move | _Product, name: str, match: Match) -> None:

@@ -65,13 +65,13 @@ class Armv7Emitter(Emitter):
     def parameter_type(self, v: Var) -> DType:
         return I32 if self._is_narrow(v) else I64
 
-    def counter(self, loop: For) -> DType:
+    def counter_type(self, loop: For) -> DType:
         most = ceiling(self.ranges[loop.var])
         return I32 if most is not None and most <= int_range(I32)[1] else I64
 
-    def _combined(self, e: Expr) -> Value:
+    def _evaluate(self, e: Expr) -> Value:
         if not isinstance(e, Compare | Max | Min) or e.lhs.dtype != I64 or not self._is_narrow(e.lhs) or not self._is_narrow(e.rhs):
-            return super()._combined(e)
+            return super()._evaluate(e)
         if not isinstance(e, Compare):
             return self.cast(self.extreme("max" if isinstance(e, Max) else "min", *self._narrow(e.lhs, e.rhs)), I64)
         sides = without_common(e)
@@ -79,7 +79,7 @@ class Armv7Emitter(Emitter):
 
     def _narrow(self, *sides: Expr) -> list[Value]:
         """Two indices that fit 32 bits."""
-        return self._same(*(self.cast(self.value(side), I32) for side in sides))
+        return self._unify_lanes(*(self.cast(self.value(side), I32) for side in sides))
 
     def _arithmetic(self, e: Add | Sub | Mul | Div | And | Or) -> Value:
         """NEON has no division, and LLVM makes one of each lane: by what all lanes share, that need not be in each lane of a register."""
@@ -103,18 +103,18 @@ class Armv7Emitter(Emitter):
         if tensor.scope == "global" or tensor.dtype.bytes > 2 or not indices:
             return least
         flat = flat_index(tensor, indices)
-        if self.lane is not None and flat.coefficient(self.lane) == 1 and not any(self._varies(t) for t, _ in flat.terms):
+        if self.lane is not None and flat.coefficient(self.lane) == 1 and not any(self._differs_between_lanes(t) for t, _ in flat.terms):
             flat = flat.without(self.lane)
         return gcd(_OWN, *(n * tensor.dtype.bytes for n in (flat.constant, *(c for _, c in flat.terms))))
 
-    def _lazy(self, e: Select) -> Value:
+    def _conditional(self, e: Select) -> Value:
         """What all lanes have in common is asked first: a row of them is loaded, or none, without a mask to branch on lane by lane."""
         parts = conjuncts(e.cond)
         common = [p for p in parts if not self.value(p).lanes]
         if 0 < len(common) < len(parts) and isinstance(e.orelse, Const):
             inner = replace(e, cond=conjunction(*(p for p in parts if p not in common)))
-            return super()._lazy(replace(e, cond=conjunction(*common), then=inner))
-        return super()._lazy(e)
+            return super()._conditional(replace(e, cond=conjunction(*common), then=inner))
+        return super()._conditional(e)
 
 
 class _Armv7Code(Armv7Emitter, OutliningEmitter):

@@ -46,8 +46,8 @@ class LaneBuffers(Emitter):
         """True inside of a loop over lanes of any length."""
         return isinstance(self.lanes, Scalable)
 
-    def is_one(self, s: Store) -> bool:
-        return s.tensor not in self.lane_buffers and super().is_one(s)
+    def stores_one_element(self, s: Store) -> bool:
+        return s.tensor not in self.lane_buffers and super().stores_one_element(s)
 
     def differs(self, *roots: Expr) -> bool:
         own = (isinstance(n, Read) and n.tensor in self.lane_buffers for n in walk(*roots))
@@ -68,9 +68,9 @@ class LaneBuffers(Emitter):
             for k in self.known_elements[tensor]:
                 self.element_registers[tensor, k] = f.slot(vector_type(memory_type(tensor.dtype), self.lane_buffers[tensor]), REGISTER)
             return
-        assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
+        assert not self.loop_depth, f"{tensor.name} of variable or large size is allocated inside a loop"
         size = int(self.lane_buffers[tensor]) * tensor.dtype.bytes
-        lanes = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {size}", I64, 0)
+        lanes = self._pure(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {size}", I64, 0)
         self.pointers[tensor] = f.heap_buffer(f.define(f"mul {elements}, {lanes.text}"))
 
     def load(self, read: Read) -> Value:
@@ -84,11 +84,11 @@ class LaneBuffers(Emitter):
             name = f"llvm.masked.gather.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
             text = self.intrinsic(name, t, f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}", str(self.mask),
                                   f"{t} zeroinitializer")
-        return self._from_memory(Value(text, tensor.dtype, self.lanes), element)
+        return self._from_memory_type(Value(text, tensor.dtype, self.lanes), element)
 
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, one_for_all: bool = False) -> None:
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, uniform: bool = False) -> None:
         if tensor not in self.lane_buffers:
-            super().store(tensor, indices, value, stream=stream, one_for_all=one_for_all)
+            super().store(tensor, indices, value, stream=stream, uniform=uniform)
             return
         at, element = self._element_of_lanes(tensor, indices), memory_type(tensor.dtype)
         value, t = self.broadcast(value, self.lanes), vector_type(element, self.lanes)
@@ -114,8 +114,8 @@ class LaneBuffers(Emitter):
         if not position.lanes:
             return self.function.pure(f"getelementptr {vector_type(element, self.lanes)}, ptr {base}, {position}")
         assert self.lane_values is not None
-        rows = self._one(f"mul {position}, {self.broadcast(self.lane_count, self.lanes).text}", I64, self.lanes)
-        places = self._one(f"add {rows}, {self.lane_values.text}", I64, self.lanes)
+        rows = self._pure(f"mul {position}, {self.broadcast(self.lane_count, self.lanes).text}", I64, self.lanes)
+        places = self._pure(f"add {rows}, {self.lane_values.text}", I64, self.lanes)
         return Value(self.function.pure(f"getelementptr {element}, ptr {base}, {places}"), I64, self.lanes)
 
 

@@ -91,7 +91,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     emitter = using(kernel)
     arguments = (*kernel.inputs, *kernel.outputs, *kernel.scratch)
     emitter.overwriting = {t for k, j in kernel.overwrites for t in (kernel.inputs[k], kernel.outputs[j])}
-    parameters = [*(f"ptr{emitter.alone(t)} %t{k}" for k, t in enumerate(arguments)), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
+    parameters = [*(f"ptr{emitter.noalias(t)} %t{k}" for k, t in enumerate(arguments)), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel.name)
     emitter.function = Function(f'define internal i32 @"{name}.body"({", ".join(parameters)}) alwaysinline #0')
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}
@@ -122,7 +122,7 @@ def _passes(emitter: Emitter) -> str:
     floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
     # Of functions that are computed in wider numbers, constants fill the registers: where they are loaded is better seen by LLVM.
     converts = any(isinstance(n, Cast) for s in statements(emitter.kernel) if isinstance(s, Store) for n in walk(s.value))
-    return llvm.NONE if floats and not converts and not emitter.rare_functions else llvm.FEW
+    return llvm.NONE if floats and not converts and not emitter.slow_paths else llvm.FEW
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

@@ -36,7 +36,7 @@ class NanTrackingEmitter(Emitter):
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         f = self.function
         known = frozenset() if self._extremes else extremes(loop)  # one loop tracks for those inside
-        found = frozenset(t for t in known if self.pointers.get(t) in f.local)
+        found = frozenset(t for t in known if self.pointers.get(t) in f.stack_slots)
         if not found:
             super()._serial(loop, first, stop)
             return
@@ -70,9 +70,9 @@ class NanTrackingEmitter(Emitter):
     def _store_flags(self, place: tuple[Tensor, int], text: str) -> None:
         self.function.emit(f"store <{REGISTER_BITS // place[0].dtype.bits} x i1> {text}, ptr {self._flags[place]}, align 8")
 
-    def _folded_in(self, s: Store, update: str, value: Value) -> Value:
+    def _updated_element(self, s: Store, update: str, value: Value) -> Value:
         if s.tensor not in self._extremes or self.lane is None:
-            return super()._folded_in(s, update, value)
+            return super()._updated_element(s, update, value)
         value = self.broadcast(self.cast(value, s.tensor.dtype), self.lanes)
         place = s.tensor, flat_index(s.tensor, s.indices).constant
         if place not in self._flags:

@@ -33,7 +33,7 @@ class ScalableEmitter(LaneBuffers):
         accumulators: of each update that all lanes of a loop share, a register with the part of each lane, and its value before.
     """
 
-    rare_convention = "aarch64_sve_vector_pcs"
+    cold_calling_convention = "aarch64_sve_vector_pcs"
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -52,7 +52,7 @@ class ScalableEmitter(LaneBuffers):
         f, lanes, extent = self.function, lanes_of(loop), self.index(loop.extent)
         start, lane = Var(loop.var.name), Var(loop.var.name)
         body = tuple(folded_anew(s, {loop.var: add(start, lane)}) for s in loop.body)
-        self.lane_count = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(lanes)}", I64, 0)
+        self.lane_count = self._pure(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(lanes)}", I64, 0)
         self.accumulators = {s: self._accumulator(s, lanes) for s in body if _is_reduction(s, lane) and s.tensor not in self.lane_buffers}
         head, inside, after = f.fresh("strips"), f.fresh("strip"), f.fresh("stripped")
         f.emit(f"br i1 {f.define(f'icmp sgt {extent}, 0')}, label %{head}, label %{after}")
@@ -66,9 +66,9 @@ class ScalableEmitter(LaneBuffers):
         with f.region():
             self.lane_values = Value(self.intrinsic(f"llvm.stepvector.{lanes_suffix(lanes)}i64", vector_type("i64", lanes)), I64, lanes)
             self.strip_mask = self.mask = self._first_lanes("llvm.get.active.lane.mask", Value(var, I64), extent)
-            self.looping += 1
+            self.loop_depth += 1
             self.statements(body)
-            self.looping -= 1
+            self.loop_depth -= 1
         f.emit(f"{following} = add nuw nsw i64 {var}, {self.lane_count.text}")
         f.lines[hole] = f"  {var} = phi i64 [ 0, %{head} ], [ {following}, %{f.block} ]"
         self.strip_mask = self.mask = None
@@ -105,16 +105,16 @@ class ScalableEmitter(LaneBuffers):
                 super().assignment(s)
             return
         slot, start = self.accumulators[s]
-        value = self.cast(self.term(s), s.tensor.dtype)
+        value = self.cast(self.stored_value(s), s.tensor.dtype)
         old = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
-        new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
+        new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._accumulate(s, old, value)
         assert self.mask is not None, "lanes past the end are off"
         self.function.emit(f"store {self.select(self.mask, new, old)}, ptr {slot}, align {REGISTER}")
 
     def _add_products(self, s: Store, added: QuadProduct) -> bool:
         """Products with one element of every 128 bits of a register; whether these registers are those of the lanes."""
         count, element = PART // s.tensor.dtype.bytes, memory_type(s.tensor.dtype)
-        if self.is_one(s) or int(self.lanes) % count:
+        if self.stores_one_element(s) or int(self.lanes) % count:
             return False
         lanes, old = self.value(added.lanes), self.load(Read(s.tensor, s.indices))
         t, suffix = vector_type(element, Scalable(count)), self._memory_suffix(element, Scalable(count))
@@ -140,23 +140,23 @@ class ScalableEmitter(LaneBuffers):
         for s, (slot, start) in sums.items():
             assert s.update is not None
             each = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
-            value, read = self.over_lanes(s.update, each), Read(s.tensor, s.indices)
+            value, read = self.reduce_lanes(s.update, each), Read(s.tensor, s.indices)
             with self.known.scope():
                 old = self.load(read)
-                new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
+                new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._accumulate(s, old, value)
                 self.store(s.tensor, s.indices, new)
 
-    def over_lanes(self, update: str, a: Value) -> Value:
+    def reduce_lanes(self, update: str, a: Value) -> Value:
         if update == "mul" and self.is_scalable:
             raise CompileError("a product over the lanes of registers of any length is not one of their instructions", code="target",
                                help="vectorize names a number of lanes")
-        return super().over_lanes(update, a)
+        return super().reduce_lanes(update, a)
 
     # Masks.
 
-    def _combined(self, e: Expr) -> Value:
+    def _evaluate(self, e: Expr) -> Value:
         found = self._lanes_while(e) if self.is_scalable and isinstance(e, Compare) and e.lhs.dtype == I64 else None
-        return super()._combined(e) if found is None else found
+        return super()._evaluate(e) if found is None else found
 
     def _lanes_while(self, e: Compare) -> Value | None:
         """A comparison with what counts with the lanes: the lanes up to one, or those after it."""
@@ -173,32 +173,32 @@ class ScalableEmitter(LaneBuffers):
         strict = e.op in ("<", ">") if upward else e.op in ("<=", ">=")
         stop = constant(0 if strict else 1, I64)
         lanes = self._first_lanes("llvm.aarch64.sve.whilelt", first, stop)
-        return lanes if upward else self._one(f"xor {lanes}, {constant(True, BOOL, self.lanes).text}", BOOL, self.lanes)
+        return lanes if upward else self._pure(f"xor {lanes}, {constant(True, BOOL, self.lanes).text}", BOOL, self.lanes)
 
     # Memory.
 
-    def of_last(self, first: Linear) -> Value:
+    def last_lane_position(self, first: Linear) -> Value:
         if not self.is_scalable:
-            return super().of_last(first)
-        return self._one(f"sub {self.position(Linear(first.terms, first.constant + 1))}, {self.lane_count.text}", I64, 0)
+            return super().last_lane_position(first)
+        return self._pure(f"sub {self.position(Linear(first.terms, first.constant + 1))}, {self.lane_count.text}", I64, 0)
 
-    def _reversed(self, t: str, text: str, lanes: int) -> str:
+    def _reverse(self, t: str, text: str, lanes: int) -> str:
         if not isinstance(lanes, Scalable):
-            return super()._reversed(t, text, lanes)
+            return super()._reverse(t, text, lanes)
         element = t.partition(f"{lanes} x ")[2].rstrip(">")
         return self.intrinsic(f"llvm.vector.reverse.{self._memory_suffix(element, lanes)}", t, f"{t} {text}")
 
-    def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
-        return None if self.is_scalable else super()._picked(tensor, indices)
+    def _strided_load(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
+        return None if self.is_scalable else super()._strided_load(tensor, indices)
 
-    def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
-        return [] if self.is_scalable else super().interleaving(body)
+    def interleaved_group(self, body: Sequence[Stmt]) -> list[Store]:
+        return [] if self.is_scalable else super().interleaved_group(body)
 
-    def _is_whole(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        return not self.is_scalable and super()._is_whole(tensor, indices)
+    def _is_private_run(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        return not self.is_scalable and super()._is_private_run(tensor, indices)
 
-    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        return not self.is_scalable and super().streams(tensor, indices)
+    def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        return not self.is_scalable and super().can_bypass_caches(tensor, indices)
 
 
 

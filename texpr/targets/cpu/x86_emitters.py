@@ -47,7 +47,7 @@ class X86Emitter(Emitter):
         added.add((tensor, first))
         self._updated_accumulators = here, added
 
-    def drained(self) -> list[str]:
+    def nontemporal_fence(self) -> list[str]:
         self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
         return ["  call void @llvm.x86.sse.sfence()"]
 
@@ -57,15 +57,15 @@ class X86Emitter(Emitter):
         which = "max" if isinstance(e, Max) else "min"
         if not isinstance(number, Const) or e.dtype not in (F32, F64) or not _is_exact(float(number.value), which):
             return super()._extreme(e)
-        a, c = self._same(self.value(other), self.value(number))
+        a, c = self._unify_lanes(self.value(other), self.value(number))
         if number.value:
-            return self.select(self._one(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a)
-        return self.select(self._one(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c)
+            return self.select(self._pure(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a)
+        return self.select(self._pure(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c)
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """Of scalars without what LLVM knows of them: beside an operand that is no NaN it looks in the other for quiet NaN only (vfpclass).
         """
-        a, b = self._same(a, b)
+        a, b = self._unify_lanes(a, b)
         if a.dtype in (F32, F64) and a.text.startswith("%") and b.text.startswith("%") and not a.lanes:
             a, b = self._fenced(a), self._fenced(b)
         return super().extreme(which, a, b)
@@ -74,9 +74,9 @@ class X86Emitter(Emitter):
         """The same value, of which LLVM knows nothing."""
         return Value(self.intrinsic(f"llvm.arithmetic.fence.{self.suffix(a)}", a.type, str(a)), a.dtype)
 
-    def whole(self, a: Value, t: DType) -> Value:
+    def float_to_int(self, a: Value, t: DType) -> Value:
         """LLVM converts the lanes of a vector one by one where a conversion saturates."""
-        return saturated(self._one, a, t) if a.lanes else super().whole(a, t)
+        return saturated(self._pure, a, t) if a.lanes else super().float_to_int(a, t)
 
 
 class Avx512Emitter(Emitter):
@@ -85,7 +85,7 @@ class Avx512Emitter(Emitter):
     Outlined slow paths keep the registers that they use: loops around the call would load all their constants in each iteration.
     """
 
-    def rare_attributes(self, result: Value) -> str:
+    def slow_path_attributes(self, result: Value) -> str:
         """Before a function gives what has less than 256 bits LLVM clears the upper halves of all registers (vzeroupper), those too that
         it has just put back.
         """
@@ -94,26 +94,26 @@ class Avx512Emitter(Emitter):
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
-        a, b = self._same(a, b)
+        a, b = self._unify_lanes(a, b)
         if not self._is_register(a) or "splat" in a.text + b.text:
             return super().extreme(which, a, b)
         ranged = self.extreme_of_numbers(which, a, b)
-        unordered = self._one(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
-        return self.select(unordered, self._one(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
+        unordered = self._pure(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
+        return self.select(unordered, self._pure(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
 
     def extreme_of_numbers(self, which: str, a: Value, b: Value) -> Value:
         """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be either."""
         return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
 
-    def over_lanes(self, update: str, a: Value) -> Value:
+    def reduce_lanes(self, update: str, a: Value) -> Value:
         if update not in ("max", "min") or self.mask is not None or not self._is_register(a):
-            return super().over_lanes(update, a)
+            return super().reduce_lanes(update, a)
         d = a.lanes // 2
         while d:
             picks = ", ".join(f"i32 {(k + d) % a.lanes}" for k in range(a.lanes))
-            other = self._one(f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes)
+            other = self._pure(f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes)
             a, d = self.extreme(update, a, other), d // 2
-        return self._one(f"extractelement {a}, i64 0", a.dtype, 0)
+        return self._pure(f"extractelement {a}, i64 0", a.dtype, 0)
 
     @staticmethod
     def _is_register(a: Value) -> bool:
@@ -129,7 +129,7 @@ class Avx512Emitter(Emitter):
     def _call(self, e: Call) -> Value:
         if e.function != "scale":
             return super()._call(e)
-        a, n = self._same(*(self.value(operand) for operand in e.args))
+        a, n = self._unify_lanes(*(self.value(operand) for operand in e.args))
         if self._is_register(a):
             return self._masked("scalef", a, str(a), str(n))
         if a.lanes and (bits := a.lanes * a.dtype.bits) in (128, 256):

@@ -18,7 +18,7 @@ from texpr.passes.analysis.substitution import folded
 from texpr.passes.loop.simplify_guards import decide
 
 
-class Around:
+class EnclosingStatements:
     """The loops around the code that is being written, and the conditions: `forms` are at least 0, `conditions` differ between lanes."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Around:
         yield
         del self.forms[before[0] :], self.conditions[before[1] :]
 
-    def some_lane(self, lane: Var, ends: Iterable[int]) -> bool:
+    def any_lane_active(self, lane: Var, ends: Iterable[int]) -> bool:
         """True if it is seen that conditions leave one of these lanes on."""
         return any(all(self._holds(folded(c, {lane: index(k)})) for c in self.conditions) for k in ends)
 

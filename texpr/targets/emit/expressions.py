@@ -30,7 +30,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
-from texpr.targets.emit.active_lanes import Around
+from texpr.targets.emit.active_lanes import EnclosingStatements
 from texpr.targets.emit.float_conversion import narrowed, of_integer, widened
 from texpr.targets.emit.function import Function, Scoped, Value, constant, lanes_suffix, register_type, vector_type
 
@@ -48,7 +48,7 @@ class Expressions:
     """Values of expressions at the current place of the current function.
 
     `variables` holds the scalar value of each variable in scope; `lane` is the variable of the vector loop around, if any, and `mask`
-    the lanes that run; `around` has the loops and conditions that say so. Values are remembered per statement by node identity, so a
+    the lanes that run; `enclosing` has the loops and conditions that say so. Values are remembered per statement by node identity, so a
     shared node is computed once.
     """
 
@@ -61,7 +61,7 @@ class Expressions:
         self.lanes = 0
         self.lane_values: Value | None = None
         self.mask: Value | None = None
-        self.around = Around()
+        self.enclosing = EnclosingStatements()
         # The node is kept beside its value: an id is only unique while its object lives.
         self.known: Scoped[int, tuple[Expr, Value]] = Scoped()
         self.constants: dict[int, tuple[Const, Value]] = {}
@@ -85,7 +85,7 @@ class Expressions:
                     if pending:
                         stack += pending
                         continue
-                known.add(key, (e, self._combined(e)))
+                known.add(key, (e, self._evaluate(e)))
             stack.pop()
         return known.entries[id(root)][1]
 
@@ -130,39 +130,39 @@ class Expressions:
     def load(self, read: Read) -> Value:
         raise NotImplementedError
 
-    def _combined(self, e: Expr) -> Value:
+    def _evaluate(self, e: Expr) -> Value:
         match e:
             case Read():
                 return self.load(e)
             case Add() | Sub() | Mul() | Div() | And() | Or():
                 return self._arithmetic(e)
             case Compare(op, lhs, rhs):
-                return self._compare(op, *self._same(self.value(lhs), self.value(rhs)))
+                return self._compare(op, *self._unify_lanes(self.value(lhs), self.value(rhs)))
             case Max() | Min():
                 return self._extreme(e)
             case Neg(a):
                 a = self.value(a)
                 if a.dtype.is_float:
-                    return self._one(f"fneg {a}", a.dtype, a.lanes)
-                return self._one(f"sub {a.type} {constant(0, a.dtype, a.lanes).text}, {a.text}", a.dtype, a.lanes)
+                    return self._pure(f"fneg {a}", a.dtype, a.lanes)
+                return self._pure(f"sub {a.type} {constant(0, a.dtype, a.lanes).text}, {a.text}", a.dtype, a.lanes)
             case Not(a):
                 a = self.value(a)
-                return self._one(f"xor {a}, {constant(True, BOOL, a.lanes).text}", BOOL, a.lanes)
+                return self._pure(f"xor {a}, {constant(True, BOOL, a.lanes).text}", BOOL, a.lanes)
             case Cast(a):
                 return self.cast(self.value(a), e.dtype)
             case Select() if self._branches(e):
-                return self._lazy(e)
+                return self._conditional(e)
             case Select(c, t, o):
                 return self.select(self.value(c), self.value(t), self.value(o))
             case FloorDiv() | Mod():
                 return self._division(e)
             case Call(function="rarely"):
-                return self._rarely(e)
+                return self._with_slow_path(e)
             case Call():
                 return self._call(e)
         raise AssertionError(f"no code for {type(e).__name__}")
 
-    def _one(self, instruction: str, dtype: DType, lanes: int) -> Value:
+    def _pure(self, instruction: str, dtype: DType, lanes: int) -> Value:
         return Value(self.function.pure(instruction), dtype, lanes)
 
     def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
@@ -185,43 +185,43 @@ class Expressions:
             return Value(f"splat ({a.type} {a.text})", a.dtype, lanes)
         t = vector_type(register_type(a.dtype), lanes)
         first = self.function.pure(f"insertelement {t} poison, {a}, i64 0")
-        return self._one(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer", a.dtype, lanes)
+        return self._pure(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer", a.dtype, lanes)
 
-    def _same(self, *values: Value) -> list[Value]:
+    def _unify_lanes(self, *values: Value) -> list[Value]:
         lanes = max(v.lanes for v in values)
         return [self.broadcast(v, lanes) for v in values] if lanes else list(values)
 
     def _arithmetic(self, e: Add | Sub | Mul | Div | And | Or) -> Value:
-        a, b = self._same(self.value(e.lhs), self.value(e.rhs))
+        a, b = self._unify_lanes(self.value(e.lhs), self.value(e.rhs))
         if a.dtype.is_float:
             flags = " contract" if self.fma == "all" and not isinstance(e, Div) else ""
             if flags and isinstance(e, Add | Sub) and isinstance(e.lhs, Mul) and _is_product(e.rhs):
                 # Of two products the second is joined with the sum, in whatever kernel: LLVM would join the one that has fewer uses.
-                x, y = self._same(self.value(e.lhs.lhs), self.value(e.lhs.rhs))
-                a = self.broadcast(self._one(f"fmul {x}, {y.text}", x.dtype, x.lanes), a.lanes)
-            return self._one(f"{_FLOAT[type(e)]}{flags} {a}, {b.text}", a.dtype, a.lanes)
+                x, y = self._unify_lanes(self.value(e.lhs.lhs), self.value(e.lhs.rhs))
+                a = self.broadcast(self._pure(f"fmul {x}, {y.text}", x.dtype, x.lanes), a.lanes)
+            return self._pure(f"{_FLOAT[type(e)]}{flags} {a}, {b.text}", a.dtype, a.lanes)
         table = _LOGIC if isinstance(e, And | Or) else _INT
-        return self._one(f"{table[type(e)]} {a}, {b.text}", a.dtype, a.lanes)
+        return self._pure(f"{table[type(e)]} {a}, {b.text}", a.dtype, a.lanes)
 
     def _compare(self, op: str, a: Value, b: Value) -> Value:
         if a.dtype.is_float:
-            return self._one(f"fcmp {_FLOAT_COMPARE[op]} {a}, {b.text}", BOOL, a.lanes)
+            return self._pure(f"fcmp {_FLOAT_COMPARE[op]} {a}, {b.text}", BOOL, a.lanes)
         sign = "s" if a.dtype.is_signed else "u"
         word = {"==": "eq", "!=": "ne"}.get(op) or sign + _INT_COMPARE[op]
-        return self._one(f"icmp {word} {a}, {b.text}", BOOL, a.lanes)
+        return self._pure(f"icmp {word} {a}, {b.text}", BOOL, a.lanes)
 
     def _extreme(self, e: Max | Min) -> Value:
         return self.extreme("max" if isinstance(e, Max) else "min", self.value(e.lhs), self.value(e.rhs))
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """max or min; NaN-propagating, -0 below +0."""
-        a, b = self._same(a, b)
+        a, b = self._unify_lanes(a, b)
         if a.dtype == BOOL:
-            return self._one(f"{'or' if which == 'max' else 'and'} {a}, {b.text}", BOOL, a.lanes)
+            return self._pure(f"{'or' if which == 'max' else 'and'} {a}, {b.text}", BOOL, a.lanes)
         word = f"{which}imum" if a.dtype.is_float else f"{'s' if a.dtype.is_signed else 'u'}{which}"
         return Value(self.intrinsic(f"llvm.{word}.{self.suffix(a)}", a.type, str(a), str(b)), a.dtype, a.lanes)
 
-    def over_lanes(self, update: str, a: Value) -> Value:
+    def reduce_lanes(self, update: str, a: Value) -> Value:
         """The values of all running lanes folded into one. Sums and products in a tree: their order was given up."""
         a = self.broadcast(a, self.lanes)
         if self.mask is not None:
@@ -247,17 +247,17 @@ class Expressions:
         if c.lanes or t.lanes or o.lanes:
             lanes = max(c.lanes, t.lanes, o.lanes)
             t, o = self.broadcast(t, lanes), self.broadcast(o, lanes)
-        return self._one(f"select {c}, {t}, {o}", t.dtype, t.lanes)
+        return self._pure(f"select {c}, {t}, {o}", t.dtype, t.lanes)
 
-    def _lazy(self, e: Select) -> Value:
+    def _conditional(self, e: Select) -> Value:
         """A conditional whose sides read memory: a branch where the condition is one value, masks where lanes differ."""
         c = self.value(e.cond)
         if c.lanes:
-            flipped = self._one(f"xor {c}, {constant(True, BOOL, c.lanes).text}", BOOL, c.lanes)
-            with self.around.where(e.cond, True):
-                then = self._under(self.both(self.mask, c), e.then)
-            with self.around.where(negation(e.cond), True):
-                return self.select(c, then, self._under(self.both(self.mask, flipped), e.orelse))
+            flipped = self._pure(f"xor {c}, {constant(True, BOOL, c.lanes).text}", BOOL, c.lanes)
+            with self.enclosing.where(e.cond, True):
+                then = self._value_under(self.mask_and(self.mask, c), e.then)
+            with self.enclosing.where(negation(e.cond), True):
+                return self.select(c, then, self._value_under(self.mask_and(self.mask, flipped), e.orelse))
         f = self.function
         sides = [f.fresh("then"), f.fresh("else"), f.fresh("join")]
         f.emit(f"br {c}, label %{sides[0]}, label %{sides[1]}")
@@ -265,47 +265,47 @@ class Expressions:
         lanes = self.lanes if self.differs(e.then, e.orelse) else 0
         for label, side, cond in zip(sides, (e.then, e.orelse), (e.cond, negation(e.cond))):
             f.start(label)
-            with f.region(), self.around.where(cond, False):
-                v = self._under(self.mask, side)
+            with f.region(), self.enclosing.where(cond, False):
+                v = self._value_under(self.mask, side)
                 results.append((self.broadcast(v, lanes) if lanes else v, f.block))
             f.branch(sides[2])
         f.start(sides[2])
         incoming = ", ".join(f"[ {v.text}, %{block} ]" for v, block in results)
         v = results[0][0]
-        return self._one(f"phi {v.type} {incoming}", v.dtype, v.lanes)
+        return self._pure(f"phi {v.type} {incoming}", v.dtype, v.lanes)
 
-    def _rarely(self, e: Call) -> Value:
+    def _with_slow_path(self, e: Call) -> Value:
         """The second side always, the first under a branch that is taken where any lane needs it."""
         cond, rare, usual = e.args
-        c, near = self._same(self.value(cond), self.value(usual))
+        c, near = self._unify_lanes(self.value(cond), self.value(usual))
         f = self.function
         some = c.text if not c.lanes else self.intrinsic(f"llvm.vector.reduce.or.{lanes_suffix(c.lanes)}i1", "i1", str(c))
         before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
         f.emit(f"br i1 {some}, label %{inside}, label %{join}")
         f.start(inside)
         with f.region():
-            far = self.select(c, *self._same(self.rare(rare), near))
+            far = self.select(c, *self._unify_lanes(self.outlined_slow_path(rare), near))
         last = f.block
         f.branch(join)
         f.start(join)
-        return self._one(f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes)
+        return self._pure(f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes)
 
-    def rare(self, e: Expr) -> Value:
+    def outlined_slow_path(self, e: Expr) -> Value:
         """A value that is seldom needed."""
-        return self._under(self.mask, e)
+        return self._value_under(self.mask, e)
 
-    def _under(self, mask: Value | None, e: Expr) -> Value:
+    def _value_under(self, mask: Value | None, e: Expr) -> Value:
         before, self.mask = self.mask, mask
         with self.known.scope():
             result = self.value(e)
         self.mask = before
         return result
 
-    def both(self, mask: Value | None, c: Value) -> Value:
+    def mask_and(self, mask: Value | None, c: Value) -> Value:
         """The lanes of `mask` for which `c` holds as well."""
         if mask is None:
             return c
-        return self._one(f"and {mask}, {c.text}", BOOL, c.lanes)
+        return self._pure(f"and {mask}, {c.text}", BOOL, c.lanes)
 
     def cast(self, a: Value, t: DType) -> Value:
         """Conversion as the language has it: saturating from floats, wrapping between integers."""
@@ -313,53 +313,53 @@ class Expressions:
         if s == t:
             return a
         if s.as_bits:
-            return self.cast(widened(self._one, a), t)
+            return self.cast(widened(self._pure, a), t)
         to = vector_type(register_type(t), a.lanes)
         if t == BOOL:
             word = "fcmp une" if s.is_float else "icmp ne"
-            return self._one(f"{word} {a}, {constant(0, s, a.lanes).text}", BOOL, a.lanes)
+            return self._pure(f"{word} {a}, {constant(0, s, a.lanes).text}", BOOL, a.lanes)
         if s.is_float and t.is_int:
             if s.bits == 16:  # exact; with AVX512-FP16, LLVM's own conversion of an f16 NaN is not 0
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            return self.whole(a, t)
+            return self.float_to_int(a, t)
         if s.is_float:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            return self._one(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.narrowed(a, t)
+            return self._pure(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.truncate_float(a, t)
         if t.as_bits:
-            return of_integer(self._one, a, t)
+            return of_integer(self._pure, a, t)
         if t.is_float:
-            return self._one(f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes)
+            return self._pure(f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes)
         if s != BOOL and s.bits == t.bits:
             return Value(a.text, t, a.lanes)
         word = "trunc" if s != BOOL and t.bits < s.bits else "sext" if s.is_signed and s != BOOL else "zext"
-        return self._one(f"{word} {a} to {to}", t, a.lanes)
+        return self._pure(f"{word} {a} to {to}", t, a.lanes)
 
-    def narrowed(self, a: Value, t: DType) -> Value:
+    def truncate_float(self, a: Value, t: DType) -> Value:
         """A float as one of a narrower type."""
-        return narrowed(self._one, a, t)
+        return narrowed(self._pure, a, t)
 
-    def whole(self, a: Value, t: DType) -> Value:
+    def float_to_int(self, a: Value, t: DType) -> Value:
         """An f32 or f64 as an integer: towards zero, saturating, 0 for NaN."""
         sign = "s" if t.is_signed else "u"
         name = f"llvm.fpto{sign}i.sat.{self.suffix(Value('', t, a.lanes))}.{self.suffix(a)}"
         return Value(self.intrinsic(name, vector_type(register_type(t), a.lanes), str(a)), t, a.lanes)
 
     def _division(self, e: FloorDiv | Mod) -> Value:
-        a, b = self._same(self.value(e.lhs), self.value(e.rhs))
+        a, b = self._unify_lanes(self.value(e.lhs), self.value(e.rhs))
         d = integer(e.rhs)
         if d is not None and d > 0 and d & (d - 1) == 0:
             shift = "ashr" if a.dtype.is_signed else "lshr"
             if isinstance(e, FloorDiv):
-                return self._one(f"{shift} {a}, {constant(d.bit_length() - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
-            return self._one(f"and {a}, {constant(d - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+                return self._pure(f"{shift} {a}, {constant(d.bit_length() - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+            return self._pure(f"and {a}, {constant(d - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
         return self._general_division(e, a, b, d)
 
     def _general_division(self, e: FloorDiv | Mod, a: Value, b: Value, d: int | None) -> Value:
         """Rounds down; x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would trap on both)."""
         zero, one = constant(0, a.dtype, a.lanes), constant(1, a.dtype, a.lanes)
         if d == -1:
-            return self._one(f"sub {zero}, {a.text}", a.dtype, a.lanes) if isinstance(e, FloorDiv) else zero
+            return self._pure(f"sub {zero}, {a.text}", a.dtype, a.lanes) if isinstance(e, FloorDiv) else zero
         undefined: Value | None = None
         if not d:
             undefined = self._compare("==", b, zero)
@@ -367,22 +367,22 @@ class Expressions:
             if a.dtype.is_signed:
                 least = self._compare("==", a, constant(int_range(a.dtype)[0], a.dtype, a.lanes))
                 minus = self._compare("==", b, constant(-1, a.dtype, a.lanes))
-                over = self._one(f"and {least}, {minus.text}", BOOL, a.lanes)
-                trap = self._one(f"or {undefined}, {over.text}", BOOL, a.lanes)
+                over = self._pure(f"and {least}, {minus.text}", BOOL, a.lanes)
+                trap = self._pure(f"or {undefined}, {over.text}", BOOL, a.lanes)
             b = self.select(trap, one, b)
         sign = "s" if a.dtype.is_signed else "u"
-        quotient = self._one(f"{sign}div {a}, {b.text}", a.dtype, a.lanes)
-        rest = self._one(f"{sign}rem {a}, {b.text}", a.dtype, a.lanes)
+        quotient = self._pure(f"{sign}div {a}, {b.text}", a.dtype, a.lanes)
+        rest = self._pure(f"{sign}rem {a}, {b.text}", a.dtype, a.lanes)
         if a.dtype.is_signed:
-            mixed = self._one(f"xor {rest}, {b.text}", a.dtype, a.lanes)
-            below = self.both(self._compare("<", mixed, zero), self._compare("!=", rest, zero))
-            quotient = self.select(below, self._one(f"sub {quotient}, {one.text}", a.dtype, a.lanes), quotient)
-            rest = self.select(below, self._one(f"add {rest}, {b.text}", a.dtype, a.lanes), rest)
+            mixed = self._pure(f"xor {rest}, {b.text}", a.dtype, a.lanes)
+            below = self.mask_and(self._compare("<", mixed, zero), self._compare("!=", rest, zero))
+            quotient = self.select(below, self._pure(f"sub {quotient}, {one.text}", a.dtype, a.lanes), quotient)
+            rest = self.select(below, self._pure(f"add {rest}, {b.text}", a.dtype, a.lanes), rest)
         result = quotient if isinstance(e, FloorDiv) else rest
         return result if undefined is None else self.select(undefined, zero, result)
 
     def _call(self, e: Call) -> Value:
-        args = self._same(*(self.value(a) for a in e.args))
+        args = self._unify_lanes(*(self.value(a) for a in e.args))
         a = args[0]
         match e.function:
             case "abs" if a.dtype.is_int:
@@ -392,18 +392,18 @@ class Expressions:
             case "abs":
                 return Value(self.intrinsic(f"llvm.fabs.{self.suffix(a)}", a.type, str(a)), a.dtype, a.lanes)
             case "isnan":
-                return self._one(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
+                return self._pure(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
             case "isinf":
                 size = self.intrinsic(f"llvm.fabs.{self.suffix(a)}", a.type, str(a))
-                return self._one(f"fcmp oeq {a.type} {size}, {constant(float('inf'), a.dtype, a.lanes).text}", BOOL, a.lanes)
+                return self._pure(f"fcmp oeq {a.type} {size}, {constant(float('inf'), a.dtype, a.lanes).text}", BOOL, a.lanes)
             case "to_bits" | "from_bits":
-                return self._one(f"bitcast {a} to {vector_type(register_type(e.dtype), a.lanes)}", e.dtype, a.lanes)
+                return self._pure(f"bitcast {a} to {vector_type(register_type(e.dtype), a.lanes)}", e.dtype, a.lanes)
             case "mulhi":
                 return self._upper_half(a, args[1])
             case "shl" | "shr":
                 return self._shift(e, *args)
             case name if name in _BITS:
-                return self._one(f"{_BITS[name]} {a}, {args[1].text}", a.dtype, a.lanes)
+                return self._pure(f"{_BITS[name]} {a}, {args[1].text}", a.dtype, a.lanes)
             case name if name in _ONE_TO_ONE:
                 return Value(self.intrinsic(f"llvm.{_ONE_TO_ONE[name]}.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
         raise CompileError(f"{e.function} of {a.dtype} is not compiled yet", e.span, code="target")
@@ -415,7 +415,7 @@ class Expressions:
         x, y = (f.define(f"{extend} {v} to {wide}") for v in (a, b))
         product = f.define(f"mul {wide} {x}, {y}")
         amount = f"splat (i{2 * a.dtype.bits} {a.dtype.bits})" if a.lanes else str(a.dtype.bits)
-        return self._one(f"trunc {wide} {f.define(f'lshr {wide} {product}, {amount}')} to {narrow}", a.dtype, a.lanes)
+        return self._pure(f"trunc {wide} {f.define(f'lshr {wide} {product}, {amount}')} to {narrow}", a.dtype, a.lanes)
 
     def _shift(self, e: Call, a: Value, by: Value) -> Value:
         """Shifts by the width or more give 0, or the sign."""
@@ -423,13 +423,13 @@ class Expressions:
         word = "shl" if e.function == "shl" else "ashr" if arithmetic else "lshr"
         amount = integer(e.args[1])
         if amount is not None and 0 <= amount < a.dtype.bits:
-            return self._one(f"{word} {a}, {by.text}", a.dtype, a.lanes)
+            return self._pure(f"{word} {a}, {by.text}", a.dtype, a.lanes)
         width = constant(a.dtype.bits, a.dtype, a.lanes)
-        inside = self._one(f"icmp ult {by}, {width.text}", BOOL, a.lanes)
+        inside = self._pure(f"icmp ult {by}, {width.text}", BOOL, a.lanes)
         over = constant(0, a.dtype, a.lanes)
         if arithmetic:
-            over = self._one(f"ashr {a}, {constant(a.dtype.bits - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
-        shifted = self._one(f"{word} {a}, {self.select(inside, by, constant(0, a.dtype, a.lanes)).text}", a.dtype, a.lanes)
+            over = self._pure(f"ashr {a}, {constant(a.dtype.bits - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+        shifted = self._pure(f"{word} {a}, {self.select(inside, by, constant(0, a.dtype, a.lanes)).text}", a.dtype, a.lanes)
         return self.select(inside, shifted, over)
 
     def index(self, e: Expr) -> Value:

@@ -125,13 +125,13 @@ class Function:
     def __init__(self, header: str) -> None:
         self.header = header
         self.slots: list[str] = []
-        self.local: set[str] = set()
+        self.stack_slots: set[str] = set()
         self.lines: list[str] = []
         self.block = "entry"
         self.counter = 0
         self.exits: list[tuple[int, str]] = []
         self.heap: list[str] = []
-        self.last: list[str] = []
+        self.epilogue: list[str] = []
         self._values: Scoped[str, str] = Scoped()
         self.region = self._values.scope
 
@@ -166,7 +166,7 @@ class Function:
     def slot(self, type_: str, alignment: int) -> str:
         """Stack memory for the whole function."""
         name = "%" + self.fresh("slot")
-        self.local.add(name)
+        self.stack_slots.add(name)
         self.slots.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 
@@ -195,4 +195,4 @@ class Function:
         body += ["  br label %leave", "leave:", f"  %status = phi i32 {phis}"]
         for k, held in enumerate(self.heap):
             body += [f"  %held{k} = load ptr, ptr {held}, align 8", f"  call void @tx_free(ptr %held{k})"]
-        return "\n".join([*body, *self.last, "  ret i32 %status", "}"])
+        return "\n".join([*body, *self.epilogue, "  ret i32 %status", "}"])

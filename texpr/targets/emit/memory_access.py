@@ -21,15 +21,20 @@ LINE = 64
 
 
 class Accesses(Expressions):
-    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `changing` what may be written meanwhile,
-    None for all but the inputs, `asked` the mask of which a branch around has asked that some lane is on."""
+    """Adds memory to expressions.
+
+    Attributes:
+        pointers: the address of each tensor's first element.
+        changed_meanwhile: the tensors that may be written while the loops around run; None for all but the inputs.
+        checked_mask: the mask of which a branch around has asked that some lane is on.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
         self.inputs: frozenset[Tensor] = frozenset()
-        self.changing: frozenset[Tensor] | None = None
-        self.asked: Value | None = None
+        self.changed_meanwhile: frozenset[Tensor] | None = None
+        self.checked_mask: Value | None = None
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -45,17 +50,17 @@ class Accesses(Expressions):
     def load(self, read: Read) -> Value:
         tensor = read.tensor
         element, align = memory_type(tensor.dtype), self.alignment(tensor, read.indices)
-        picked = self._picked(tensor, read.indices) if self.lane is not None and tensor.swizzle is None else None
+        picked = self._strided_load(tensor, read.indices) if self.lane is not None and tensor.swizzle is None else None
         if picked is not None:
-            return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
+            return self._from_memory_type(Value(picked, tensor.dtype, self.lanes), element)
         address, lanes, stride = self.address(tensor, read.indices)
         if not lanes:
-            address = self._there(tensor, read.indices, address)
-            text = self._loaded(tensor, f"load {element}, ptr{self.space(tensor)} {address}, align {align}")
-            return self._from_memory(Value(text, tensor.dtype), element)
+            address = self._safe_address(tensor, read.indices, address)
+            text = self._emit_load(tensor, f"load {element}, ptr{self.space(tensor)} {address}, align {align}")
+            return self._from_memory_type(Value(text, tensor.dtype), element)
         t = vector_type(element, lanes)
-        if stride and (self.mask is None or self._is_whole(tensor, read.indices)):
-            text = self._loaded(tensor, f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
+        if stride and (self.mask is None or self._is_private_run(tensor, read.indices)):
+            text = self._emit_load(tensor, f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
         elif stride:
             text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
                                   f"ptr{self.space(tensor)} align {align} {address}", self._mask(stride), f"{t} zeroinitializer")
@@ -64,68 +69,68 @@ class Accesses(Expressions):
             name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
             pointers = f"<{lanes} x ptr{self.space(tensor)}>"
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
-        text = self._reversed(t, text, lanes) if stride < 0 else text
-        return self._from_memory(Value(text, tensor.dtype, lanes), element)
+        text = self._reverse(t, text, lanes) if stride < 0 else text
+        return self._from_memory_type(Value(text, tensor.dtype, lanes), element)
 
-    def some_lane(self) -> str | None:
+    def any_lane_active(self) -> str | None:
         """An i1 that says whether a lane is on; None where it is known that one is."""
-        if self.mask is None or self.lane is None or self.mask == self.asked:
+        if self.mask is None or self.lane is None or self.mask == self.checked_mask:
             return None
         # Registers of any length may have lanes behind the end of a loop.
         ends = (0,) if isinstance(self.lanes, Scalable) else (0, self.lanes - 1)
-        if self.around.some_lane(self.lane, ends):
+        if self.enclosing.any_lane_active(self.lane, ends):
             return None
         name = f"llvm.vector.reduce.or.{lanes_suffix(self.mask.lanes)}i1"
         self.declared[name] = f"declare i1 @{name}({self.mask.type})"
         return self.function.pure(f"call i1 @{name}({self.mask})")
 
-    def _there(self, tensor: Tensor, indices: tuple[Expr, ...], address: str) -> str:
+    def _safe_address(self, tensor: Tensor, indices: tuple[Expr, ...], address: str) -> str:
         """The address of an element that all lanes have in common; of nothing where all of them are off and the tensor may lack it."""
-        if self.mask is None or self.around.has(tensor, indices):
+        if self.mask is None or self.enclosing.has(tensor, indices):
             return address
-        some = self.some_lane()
+        some = self.any_lane_active()
         if some is None:
             return address
         pointer = f"ptr{self.space(tensor)}"
-        return self.function.pure(f"select i1 {some}, {pointer} {address}, {pointer} {self.nothing(tensor)}")
+        return self.function.pure(f"select i1 {some}, {pointer} {address}, {pointer} {self.dummy_address(tensor)}")
 
-    def nothing(self, tensor: Tensor) -> str:
+    def dummy_address(self, tensor: Tensor) -> str:
         """An address in the memory of a tensor from which an element is read that nobody looks at."""
         self.declared[NOTHING] = f"@{NOTHING} = internal{self.space(tensor)} constant [8 x i8] zeroinitializer, align 8"
         return f"@{NOTHING}"
 
-    def _loaded(self, tensor: Tensor, instruction: str) -> str:
+    def _emit_load(self, tensor: Tensor, instruction: str) -> str:
         """What a load gives; of a tensor that nobody writes meanwhile it is loaded once."""
-        stays = tensor in self.inputs or (self.changing is not None and tensor not in self.changing)
+        stays = tensor in self.inputs or (self.changed_meanwhile is not None and tensor not in self.changed_meanwhile)
         return self.function.pure(instruction) if stays else self.function.define(instruction)
 
-    def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
+    def _strided_load(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
         """Lanes that are every second, third or fourth element of memory, or some lanes each the same element, from runs of memory; None
         for others.
 
         Nothing is read but what lies between the first and the last element wanted.
         """
         flat, lanes = self._flat(tensor, indices), self.lanes
-        varying = [(t, c) for t, c in flat.terms if t is self.lane or self._varies(t)]
+        varying = [(t, c) for t, c in flat.terms if t is self.lane or self._differs_between_lanes(t)]
         if len(varying) != 1:
             return None
         match varying[0]:
             case (Var(), 2 | 3 | 4 as step) if lanes % step == 0 or step == 3 <= lanes:
-                return self._every(tensor, flat.without(self.lane), step)  # type: ignore[arg-type]
+                return self._load_strided_runs(tensor, flat.without(self.lane), step)  # type: ignore[arg-type]
             case (FloorDiv(dividend, divisor) as term, 1):
                 above, d = linear(dividend), integer(divisor) or 0
                 others = above.without(self.lane)  # type: ignore[arg-type]
                 if d < 2 or lanes % d or above.coefficient(self.lane) != 1 or others.constant % d:  # type: ignore[arg-type]
                     return None
-                if any(c % d or self._varies(t) for t, c in others.terms):
+                if any(c % d or self._differs_between_lanes(t) for t, c in others.terms):
                     return None
                 rest = Linear(tuple((t, c) for t, c in flat.terms if t is not term), flat.constant + others.constant // d)
                 first = rest.plus(Linear(tuple((t, c // d) for t, c in others.terms), 0))
-                run = self._run(tensor, first, lanes // d, [[k * d + r for k in range(lanes // d)] for r in range(d)])
-                return self._shuffled(tensor, [run, run], lanes // d, [k // d for k in range(lanes)])
+                run = self._load_run(tensor, first, lanes // d, [[k * d + r for k in range(lanes // d)] for r in range(d)])
+                return self._shuffle(tensor, [run, run], lanes // d, [k // d for k in range(lanes)])
         return None
 
-    def _every(self, tensor: Tensor, first: Linear, step: int) -> str:
+    def _load_strided_runs(self, tensor: Tensor, first: Linear, step: int) -> str:
         """Each `step`-th element, one for each lane: from as many runs, the last of which ends with the last element wanted."""
         lanes = self.lanes
         starts = [*(lanes * part for part in range(step - 1)), step * (lanes - 1) + 1 - lanes]
@@ -133,15 +138,15 @@ class Accesses(Expressions):
         runs = []
         for part, start in enumerate(starts):
             wanted = {step * k - start: k for k in range(lanes) if part_of[k] == part}
-            runs.append(self._run(tensor, Linear(first.terms, first.constant + start), lanes, [[wanted.get(p) for p in range(lanes)]]))
+            runs.append(self._load_run(tensor, Linear(first.terms, first.constant + start), lanes, [[wanted.get(p) for p in range(lanes)]]))
         value = runs[0]
         for part in range(1, step):  # those of the first run move when it meets the second one
             there = [step * k if part_of[k] == 0 and part == 1 else k for k in range(lanes)]
             picks = [lanes + step * k - starts[part] if part_of[k] == part else at for k, at in enumerate(there)]
-            value = self._shuffled(tensor, [value, runs[part]], lanes, picks)
+            value = self._shuffle(tensor, [value, runs[part]], lanes, picks)
         return value
 
-    def _run(self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]) -> str:
+    def _load_run(self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]) -> str:
         """Neighbouring elements, those only that a lane wants which is on.
 
         Args:
@@ -151,7 +156,7 @@ class Accesses(Expressions):
         t = vector_type(element, count)
         if self.mask is None:
             start = self._element(self.pointers[tensor], element, first, space)
-            return self._loaded(tensor, f"load {t}, ptr{space} {start}, align {align}")
+            return self._emit_load(tensor, f"load {t}, ptr{space} {start}, align {align}")
         wanted = ""
         for each in users:
             picks = ", ".join(f"i32 {self.lanes if k is None else k}" for k in each)
@@ -161,41 +166,41 @@ class Accesses(Expressions):
         return self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, count)}.p{self.space_number(tensor)}", t,
                               f"ptr{space} align {align} {address}", f"<{count} x i1> {wanted}", f"{t} zeroinitializer")
 
-    def _shuffled(self, tensor: Tensor, runs: Sequence[str], count: int, picks: Sequence[int]) -> str:
+    def _shuffle(self, tensor: Tensor, runs: Sequence[str], count: int, picks: Sequence[int]) -> str:
         t = vector_type(memory_type(tensor.dtype), count)
         chosen = ", ".join(f"i32 {k}" for k in picks)
         return self.function.define(f"shufflevector {t} {runs[0]}, {t} {runs[1]}, <{len(picks)} x i32> <{chosen}>")
 
-    def _from_memory(self, loaded: Value, element: str) -> Value:
+    def _from_memory_type(self, loaded: Value, element: str) -> Value:
         if loaded.dtype != BOOL:
             return loaded
         t = vector_type(element, loaded.lanes)
         zero = "zeroinitializer" if loaded.lanes else "0"
         return Value(self.function.define(f"icmp ne {t} {loaded.text}, {zero}"), BOOL, loaded.lanes)
 
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, one_for_all: bool = False) -> None:
-        """Where all lanes have one element and conditions turn them off, one of them is on at most; `one_for_all` if the value is that of
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, uniform: bool = False) -> None:
+        """Where all lanes have one element and conditions turn them off, one of them is on at most; `uniform` if the value is that of
         all lanes that are on.
         """
         element, align = memory_type(tensor.dtype), self.alignment(tensor, indices)
         address, lanes, stride = self.address(tensor, indices)
-        if not lanes and self.mask is not None and not one_for_all:
+        if not lanes and self.mask is not None and not uniform:
             lanes = self.lanes
-            address = self._splat(f"ptr{self.space(tensor)}", address, lanes)
+            address = self._splat_pointer(f"ptr{self.space(tensor)}", address, lanes)
         if lanes:
             value = self.broadcast(value, lanes)
         assert value.lanes == lanes, f"every lane would store to one element of {tensor.name}"
         t = vector_type(element, lanes)
         text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
         space = self.space(tensor)
-        text = self._reversed(t, text, lanes) if stride < 0 else text
-        if stride and self.mask is not None and self._is_whole(tensor, indices):
+        text = self._reverse(t, text, lanes) if stride < 0 else text
+        if stride and self.mask is not None and self._is_private_run(tensor, indices):
             before = self.function.define(f"load {t}, ptr{space} {address}, align {align}")
             text = self.function.define(f"select {self._mask(stride)}, {t} {text}, {t} {before}")
             self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
             return
-        if stream and stride == 1 and self.mask is None and self.streams(tensor, indices):
-            self._streamed(tensor, f"store {t} {text}, ptr {address}", align)
+        if stream and stride == 1 and self.mask is None and self.can_bypass_caches(tensor, indices):
+            self._nontemporal_store(tensor, f"store {t} {text}, ptr {address}", align)
         elif not lanes or (stride and self.mask is None):
             self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
         elif stride:
@@ -206,24 +211,24 @@ class Accesses(Expressions):
             name = f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
             self.intrinsic(name, "void", f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
 
-    def _is_whole(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+    def _is_private_run(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Whether a run of lanes lies in a buffer of this function's own stack, lanes that are off as well: nobody else looks at it, so
         what is left alone may be written as it was, and LLVM keeps it in registers, which it does not under masks.
         """
-        if self.pointers[tensor] not in self.function.local or self.lane is None:
+        if self.pointers[tensor] not in self.function.stack_slots or self.lane is None:
             return False
         flat, size = self._flat(tensor, indices), integer(product(tensor.shape))
         first = flat.without(self.lane)
         lowest = first.constant - (self.lanes - 1 if flat.coefficient(self.lane) < 0 else 0)
         return size is not None and not first.terms and 0 <= lowest <= size - self.lanes
 
-    def _splat(self, scalar: str, text: str, lanes: int) -> str:
+    def _splat_pointer(self, scalar: str, text: str, lanes: int) -> str:
         """A scalar in every lane, of a type that is no dtype's."""
         t = f"<{lanes} x {scalar}>"
         first = self.function.pure(f"insertelement {t} poison, {scalar} {text}, i64 0")
         return self.function.pure(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer")
 
-    def _reversed(self, t: str, text: str, lanes: int) -> str:
+    def _reverse(self, t: str, text: str, lanes: int) -> str:
         """A vector with its last lane first."""
         picks = ", ".join(f"i32 {k}" for k in reversed(range(lanes)))
         return self.function.define(f"shufflevector {t} {text}, {t} poison, <{lanes} x i32> <{picks}>")
@@ -231,9 +236,9 @@ class Accesses(Expressions):
     def _mask(self, stride: int) -> str:
         """The mask of lanes in the order of memory."""
         assert self.mask is not None
-        return str(self.mask) if stride > 0 else f"{self.mask.type} {self._reversed(self.mask.type, self.mask.text, self.mask.lanes)}"
+        return str(self.mask) if stride > 0 else f"{self.mask.type} {self._reverse(self.mask.type, self.mask.text, self.mask.lanes)}"
 
-    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+    def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Whether a vector can go past the caches: its row is made of whole lines, and it begins at a multiple of its length there."""
         assert self.lane is not None
         row = row_length(tensor)
@@ -242,7 +247,7 @@ class Accesses(Expressions):
         first = flat_index(tensor, indices).without(self.lane)
         return first.constant % self.lanes == 0 and all(c % self.lanes == 0 for _, c in first.terms)
 
-    def _streamed(self, tensor: Tensor, store: str, align: int) -> None:
+    def _nontemporal_store(self, tensor: Tensor, store: str, align: int) -> None:
         """A store past the caches where the array stands at a multiple of the vector's bytes, which is the same for all of the function."""
         f, size = self.function, self.lanes * tensor.dtype.bytes
         stands = f"{self.pointers[tensor]}.at{size}"
@@ -258,13 +263,13 @@ class Accesses(Expressions):
         f.emit(f"{store}, align {align}")
         f.branch(after)
         f.start(after)
-        f.last += [line for line in self.drained() if line not in f.last]
+        f.epilogue += [line for line in self.nontemporal_fence() if line not in f.epilogue]
 
-    def drained(self) -> list[str]:
+    def nontemporal_fence(self) -> list[str]:
         """What makes other threads see stores past the caches before what follows."""
         return ["  fence seq_cst"]
 
-    def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
+    def interleaved_group(self, body: Sequence[Stmt]) -> list[Store]:
         """The first statements, if they are plain stores of lanes whose elements lie between each other: 2, 4, 8 or 16 fill memory."""
         first = body[0]
         if self.lane is None or self.mask is not None or not isinstance(first, Store) or first.tensor.swizzle is not None:
@@ -316,7 +321,7 @@ class Accesses(Expressions):
         flat = self._flat(tensor, indices)
         space = self.space(tensor)
         base, element = self.pointers[tensor], memory_type(tensor.dtype)
-        varying = [t for t, _ in flat.terms if t is self.lane or self._varies(t)]
+        varying = [t for t, _ in flat.terms if t is self.lane or self._differs_between_lanes(t)]
         if not varying:
             return self._element(base, element, flat, space), 0, 0
         assert self.lane is not None
@@ -329,15 +334,15 @@ class Accesses(Expressions):
             if step == 1:
                 return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.position(first)}"), self.lanes, 1
             # Where the last lanes are off, this may lie in front of the tensor.
-            return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.of_last(first)}"), self.lanes, -1
+            return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.last_lane_position(first)}"), self.lanes, -1
         offsets = self.broadcast(self.index(flat.expr()), self.lanes)
         return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
 
-    def of_last(self, first: Linear) -> Value:
+    def last_lane_position(self, first: Linear) -> Value:
         """The position of the last lane, where lanes go backwards from the first one's."""
         return self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
 
-    def _varies(self, term: Expr) -> bool:
+    def _differs_between_lanes(self, term: Expr) -> bool:
         """Whether a term of a position differs between lanes."""
         return not isinstance(term, Var) and self.differs(term)
 
@@ -351,12 +356,12 @@ class Accesses(Expressions):
         for term, c in sorted(form.terms, key=lambda tc: tc[1] < 0):
             part = self.index(term)
             if abs(c) != 1:
-                part = self._one(f"mul {part}, {abs(c)}", I64, 0)
+                part = self._pure(f"mul {part}, {abs(c)}", I64, 0)
             if total is None and c > 0:
                 total = part
             else:
-                total = self._one(f"{'add' if c > 0 else 'sub'} {total or constant(0, I64)}, {part.text}", I64, 0)
+                total = self._pure(f"{'add' if c > 0 else 'sub'} {total or constant(0, I64)}, {part.text}", I64, 0)
         if total is None or not form.constant:
             return total or constant(form.constant, I64)
-        return self._one(f"{'add' if form.constant > 0 else 'sub'} {total}, {abs(form.constant)}", I64, 0)
+        return self._pure(f"{'add' if form.constant > 0 else 'sub'} {total}, {abs(form.constant)}", I64, 0)
 

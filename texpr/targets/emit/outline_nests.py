@@ -35,8 +35,8 @@ class OutliningEmitter(Emitter):
         self.beside = before
 
     def loop(self, loop: For) -> None:
-        used, free = self.captured(loop) if loop in self.beside else ([], [])
-        if loop not in self.beside or any(self.pointers[t] in self.function.local and _is_fixed(t, loop) for t in used):
+        used, free = self.captured_values(loop) if loop in self.beside else ([], [])
+        if loop not in self.beside or any(self.pointers[t] in self.function.stack_slots and _is_fixed(t, loop) for t in used):
             super().loop(loop)
             return
         self.beside = self.beside - {loop}
@@ -61,17 +61,17 @@ class OutliningEmitter(Emitter):
 
     def _define_nest(self, loop: For, name: str, used: Sequence[Tensor], free: Mapping[Var, DType]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
-        outer = self.function, self.pointers, self.variables, self.looping, self.known
+        outer = self.function, self.pointers, self.variables, self.loop_depth, self.known
         types = [*("ptr" for _ in used), *map(register_type, free.values())]
         parameters = [f"%p{k}" for k in range(len(types))]
-        alone = [*map(self.alone, used), *("" for _ in free)]
+        alone = [*map(self.noalias, used), *("" for _ in free)]
         typed = [f"{t}{attribute} {p}" for t, attribute, p in zip(types, alone, parameters)]
         self.function, self.known = Function(f'define internal i32 @"{name}.body"({", ".join(typed)}) alwaysinline #0'), Scoped()
         self.pointers = dict(zip(used, parameters))
         self.variables = {v: self.cast(Value(p, t), I64) for (v, t), p in zip(free.items(), parameters[len(used) :])}
         self.loop(loop)
         self.functions += [self.function.text(), _unpacking(name, types)]
-        self.function, self.pointers, self.variables, self.looping, self.known = outer
+        self.function, self.pointers, self.variables, self.loop_depth, self.known = outer
 
     def parameter_type(self, v: Var) -> DType:
         """The type in which a variable is given to the function of a nest."""

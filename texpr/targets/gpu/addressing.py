@@ -36,7 +36,7 @@ class GpuAddressing(Accesses):
             return size
         flat = flat_index(tensor, indices)
         first = flat.without(self.lane)
-        if flat.coefficient(self.lane) != 1 or any(self._varies(t) for t, _ in first.terms):
+        if flat.coefficient(self.lane) != 1 or any(self._differs_between_lanes(t) for t, _ in first.terms):
             return size
         whole = ALIGNMENT if tensor.swizzle is None else size * tensor.swizzle.unit
         return min(gcd(ALIGNMENT, whole, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT)
@@ -48,14 +48,14 @@ class GpuAddressing(Accesses):
         flat = self._flat(tensor, indices)
         step = 0 if self.lane is None else flat.coefficient(self.lane)
         first = flat if self.lane is None else flat.without(self.lane)
-        if step not in (0, 1) or any(self._varies(t) for t, _ in first.terms):
+        if step not in (0, 1) or any(self._differs_between_lanes(t) for t, _ in first.terms):
             raise CompileError(f"lanes use elements of {tensor.name} that lie apart, and it is swizzled", code="target",
                                help="vectorize a loop along its last dimension, or none")
         if step:
             check_inside(tensor, first, self.lanes)
         at = self.position(Linear(first.terms, 0))
-        at = self._one(f"add {at}, {swizzle_offset(self, first, tensor.swizzle).text}", I64, 0)
-        at = self._one(f"add {at}, {first.constant}", I64, 0)
+        at = self._pure(f"add {at}, {swizzle_offset(self, first, tensor.swizzle).text}", I64, 0)
+        at = self._pure(f"add {at}, {first.constant}", I64, 0)
         address = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {at}"
         return self.function.pure(address), self.lanes if step else 0, step
 
@@ -69,16 +69,16 @@ class GpuAddressing(Accesses):
         at = f"getelementptr {memory_type(tensor.dtype)}, {pointer} {self.pointers[tensor]}, {self.position(Linear(first.terms, 0))}"
         return [f"{pointer} {self.function.pure(at)}", f"i64 {first.constant * size}"]
 
-    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+    def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """False: threads of a GPU have no use for non-temporal stores."""
         return False
 
     def space_number(self, tensor: Tensor) -> int:
         return self.address_spaces.get(tensor, GLOBAL)
 
-    def nothing(self, tensor: Tensor) -> str:
+    def dummy_address(self, tensor: Tensor) -> str:
         """Of a tensor in the memory of a block or a thread, its first element; those in global memory may have none."""
-        return super().nothing(tensor) if self.space_number(tensor) == GLOBAL else self.pointers[tensor]
+        return super().dummy_address(tensor) if self.space_number(tensor) == GLOBAL else self.pointers[tensor]
 
 
 def check_inside(tensor: Tensor, first: Linear, run: int) -> None:

@@ -106,7 +106,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         """Two values of a reduction in one."""
         if update in ("max", "min"):
             return self.extreme(update, old, new)
-        return self._one(f"{'fadd' if old.dtype.is_float else 'add'} {old}, {new.text}", old.dtype, 0)
+        return self._pure(f"{'fadd' if old.dtype.is_float else 'add'} {old}, {new.text}", old.dtype, 0)
 
     def load_element(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Value:
         """An element as it is now."""

@@ -32,8 +32,8 @@ class NativeConversions(Expressions):
             return tf32(self, self.value(e.args[0]))
         return exp2(self, self.value(e.args[0])) if e.function == "exp2" and e.dtype == F32 else super()._call(e)
 
-    def narrowed(self, a: Value, t: DType) -> Value:
-        return bf16(self, a) if self.converts_natively and (a.dtype, t) == (F32, BF16) else super().narrowed(a, t)
+    def truncate_float(self, a: Value, t: DType) -> Value:
+        return bf16(self, a) if self.converts_natively and (a.dtype, t) == (F32, BF16) else super().truncate_float(a, t)
 
 
 def exp2(emitter: Expressions, x: Value) -> Value:

@@ -32,12 +32,12 @@ class ThreadStatements(GpuContext):
         else:
             self._serial(loop, constant(0, I64), self.index(loop.extent))
 
-    def changing_in(self, loop: For) -> frozenset[Tensor] | None:
-        return self.changing  # other threads may write what this one only reads
+    def changed_in(self, loop: For) -> frozenset[Tensor] | None:
+        return self.changed_meanwhile  # other threads may write what this one only reads
 
-    def rare(self, e: Expr) -> Value:
+    def outlined_slow_path(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""
-        return self._under(self.mask, e)
+        return self._value_under(self.mask, e)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
         """Where a condition differs between lanes, all of them together if it holds for all, else one after the other: no masks."""
