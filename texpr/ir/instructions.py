@@ -22,11 +22,11 @@ class Instruction:
         text: a kernel of one nest that does the same; its tensors are the operands, in row-major order; rows of symbolic length may
             stand anywhere.
         emit: what a target needs to know to write it.
-        flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
+        flushes_denormals: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
         reorders: it adds floats in an order of its own.
-        coarse: what it adds to a sum loses bits that f32 would keep: about 13 of a fraction are left.
+        reduced_precision: what it adds to a sum loses bits that f32 would keep: about 13 of a fraction are left.
         offset: what it takes as signed becomes unsigned first, and what that adds is found by one more product for each register of a row.
-        begun: it can be begun and waited for later: threads go on meanwhile.
+        asynchronous: it can be begun and waited for later: threads go on meanwhile.
         masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.
         tiles: the operands that are in tiles; rows of the others are as far apart everywhere. None where it knows no tiles.
     """
@@ -34,12 +34,12 @@ class Instruction:
     name: str
     text: str
     emit: object
-    flushes: bool = False
+    flushes_denormals: bool = False
     reorders: bool = False
-    coarse: bool = False
+    reduced_precision: bool = False
     masked: bool = False
     offset: bool = False
-    begun: bool = False
+    asynchronous: bool = False
     tiles: frozenset[str] | None = None
 
 

@@ -310,8 +310,8 @@ def _check_obligations(proof: Proof, program: Program, kernel: Kernel) -> Certif
             sums.check_buffer(buffer, complete=False)
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
-    flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
-    reduced = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
+    flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes_denormals), *_atomic_sums(proof)]))
+    reduced = tuple(dict.fromkeys(name for name, each in reordering if each.reduced_precision))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, reduced)
 
@@ -342,7 +342,7 @@ def _check_stores(proof: Proof, sums: Reductions) -> None:
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
     """The sums of floats that instructions compute in an order of their own, which the stores must permit."""
-    names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
+    names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders}
     for u in proof.nest.statements:
         used = next((names[n.kind] for n in u.loops if n.kind in names), None)
         if used is not None:

@@ -47,7 +47,7 @@ def _begin(body: Body, site: int, name: str, given: list[str], types: list[str])
     to, counter, a_map, *rest = given
     corner = [*(f"i32 {c}" for c in rest[: len(rest) - 5]), *["i32 0"] * (RANK + 5 - len(rest))]
     several, bits = f"i1 {rest[-3]}", f"i16 {rest[-5]}"
-    body.do(f"call void @fiber_begin(ptr {to}, ptr {counter}, ptr {a_map}, {', '.join([*corner, bits, several])})")
+    body.emit(f"call void @fiber_begin(ptr {to}, ptr {counter}, ptr {a_map}, {', '.join([*corner, bits, several])})")
     return ""
 
 
@@ -56,9 +56,9 @@ def _called(function: str) -> Callable[..., str]:
         arguments = ", ".join(f"{t} {value}" for t, value in zip(types, given))
         result = {"fiber_expect": "i64", "fiber_ended": "i1"}.get(function, "void")
         if result == "void":
-            body.do(f"call void @{function}({arguments})")
+            body.emit(f"call void @{function}({arguments})")
             return ""
-        return body.set(f"call {result} @{function}({arguments})")
+        return body.assign(f"call {result} @{function}({arguments})")
 
     return call
 

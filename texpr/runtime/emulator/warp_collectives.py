@@ -68,36 +68,36 @@ _Shim = Callable[[Body, int, str, list[str], list[str]], str]
 
 def _shuffle(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     _, value, distance, _ = given
-    body.show([value])
-    body.wait(site)
-    other = body.set(f"xor i32 {body.set('call i32 @fiber_lane()')}, {distance}")
-    result = body.read(other, 0)
-    body.wait(site + 1)
+    body.publish([value])
+    body.barrier(site)
+    other = body.assign(f"xor i32 {body.assign('call i32 @fiber_lane()')}, {distance}")
+    result = body.read_lane(other, 0)
+    body.barrier(site + 1)
     return result
 
 
 def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """Lane 8*m + r has the address of row r of matrix m; lane 4*g + t gets elements 2*t, 2*t + 1 of row g, of column g if turned."""
-    address = body.set(f"ptrtoint ptr {given[0]} to i64")
-    words = [body.set(f"trunc i64 {address} to i32"), body.set(f"trunc i64 {body.set(f'lshr i64 {address}, 32')} to i32")]
-    body.show(words)
-    body.wait(site)
-    lane = body.set("call i32 @fiber_lane()")
-    group, pair = body.set(f"lshr i32 {lane}, 2"), body.set(f"shl i32 {body.set(f'and i32 {lane}, 3')}, 1")
+    address = body.assign(f"ptrtoint ptr {given[0]} to i64")
+    words = [body.assign(f"trunc i64 {address} to i32"), body.assign(f"trunc i64 {body.assign(f'lshr i64 {address}, 32')} to i32")]
+    body.publish(words)
+    body.barrier(site)
+    lane = body.assign("call i32 @fiber_lane()")
+    group, pair = body.assign(f"lshr i32 {lane}, 2"), body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 1")
     result = "poison"
     for m in range(4):
         parts = []
         for k in range(2):
-            along = body.set(f"add i32 {pair}, {k}")
+            along = body.assign(f"add i32 {pair}, {k}")
             row, column = (along, group) if ".trans." in name else (group, along)
-            source = body.set(f"add i32 {row}, {8 * m}")
-            base = body.read(source, 0, "i64")
-            offset = body.set(f"zext i32 {body.set(f'shl i32 {column}, 1')} to i64")
-            at = body.set(f"inttoptr i64 {body.set(f'add i64 {base}, {offset}')} to ptr")
-            parts.append(body.set(f"zext i16 {body.set(f'load i16, ptr {at}')} to i32"))
-        word = body.set(f"or i32 {parts[0]}, {body.set(f'shl i32 {parts[1]}, 16')}")
-        result = body.set(f"insertvalue {{ i32, i32, i32, i32 }} {result}, i32 {word}, {m}")
-    body.wait(site + 1)
+            source = body.assign(f"add i32 {row}, {8 * m}")
+            base = body.read_lane(source, 0, "i64")
+            offset = body.assign(f"zext i32 {body.assign(f'shl i32 {column}, 1')} to i64")
+            at = body.assign(f"inttoptr i64 {body.assign(f'add i64 {base}, {offset}')} to ptr")
+            parts.append(body.assign(f"zext i16 {body.assign(f'load i16, ptr {at}')} to i32"))
+        word = body.assign(f"or i32 {parts[0]}, {body.assign(f'shl i32 {parts[1]}, 16')}")
+        result = body.assign(f"insertvalue {{ i32, i32, i32, i32 }} {result}, i32 {word}, {m}")
+    body.barrier(site + 1)
     return result
 
 
@@ -128,19 +128,19 @@ _TILES = {
 def _product(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     tile = _TILES[name]
     sums = len(given) - tile.m * tile.n // 32
-    body.show([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
-    body.wait(site)
-    lane = body.set("call i32 @fiber_lane()")
-    group, column = body.set(f"and i32 {lane}, 28"), body.set(f"shl i32 {body.set(f'and i32 {lane}, 3')}, 3")
+    body.publish([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
+    body.barrier(site)
+    lane = body.assign("call i32 @fiber_lane()")
+    group, column = body.assign(f"and i32 {lane}, 28"), body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 3")
     result_type = "{ " + ", ".join([tile.total] * len(given[sums:])) + " }"
     result = "poison"
     for r, value in enumerate(given[sums:]):
         half, pair = divmod(r, 2)
-        across = body.set(f"add i32 {column}, {4 * pair}")
+        across = body.assign(f"add i32 {column}, {4 * pair}")
         for k in range(tile.k):
             value = _plus(body, tile, value, _left(body, tile, group, half, k), _right(body, tile, across, k))
-        result = body.set(f"insertvalue {result_type} {result}, {tile.total} {value}, {r}")
-    body.wait(site + 1)
+        result = body.assign(f"insertvalue {result_type} {result}, {tile.total} {value}, {r}")
+    body.barrier(site + 1)
     return result
 
 
@@ -156,33 +156,33 @@ def _right(body: Body, tile: _Tile, column: str, k: int) -> str:
 
 
 def _element(body: Body, tile: _Tile, lane: str, register: int, k: int) -> str:
-    source = body.set(f"add i32 {lane}, {k % (4 * tile.width) // tile.width}")
+    source = body.assign(f"add i32 {lane}, {k % (4 * tile.width) // tile.width}")
     size = 2 if tile.total == "double" else 1
-    whole = body.read(source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>")
-    return whole if size == 2 else body.set(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
+    whole = body.read_lane(source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>")
+    return whole if size == 2 else body.assign(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
 
 
 def _plus(body: Body, tile: _Tile, value: str, a: str, b: str) -> str:
     if tile.total == "float" == tile.element:  # tf32: the last bits are not there
-        words = [body.set(f"and i32 {body.set(f'bitcast float {x} to i32')}, -8192") for x in (a, b)]
-        a, b = (body.set(f"bitcast i32 {w} to float") for w in words)
-        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
+        words = [body.assign(f"and i32 {body.assign(f'bitcast float {x} to i32')}, -8192") for x in (a, b)]
+        a, b = (body.assign(f"bitcast i32 {w} to float") for w in words)
+        return body.assign(f"fadd float {value}, {body.assign(f'fmul float {a}, {b}')}")
     if tile.element == tile.total:
-        return body.set(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
+        return body.assign(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
     if tile.small[0]:
-        a, b = (body.set(f"call float @fiber.lane.{t}(i8 {x})") for t, x in zip(tile.small, (a, b)))
-        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
+        a, b = (body.assign(f"call float @fiber.lane.{t}(i8 {x})") for t, x in zip(tile.small, (a, b)))
+        return body.assign(f"fadd float {value}, {body.assign(f'fmul float {a}, {b}')}")
     how, times, plus = ("sext", "mul", "add") if tile.total == "i32" else ("fpext", "fmul", "fadd")
-    a, b = (body.set(f"{how} {tile.element} {x} to {tile.total}") for x in (a, b))
-    return body.set(f"{plus} {tile.total} {value}, {body.set(f'{times} {tile.total} {a}, {b}')}")
+    a, b = (body.assign(f"{how} {tile.element} {x} to {tile.total}") for x in (a, b))
+    return body.assign(f"{plus} {tile.total} {value}, {body.assign(f'{times} {tile.total} {a}, {b}')}")
 
 
 def _words(body: Body, value: str, t: str) -> list[str]:
     if t == "i32":
         return [value]
     count = 2 if t == "double" else 1
-    whole = body.set(f"bitcast {t} {value} to <{count} x i32>")
-    return [body.set(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
+    whole = body.assign(f"bitcast {t} {value} to <{count} x i32>")
+    return [body.assign(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
 
 
 def with_copies(text: str) -> str:
@@ -207,7 +207,7 @@ def _copy(found: re.Match[str]) -> str:
 
 
 def _commit(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    body.do("call void @fiber_commit()")
+    body.emit("call void @fiber_commit()")
     return ""
 
 
@@ -218,39 +218,39 @@ def _fence(body: Body, site: int, name: str, given: list[str], types: list[str])
 
 def _rounded(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """The bits of a float without the last 13, the nearest such; of NaN as they are."""
-    word = body.set(f"bitcast float {given[0]} to i32")
-    near = body.set(f"and i32 {body.set(f'add i32 {word}, 4096')}, -8192")
-    return body.set(f"select i1 {body.set(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
+    word = body.assign(f"bitcast float {given[0]} to i32")
+    near = body.assign(f"and i32 {body.assign(f'add i32 {word}, 4096')}, -8192")
+    return body.assign(f"select i1 {body.assign(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
 
 
 def _halved(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last is the lower one."""
     halves: list[str] = []
     for x in reversed(given):
-        word = body.set(f"bitcast float {x} to i32")
-        last = body.set(f"and i32 {body.set(f'lshr i32 {word}, 16')}, 1")
-        half = body.set(f"add i32 {last}, 32767")
-        near = body.set(f"lshr i32 {body.set(f'add i32 {word}, {half}')}, 16")
-        halves.append(body.set(f"select i1 {body.set(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}"))
+        word = body.assign(f"bitcast float {x} to i32")
+        last = body.assign(f"and i32 {body.assign(f'lshr i32 {word}, 16')}, 1")
+        half = body.assign(f"add i32 {last}, 32767")
+        near = body.assign(f"lshr i32 {body.assign(f'add i32 {word}, {half}')}, 16")
+        halves.append(body.assign(f"select i1 {body.assign(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}"))
     if len(halves) == 1:
-        return body.set(f"bitcast i16 {body.set(f'trunc i32 {halves[0]} to i16')} to bfloat")
-    whole = body.set(f"or i32 {halves[0]}, {body.set(f'shl i32 {halves[1]}, 16')}")
-    return body.set(f"bitcast i32 {whole} to <2 x bfloat>")
+        return body.assign(f"bitcast i16 {body.assign(f'trunc i32 {halves[0]} to i16')} to bfloat")
+    whole = body.assign(f"or i32 {halves[0]}, {body.assign(f'shl i32 {halves[1]}, 16')}")
+    return body.assign(f"bitcast i32 {whole} to <2 x bfloat>")
 
 
 def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    body.do(f"call void @fiber_wait_for(i32 {given[0]})")
+    body.emit(f"call void @fiber_wait_for(i32 {given[0]})")
     return ""
 
 
 def _power(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """2^x as near as the C library has it; 0 below the normal numbers."""
-    near = body.set(f"call float @llvm.exp2.f32(float {given[0]})")
-    return body.set(f"select i1 {body.set(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
+    near = body.assign(f"call float @llvm.exp2.f32(float {given[0]})")
+    return body.assign(f"select i1 {body.assign(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
 
 
 def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    body.wait(site)
+    body.barrier(site)
     return ""
 
 

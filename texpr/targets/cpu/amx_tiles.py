@@ -67,8 +67,8 @@ class _Product:
     call: str
 
 
-def _add(name: str, text: str, emit: object, tiles: str, *, flushes: bool = False) -> None:
-    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes=flushes, tiles=frozenset(tiles))
+def _add(name: str, text: str, emit: object, tiles: str, *, flushes_denormals: bool = False) -> None:
+    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes_denormals=flushes_denormals, tiles=frozenset(tiles))
 
 
 def _sums(t: str) -> None:
@@ -111,7 +111,7 @@ def _products(name: str, left: str, right: str, total: str) -> None:
       for g in 0..{ROWS}
         for k in 0..{group}
           C[i, j] += {total}(A[i, g, k]) * {total}(B[g, j, k])  reassoc
-""", _Product(f"llvm.x86.{name}"), "ABC", flushes=total == "f32")
+""", _Product(f"llvm.x86.{name}"), "ABC", flushes_denormals=total == "f32")
 
 
 for _t in ("f32", "i32"):

@@ -42,7 +42,7 @@ def _dot(name: str, dot: _Dot, terms: int, left: str, right: str) -> None:
     for k in 0..{terms}
       C[j] += {total}(A[k]) * {total}(B[j, k])  reassoc
 """
-    INSTRUCTIONS[name] = Instruction(name, text, dot, flushes=dot.total == "float", offset=dot.offset)
+    INSTRUCTIONS[name] = Instruction(name, text, dot, flushes_denormals=dot.total == "float", offset=dot.offset)
 
 
 _dot("vpdpbusd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>"), 4, "u8", "i8")
@@ -75,7 +75,7 @@ def _square_product(name: str, square: _Square, factor: str, total: str) -> None
     for j in 0..2
       for k in 0..{square.terms}
         C[i, j] += {total}(A[i, k]) * {total}(B[j, k])  reassoc
-""", square, flushes=total == "f32")
+""", square, flushes_denormals=total == "f32")
 
 
 _square_product("bfmmla", _Square("llvm.aarch64.neon.bfmmla", 4, "bfloat", "float"), "bf16", "f32")

@@ -96,8 +96,8 @@ for _update, _sign in _FOLDS.items():
 """, QuadReduction(_update), reorders=_update == "add")
 
 
-def _define_mma(name: str, p: WarpMma, left: str, total: str, *, right: str = "", flushes: bool = False, reorders: bool = False,
-             coarse: bool = False, converted: str = "") -> None:
+def _define_mma(name: str, p: WarpMma, left: str, total: str, *, right: str = "", flushes_denormals: bool = False,
+                reorders: bool = False, reduced_precision: bool = False, converted: str = "") -> None:
     def term(read: str) -> str:
         return f"{converted}({read})" if converted else read if left == total else f"{total}({read})"
 
@@ -108,17 +108,18 @@ def _define_mma(name: str, p: WarpMma, left: str, total: str, *, right: str = ""
       for k in 0..{p.k}
         C[i, 0, j, 0] += {term("A[i, 0, k, 0]")} * {term("B[k, 0, j, 0]")}  reassoc
 """
-    INSTRUCTIONS[name] = Instruction(name, text, p, flushes=flushes, reorders=reorders, coarse=coarse)
+    INSTRUCTIONS[name] = Instruction(name, text, p, flushes_denormals=flushes_denormals, reorders=reorders,
+                                     reduced_precision=reduced_precision)
 
 
-_define_mma("mma_bf16", WarpMma("mma.m16n8k16.row.col.bf16", 16, 8, 16, "i32", 2), "bf16", "f32", flushes=True)
-_define_mma("mma_f16", WarpMma("mma.m16n8k16.row.col.f32.f32", 16, 8, 16, "<2 x half>", 2), "f16", "f32", flushes=True)
-_define_mma("mma_tf32", WarpMma("mma.m16n8k8.row.col.tf32", 16, 8, 8, "i32", 1), "f32", "f32", flushes=True, converted="tf32")
+_define_mma("mma_bf16", WarpMma("mma.m16n8k16.row.col.bf16", 16, 8, 16, "i32", 2), "bf16", "f32", flushes_denormals=True)
+_define_mma("mma_f16", WarpMma("mma.m16n8k16.row.col.f32.f32", 16, 8, 16, "<2 x half>", 2), "f16", "f32", flushes_denormals=True)
+_define_mma("mma_tf32", WarpMma("mma.m16n8k8.row.col.tf32", 16, 8, 8, "i32", 1), "f32", "f32", flushes_denormals=True, converted="tf32")
 _define_mma("mma_i8", WarpMma("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8", "i32")
 for _left, _right in pairs(("e4m3", "e5m2"), repeat=2):
     _define_mma(f"mma_f8{_left}" + (f"_f8{_right}" if _left != _right else ""),
-             WarpMma(f"mma.m16n8k32.row.col.f32.{_left}.{_right}.f32", 16, 8, 32, "i32", 4), f"f8{_left}", "f32", right=f"f8{_right}",
-             reorders=True, coarse=True)
+                WarpMma(f"mma.m16n8k32.row.col.f32.{_left}.{_right}.f32", 16, 8, 32, "i32", 4), f"f8{_left}", "f32", right=f"f8{_right}",
+                reorders=True, reduced_precision=True)
 _define_mma("mma_f64", WarpMma("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
 
@@ -162,8 +163,9 @@ for _t in ("i8", "f8e4m3", "f8e5m2"):
 
 OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpReduction | QuadReduction)),
          75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
-         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpMma | AccumulatorTile) and not each.coarse),
-         89: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpMma) and each.coarse)}
+         80: frozenset(n for n, each in INSTRUCTIONS.items()
+                       if isinstance(each.emit, WarpMma | AccumulatorTile) and not each.reduced_precision),
+         89: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpMma) and each.reduced_precision)}
 """Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
 
 

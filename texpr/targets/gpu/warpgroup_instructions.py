@@ -112,8 +112,8 @@ for _n in (64, 128, 256):
     _both += [WarpgroupMma(_n, _t, _t, 16, _transposed, left_in_registers=True) for _t, _transposed in pairs(("bf16", "f16"), ("", "b"))]
     for _p in [*_both, *(WarpgroupMma(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
         _name = f"wgmma_{_p.types}_n{_n}{_p.suffix}"
-        INSTRUCTIONS[_name] = Instruction(_name, _p.listing(_name), _p, flushes=not _p.is_fp8, reorders=_p.is_fp8, coarse=_p.is_fp8,
-                                          begun=True)
+        INSTRUCTIONS[_name] = Instruction(_name, _p.listing(_name), _p, flushes_denormals=not _p.is_fp8, reorders=_p.is_fp8,
+                                          reduced_precision=_p.is_fp8, asynchronous=True)
     warps.define_accumulator_moves(f"wgmma_n{_n}", "f32", ROWS, _n, WarpgroupAccumulators)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpgroupMma | WarpgroupAccumulators))

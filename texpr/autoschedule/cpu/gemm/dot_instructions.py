@@ -51,7 +51,7 @@ class _Dots:
     @property
     def permitted(self) -> dict[str, bool]:
         """What the step must say of roundings."""
-        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes_denormals else {}
 
 
 class DotInstructions:

@@ -119,7 +119,7 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
     for buffer, form in (*packed, (total, f"i j -> i/{s.side} j/{s.side} i%{s.side} j%{s.side}")):
         if not builder.try_apply("layout", buffer, form):
             return None
-    permitted = {"reassoc": True} if INSTRUCTIONS[s.instruction].flushes else {}
+    permitted = {"reassoc": True} if INSTRUCTIONS[s.instruction].flushes_denormals else {}
     return [blocks] if builder.try_apply("tensorize", row, s.instruction, **permitted) else None
 
 

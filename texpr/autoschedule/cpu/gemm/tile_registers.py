@@ -66,7 +66,7 @@ class _Tiles:
     @property
     def permitted(self) -> dict[str, bool]:
         """What the step must say of roundings."""
-        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes_denormals else {}
 
     @property
     def of_sums(self) -> tuple[int, int]:

@@ -85,7 +85,9 @@ def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
 
 def as_asynchronous(node: Node) -> Node | None:
     """An instruction that begins a product, its update asynchronous."""
-    if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION) or not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].begun:
+    if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION):
+        return None
+    if not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].asynchronous:
         return None
     if any(isinstance(s, Store) and s.asynchronous for s in walk(node)):
         return None

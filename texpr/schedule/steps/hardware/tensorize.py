@@ -55,8 +55,10 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     asks = INSTRUCTIONS[instruction]
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, matching[0]), code="tensorize")
-    if not reassoc and (asks.flushes or asks.coarse or asks.reorders and any(not s.reassoc for n in matching for s in stores(n))):
-        also = ", with fewer bits than sums have" if asks.coarse else " and takes denormal numbers for zeros" if asks.flushes else ""
+    reorders = asks.reorders and any(not s.reassoc for n in matching for s in stores(n))
+    if not reassoc and (asks.flushes_denormals or asks.reduced_precision or reorders):
+        flushes = " and takes denormal numbers for zeros" if asks.flushes_denormals else ""
+        also = ", with fewer bits than sums have" if asks.reduced_precision else flushes
         raise ScheduleError(f"{instruction} adds in an order of its own{also}", span_of(kernel, matching[0]), code="exact",
                             help=f'tensorize("{qualified(matching[0])}", "{instruction}", reassoc=True) permits it')
     return replace_loops(kernel, matching, lambda n: _run(n, instruction))
@@ -64,6 +66,6 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
 
 def _run(nest: For, instruction: str) -> For:
     """The nest as an instruction, its updates in whatever order that takes."""
-    free = INSTRUCTIONS[instruction].flushes or INSTRUCTIONS[instruction].reorders
+    free = INSTRUCTIONS[instruction].flushes_denormals or INSTRUCTIONS[instruction].reorders
     marked = rewrite(nest, lambda s: replace(s, reassoc=True) if free and isinstance(s, Store) else None)
     return replace(marked, kind=INSTRUCTION + instruction)
