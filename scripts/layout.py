@@ -25,7 +25,7 @@ before them in the table there.
 | the CPU schedule of a convolution | `texpr/autoschedule/cpu/convolution/direct.py`, `depthwise.py` |
 | a pass over loops | `texpr/passes/loop/`, in the list of `texpr/passes/__init__.py` |
 | a function of elements | `texpr/ir/functions.py`, `texpr/passes/math/`, its derivative in `texpr/autodiff/core/rules.py` |
-| a target | `texpr/targets/cpu/` or `gpu/`, `texpr/targets/registry.py` |
+| a target | `texpr/targets/cpu/` or `gpu/`, `texpr/targets/registry.py`: `docs/developer/add_a_target.md` |
 | native code of the runtime | `texpr/runtime/native/*.c`, then `python scripts/native.py` |
 | a layer, a loss, an optimizer | `texpr/nn/modules/`, `losses/`, `optim/` |
 | an operator of ONNX | `texpr/onnx/operators/`, back in `texpr/onnx/writing/` |

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from texpr.runtime.emulator.bulk_copies import has_boxes
-from texpr.runtime.emulator.register_operands import QUEUE, SHOWN, WHERE, is_held, operands, parameters
+from texpr.runtime.emulator.bulk_copies import uses_bulk_copies
+from texpr.runtime.emulator.register_operands import PUBLISHED, QUEUE, WHERE, left_in_registers, operands, parameters
 
 SUMS = 256
 """That a thread may have."""
@@ -27,17 +27,17 @@ RESET = f"""  call void @llvm.memset.p0.i64(ptr @fiber_held, i8 0, i64 {SUMS * 1
 """What is forgotten when a block begins."""
 
 
-def with_begun(text: str) -> str:
+def emulate_async_mma(text: str) -> str:
     """The module with products that are kept in a queue; as it is if it begins none."""
     if not _BEGIN.search(text):
         return text
     kinds = sorted({(int(n), kind) for _, _, n, kind in _BEGIN.findall(text)})
     text = _WAIT.sub(_wait, _COMMIT.sub(_commit, _BEGIN.sub(_begin, text)))
-    support = _SUPPORT.replace("%late = icmp ne", "%late = icmp eq") if has_boxes(text) else _SUPPORT
+    support = _SUPPORT.replace("%late = icmp ne", "%late = icmp eq") if uses_bulk_copies(text) else _SUPPORT
     return "\n".join([_TYPE, text, support, *(_run(n, kind) for n, kind in kinds)])
 
 
-def resets(text: str) -> bool:
+def uses_async_mma(text: str) -> bool:
     """Whether blocks of the module have such products."""
     return "@fiber_held" in text
 
@@ -45,11 +45,11 @@ def resets(text: str) -> bool:
 def _begin(found: re.Match[str]) -> str:
     """Note the numbers of the sums and where operands begin; give back NaNs."""
     result, symbol, columns, kind = found.groups()
-    count, left = int(columns) // 2, "null" if is_held(kind) else "%a"
+    count, left = int(columns) // 2, "null" if left_in_registers(kind) else "%a"
     given = ", ".join([*(f"i32 %n{k}" for k in range(count)), *(f"float %s{k}" for k in range(count))])
     lines = [f"define internal {result} {symbol}({given}, {parameters(kind)}) {{", *operands(kind),
              f"  %q = call ptr @fiber_enqueue(ptr @fiber.run.{columns}.{kind}, ptr {left}, ptr %b, i64 {count})"]
-    for k in range(4 if is_held(kind) else 0):
+    for k in range(4 if left_in_registers(kind) else 0):
         lines += [f"  %q{k} = getelementptr %fiber.product, ptr %q, i32 0, i32 7, i32 {k}", f"  store ptr %w{k}, ptr %q{k}"]
     value = "poison"
     for k in range(count):
@@ -241,7 +241,7 @@ run:
   %shown = call i1 @fiber_take(ptr %q)
   br i1 %shown, label %meet, label %compute
 meet:
-  call void @fiber_wait(i32 {SHOWN})
+  call void @fiber_wait(i32 {PUBLISHED})
   br label %compute
 compute:
   call void @fiber_compute(ptr %q)
@@ -284,7 +284,7 @@ out:
   %shows = phi i1 [ %any, %loop ], [ %any, %look ]
   br i1 %shows, label %meet, label %end.all
 meet:
-  call void @fiber_wait(i32 {SHOWN + 1})
+  call void @fiber_wait(i32 {PUBLISHED + 1})
   br label %end.all
 end.all:
   ret void

@@ -24,18 +24,18 @@ UNFINISHED = 3
 _BYTES = {"bool": 1, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1}
 
 
-def with_boxes(text: str) -> str:
+def emulate_bulk_copies(text: str) -> str:
     """A module that copies boxes, with what that needs; without address spaces, which this machine has not."""
     text = text.replace("addrspacecast ", "bitcast ").replace("byval([128 x i8]) align 64 ", "")
     return f"{text}\n{Path(__file__).with_suffix('.ll').read_text(encoding='utf-8')}"
 
 
-def has_boxes(text: str) -> bool:
+def uses_bulk_copies(text: str) -> bool:
     """Whether a module copies boxes."""
     return "@llvm.nvvm.mbarrier." in text
 
 
-def encoded(address: int, given: tuple[int, str, tuple[int, ...], tuple[int, ...], int]) -> np.ndarray:
+def encode_tensor_map(address: int, given: tuple[int, str, tuple[int, ...], tuple[int, ...], int]) -> np.ndarray:
     """A map of a tensor at an address: position (not asked here), type, shape, box, swizzle."""
     _, dtype, shape, box, swizzle = given
     size = _BYTES.get(dtype) or int("".join(filter(str.isdigit, dtype))) // 8
@@ -68,6 +68,6 @@ def _nothing(body: Body, site: int, name: str, given: list[str], types: list[str
     return ""
 
 
-SHIMS = {"mbarrier.init.shared": _called("fiber_counter_begin"), "fence.mbarrier_init.release.cluster": _nothing,
+DEFINITIONS = {"mbarrier.init.shared": _called("fiber_counter_begin"), "fence.mbarrier_init.release.cluster": _nothing,
          "mbarrier.arrive.expect.tx.scope.cta.space.cta": _called("fiber_expect"),
          "mbarrier.try.wait.parity.scope.cta.space.cta": _called("fiber_ended"), "cp.async.bulk.tensor.g2s.tile.": _begin}

@@ -20,9 +20,9 @@ Extents = tuple[int, int, int]
 WARP = 32
 MOST_THREADS = 1024
 """Of a cluster: the emulator has room for so many."""
-MEETING = 1 << 18
+CLUSTER_BARRIERS = 1 << 18
 """Barriers of a cluster have numbers from here on, those of blocks smaller ones."""
-TOGETHER, AGAIN = 1 << 19, (1 << 19) + 1
+PHASE_WAIT, PHASE_RETRY = 1 << 19, (1 << 19) + 1
 """Where threads of a block meet before they ask for a phase, and where they ask again."""
 READY, ENDED = 0, -1
 EXPORTS = ("fiber_first", "fiber_live", "fiber_blocks", "fiber_cluster", "fiber_in_cluster", "fiber_gone", "fiber_events", "fiber_aside",
@@ -30,7 +30,7 @@ EXPORTS = ("fiber_first", "fiber_live", "fiber_blocks", "fiber_cluster", "fiber_
            "fiber_arguments", "fiber_progress")
 
 
-def fibers(threads: int) -> int:
+def padded_threads(threads: int) -> int:
     """Of a block of so many threads: whole warps."""
     return -(-threads // WARP) * WARP
 
@@ -46,7 +46,7 @@ class _Warp:
     seen: int = -1
 
 
-def _said(warps: Sequence[_Warp]) -> str:
+def _describe(warps: Sequence[_Warp]) -> str:
     """Where warps stopped."""
     return ", ".join(f"warp {w.first // WARP} of block {w.block} {'ended' if w.state == ENDED else f'at barrier {w.state}'}" for w in warps)
 
@@ -61,7 +61,7 @@ class Clusters:
             ended: called where the memory of a block that has ended is still there.
         """
         self.library, self.threads, self.block, self.cluster, self.ended = library, threads, block, cluster, ended
-        self.blocks, self.stride = prod(cluster), fibers(threads)
+        self.blocks, self.stride = prod(cluster), padded_threads(threads)
         assert self.stride * self.blocks <= MOST_THREADS, f"the emulator runs {MOST_THREADS} threads of a cluster"
         self.slow = self.blocks - 1 if backwards else 0
         self.backwards = backwards
@@ -92,26 +92,26 @@ class Clusters:
         ctypes.memset(self.library["fiber_progress"], 0, 24 * MOST_THREADS)
         starts = range(0, self.threads, WARP)
         warps = [_Warp(k, s, min(WARP, self.threads - s)) for k in self._order() for s in (reversed(starts) if self.backwards else starts)]
-        while (warp := self._next(warps)) is not None:
+        while (warp := self._runnable_warp(warps)) is not None:
             self._step(warp, place)
             if warp.state == READY:
                 return "threads of a warp stopped at different places"
             for mine in self._by_block(warps):
-                self._meet(mine)
-            self._meet_all(warps)
+                self._release_block(mine)
+            self._release_cluster(warps)
             if (fault := self._fault()) is not None:
                 return fault
         if all(w.state == ENDED for w in warps):
             return None
-        return FAULTS[ENDLESS] if any(w.state == AGAIN for w in warps) else f"threads wait at different places: {_said(warps)}"
+        return FAULTS[ENDLESS] if any(w.state == PHASE_RETRY for w in warps) else f"threads wait at different places: {_describe(warps)}"
 
     def _order(self) -> list[int]:
         """The blocks, the slow one last."""
         return [k for k in range(self.blocks) if k != self.slow] + [self.slow]
 
-    def _next(self, warps: Sequence[_Warp]) -> _Warp | None:
+    def _runnable_warp(self, warps: Sequence[_Warp]) -> _Warp | None:
         events = self._word("fiber_events").value
-        return next((w for w in warps if w.state == READY or w.state == AGAIN and w.seen != events), None)
+        return next((w for w in warps if w.state == READY or w.state == PHASE_RETRY and w.seen != events), None)
 
     def _step(self, warp: _Warp, place: Extents) -> None:
         """Run a warp to its next stop."""
@@ -128,13 +128,13 @@ class Clusters:
         warp.state = self._call("fiber_warp", first + warp.first, warp.count, *self.block[:2])
         warp.seen = self._word("fiber_events").value
 
-    def _meet(self, mine: Sequence[_Warp]) -> None:
+    def _release_block(self, mine: Sequence[_Warp]) -> None:
         """Let the warps of a block go on from a barrier that all have come to; what is left of it, if all have ended, is no memory."""
         states = {w.state for w in mine}
         state = states.pop()
         if states:
             return
-        if 0 < state < MEETING or state == TOGETHER:
+        if 0 < state < CLUSTER_BARRIERS or state == PHASE_WAIT:
             for w in mine:
                 w.state = READY
         elif state == ENDED and not self._word("fiber_gone").value >> mine[0].block & 1:
@@ -144,9 +144,9 @@ class Clusters:
             self._word("fiber_gone").value |= 1 << mine[0].block
 
     @staticmethod
-    def _meet_all(warps: Sequence[_Warp]) -> None:
+    def _release_cluster(warps: Sequence[_Warp]) -> None:
         """Let all blocks go on from a barrier of the cluster."""
-        if len({w.state for w in warps}) == 1 and MEETING <= warps[0].state < TOGETHER:
+        if len({w.state for w in warps}) == 1 and CLUSTER_BARRIERS <= warps[0].state < PHASE_WAIT:
             for w in warps:
                 w.state = READY
 

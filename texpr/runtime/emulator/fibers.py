@@ -24,11 +24,11 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime.emulator import clusters
-from texpr.runtime.emulator.async_mma import RESET, resets
-from texpr.runtime.emulator.bulk_copies import FAULTS, UNFINISHED, encoded, has_boxes, with_boxes
+from texpr.runtime.emulator.async_mma import RESET, uses_async_mma
+from texpr.runtime.emulator.bulk_copies import FAULTS, UNFINISHED, emulate_bulk_copies, encode_tensor_map, uses_bulk_copies
 from texpr.runtime.emulator.ir_builder import WARP
-from texpr.runtime.emulator.warp_collectives import renamed, shims, with_copies
-from texpr.runtime.emulator.warpgroup_mma import with_groups
+from texpr.runtime.emulator.warp_collectives import collective_definitions, emulate_async_copies, rename_collectives
+from texpr.runtime.emulator.warpgroup_mma import emulate_warpgroup_mma
 from texpr.runtime.native import jit
 
 Extents = tuple[int, int, int]
@@ -98,7 +98,7 @@ class Emulator:
                 of shared memory.
         """
         together = self.clusters.get(symbol, (1, 1, 1))
-        threads = prod(block) if prod(together) == 1 else clusters.fibers(prod(block)) * prod(together)
+        threads = prod(block) if prod(together) == 1 else clusters.padded_threads(prod(block)) * prod(together)
         stacks = mmap.mmap(-1, self.stack * threads)
         tops, states = (ctypes.c_int64 * threads)(), (ctypes.c_int32 * threads)()
         at = (ctypes.c_char * 1).from_buffer(stacks)
@@ -126,7 +126,7 @@ class Emulator:
         stacks.close()
         assert wrong is None, f"{symbol}, block {place}: {wrong}"
         assert not fault, f"{symbol}, block {place}: {FAULTS[fault]}"
-        assert not status, f"{symbol}, block {place}: {_apart(list(states))}"
+        assert not status, f"{symbol}, block {place}: {_divergence(list(states))}"
         written = max((len(b.rstrip(b"\xff")) for b in beyond), default=0)
         assert not written, f"{symbol} writes {written} bytes past the {shared} of shared memory that the launch gives"
 
@@ -144,7 +144,7 @@ class Emulator:
         return ctypes.c_int64.from_address(self._library[name])
 
 
-def _apart(states: Sequence[int]) -> str:
+def _divergence(states: Sequence[int]) -> str:
     """Where the threads of a block stopped."""
     places = {state: sum(s == state for s in states) for state in sorted(set(states))}
     return ", ".join(f"{n} threads {'ended' if state < 0 else f'wait at barrier {state}'}" for state, n in places.items())
@@ -167,7 +167,7 @@ def run(text: str, launches: Sequence[tuple[str, Extents, Extents, int]], inputs
         assert array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0, "the emulator takes contiguous aligned arrays"
     buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
     arrays = [a.ctypes.data for a in (*inputs, *outputs, *buffers)]
-    made = [encoded(arrays[m[0]], m) for m in maps]
+    made = [encode_tensor_map(arrays[m[0]], m) for m in maps]
     words = [*arrays, *sizes, *(m.ctypes.data for m in made)]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
     for symbol, grid, block, shared in launches:
@@ -184,41 +184,41 @@ def load(text: str) -> Emulator:
     names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
     dynamic = frozenset(symbol for _, symbol in _DYNAMIC.findall(text))
     memories = (f"{symbol}_dynamic" for symbol in dynamic)
-    counted = ["fiber_boxes_left"] if has_boxes(text) else []
+    counted = ["fiber_boxes_left"] if uses_bulk_copies(text) else []
     exports = [*counted, *memories, *clusters.EXPORTS, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards",
                *names]
     local = sum(int(n) + 16 for n in _LOCAL.findall(text))
-    library = jit.link(jit.compile_text(translated(text)), exports, {})
+    library = jit.link(jit.compile_text(lower_to_cpu(text)), exports, {})
     together = {name: (int(x), int(y), int(z)) for name, x, y, z in _CLUSTER.findall(text)}
     return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, bool(counted), together, library, threading.Lock())
 
 
-def translated(text: str) -> str:
+def lower_to_cpu(text: str) -> str:
     """The module for this machine, with the scheduler of fibers."""
     switch, frame, entry = _SWITCHES[platform.machine()]
-    boxed = has_boxes(text)
+    boxed = uses_bulk_copies(text)
     assembly = "\n".join(f'module asm "{line.strip()}"' for line in switch.split(";"))
     source = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
     shared = [*_SHARED.findall(text), *((name, str(MOST_SHARED)) for name, _ in _DYNAMIC.findall(text))]
     entries = [_entry(name, parameters) for name, parameters in _KERNEL.findall(text)]
     sites = iter(range(1, len(_BARRIER.findall(text)) + 1))
     text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
-    meetings = iter(range(clusters.MEETING, clusters.TOGETHER))
+    meetings = iter(range(clusters.CLUSTER_BARRIERS, clusters.PHASE_WAIT))
     text = _CLUSTER_BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(meetings)})", text)
     text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
     text = _BARRIER_DECLARATION.sub("", text)
-    text = with_copies(with_groups(text))
-    collectives = list(shims(text))
-    text = renamed(text)
+    text = emulate_async_copies(emulate_warpgroup_mma(text))
+    collectives = list(collective_definitions(text))
+    text = rename_collectives(text)
     unknown = _GPU_DECLARATION.search(text)
     assert unknown is None, f"the emulator does not know {unknown and unknown[0]}"
     # Memory that other fibers write must not look private to the compiler: shared memory becomes external.
     text = _SHARED.sub(r"\1 = global [\2 x i8] zeroinitializer", text)
     text = _DYNAMIC.sub(rf"\1 = global [{MOST_SHARED} x i8] zeroinitializer", text)
     text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
-    text = with_boxes(text) if boxed else text
+    text = emulate_bulk_copies(text) if boxed else text
     return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry, WARP=WARP), text, *collectives,
-                      *entries, _poison(shared, RESET if resets(text) else "")])
+                      *entries, _poison(shared, RESET if uses_async_mma(text) else "")])
 
 
 def _index(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from texpr.runtime.emulator.ir_builder import WARP
 
-SHOWN = WARP + (1 << 16)
+PUBLISHED = WARP + (1 << 16)
 """Places where a warp waits until all of its lanes have shown their words, and until all have read them."""
 QUEUE = 64
 """Products of a thread that may be under way."""
@@ -16,20 +16,20 @@ LAST = QUEUE
 """The place of words of a product that is done where it stands, behind those of a queue."""
 
 
-def is_held(kind: str) -> bool:
+def left_in_registers(kind: str) -> bool:
     """Whether the left operand is in registers."""
     return "_ra" in kind
 
 
 def parameters(kind: str) -> str:
     """Parameters: where operands begin, and known bytes from there on; or where a lane's words of the left one are."""
-    left = "ptr %w0, ptr %w1, ptr %w2, ptr %w3" if is_held(kind) else "ptr %a.base, i32 %a.known"
+    left = "ptr %w0, ptr %w1, ptr %w2, ptr %w3" if left_in_registers(kind) else "ptr %a.base, i32 %a.known"
     return f"{left}, ptr %b.base, i32 %b.known"
 
 
 def operands(kind: str) -> list[str]:
     """Lines that make `%a`, unless it is in registers, and `%b` of them."""
-    return [f"  %{x} = getelementptr i8, ptr %{x}.base, i32 %{x}.known" for x in ("b" if is_held(kind) else "ab")]
+    return [f"  %{x} = getelementptr i8, ptr %{x}.base, i32 %{x}.known" for x in ("b" if left_in_registers(kind) else "ab")]
 
 
 WHERE = """  %this = load i64, ptr @fiber_current

@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from texpr.runtime.emulator.bulk_copies import SHIMS as BOXES
+from texpr.runtime.emulator.bulk_copies import DEFINITIONS as BOXES
 from texpr.runtime.emulator.ir_builder import Body
 
 
-def shims(text: str) -> Iterator[str]:
-    """Definitions of the collectives that a module declares, under the names that `renamed` gives them."""
+def collective_definitions(text: str) -> Iterator[str]:
+    """Definitions of the collectives that a module declares, under the names that `rename_collectives` gives them."""
     for site, (result, name, parameters) in enumerate(_DECLARATION.findall(text)):
-        make = next((f for prefix, f in _SHIMS.items() if name.startswith(prefix)), None)
+        make = next((f for prefix, f in _DEFINITIONS.items() if name.startswith(prefix)), None)
         if make is None:
             continue
         types = [t.strip() for t in re.split(r",(?![^<]*>)", parameters)]
@@ -27,10 +27,10 @@ def shims(text: str) -> Iterator[str]:
         value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
         given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
         yield "\n".join([f"define internal {result} @fiber.{name}({given}) {{", *body.lines, f"  ret {result} {value}".rstrip(), "}"])
-    yield from (number_of(f"fiber.lane.{t}", t) for t in ("e4m3", "e5m2") if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text))
+    yield from (fp8_conversion(f"fiber.lane.{t}", t) for t in ("e4m3", "e5m2") if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text))
 
 
-def number_of(name: str, t: str) -> str:
+def fp8_conversion(name: str, t: str) -> str:
     """A function that gives the f32 of a float of 8 bits: a half has room for its exponent, that of e4m3 with another bias, 8 less."""
     head = f"define internal float @{name}(i8 %b) {{\n  %w = zext i8 %b to i16"
     if t == "e5m2":
@@ -55,15 +55,15 @@ def number_of(name: str, t: str) -> str:
 }}"""
 
 
-def renamed(text: str) -> str:
-    """The module without the declarations of collectives, calling what `shims` defines."""
-    known = "|".join(map(re.escape, _SHIMS))
+def rename_collectives(text: str) -> str:
+    """The module without the declarations of collectives, calling what `collective_definitions` defines."""
+    known = "|".join(map(re.escape, _DEFINITIONS))
     text = re.sub(rf"^declare .* @llvm\.nvvm\.(?:{known}).*$\n?", "", text, flags=re.MULTILINE)
     return re.sub(rf"@llvm\.nvvm\.({known})", r"@fiber.\1", text)
 
 
 _DECLARATION = re.compile(r"^declare (.+?) @llvm\.nvvm\.([\w.]+)\((.*)\)", re.MULTILINE)
-_Shim = Callable[[Body, int, str, list[str], list[str]], str]
+_Definition = Callable[[Body, int, str, list[str], list[str]], str]
 
 
 def _shuffle(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
@@ -125,7 +125,7 @@ _TILES = {
 }
 
 
-def _product(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _mma(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     tile = _TILES[name]
     sums = len(given) - tile.m * tile.n // 32
     body.publish([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
@@ -185,15 +185,15 @@ def _words(body: Body, value: str, t: str) -> list[str]:
     return [body.assign(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
 
 
-def with_copies(text: str) -> str:
+def emulate_async_copies(text: str) -> str:
     """The module with copies in place of instructions that begin them."""
-    return _BEGIN_COPY.sub(_copy, text)
+    return _BEGIN_COPY.sub(_emulate_copy, text)
 
 
 _BEGIN_COPY = re.compile(r"^define internal void (@texpr\.copy\.(\d+)(\.s)?)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 
 
-def _copy(found: re.Match[str]) -> str:
+def _emulate_copy(found: re.Match[str]) -> str:
     """Of `size` bytes the first `some` are copied; the others become 0."""
     symbol, size, some = found.groups()
     count = "zext i32 %some to i64" if some else f"add i64 0, {size}"
@@ -216,14 +216,14 @@ def _fence(body: Body, site: int, name: str, given: list[str], types: list[str])
     return ""
 
 
-def _rounded(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _round_to_tf32(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """The bits of a float without the last 13, the nearest such; of NaN as they are."""
     word = body.assign(f"bitcast float {given[0]} to i32")
     near = body.assign(f"and i32 {body.assign(f'add i32 {word}, 4096')}, -8192")
     return body.assign(f"select i1 {body.assign(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
 
 
-def _halved(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _round_to_bf16(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last is the lower one."""
     halves: list[str] = []
     for x in reversed(given):
@@ -243,18 +243,18 @@ def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[st
     return ""
 
 
-def _power(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _exp2(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """2^x as near as the C library has it; 0 below the normal numbers."""
     near = body.assign(f"call float @llvm.exp2.f32(float {given[0]})")
     return body.assign(f"select i1 {body.assign(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
 
 
-def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _warp_barrier(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.barrier(site)
     return ""
 
 
-_SHIMS: dict[str, _Shim] = {"bar.warp.sync": _meet, "ex2.approx.ftz.f32": _power,
+_DEFINITIONS: dict[str, _Definition] = {"bar.warp.sync": _warp_barrier, "ex2.approx.ftz.f32": _exp2,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
-                            "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
-                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}
+                                        "f2tf32.rna": _round_to_tf32, "f2bf16.rn": _round_to_bf16, "ff2bf16x2.rn": _round_to_bf16,
+                                        "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _mma, **BOXES}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from texpr.runtime.emulator.async_mma import with_begun
-from texpr.runtime.emulator.register_operands import HELD, LAST, SHOWN, WHERE, is_held, operands, parameters
-from texpr.runtime.emulator.warp_collectives import number_of
+from texpr.runtime.emulator.async_mma import emulate_async_mma
+from texpr.runtime.emulator.register_operands import HELD, LAST, PUBLISHED, WHERE, left_in_registers, operands, parameters
+from texpr.runtime.emulator.warp_collectives import fp8_conversion
 
 _WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k\d+\.(\w+)\(")
@@ -19,11 +19,11 @@ _ELEMENTS = {"bf16": "bfloat", "f16": "half", "f8e4m3": "i8", "f8e5m2": "i8"}
 _SMALL = ("f8e4m3", "f8e5m2")
 
 
-def with_groups(text: str) -> str:
+def emulate_warpgroup_mma(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
     kinds = sorted({kind for *_, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
-    small = [number_of(f"fiber.group.{t}", t.removeprefix("f8")) for t in _SMALL if any(t in kind for kind in kinds)]
-    text = _WRAPPER.sub(_product, with_begun(text))
+    small = [fp8_conversion(f"fiber.group.{t}", t.removeprefix("f8")) for t in _SMALL if any(t in kind for kind in kinds)]
+    text = _WRAPPER.sub(_product, emulate_async_mma(text))
     held = [HELD] if "@fiber_show" in text else []
     return "\n".join([text, *([_PLACES] if kinds else []), *held, *map(_dot, kinds), *small])
 
@@ -34,8 +34,8 @@ def _product(found: re.Match[str]) -> str:
     count = int(columns) // 2
     given = ", ".join(f"float %s{r}" for r in range(count))
     lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{", WHERE, *operands(t)]
-    shown = [f"  call void @fiber_wait(i32 {SHOWN + k})" for k in range(2)] if is_held(t) else ["", ""]
-    if is_held(t):
+    shown = [f"  call void @fiber_wait(i32 {PUBLISHED + k})" for k in range(2)] if left_in_registers(t) else ["", ""]
+    if left_in_registers(t):
         lines += [f"  %a = call ptr @fiber_show(i64 {LAST}, ptr %w0, ptr %w1, ptr %w2, ptr %w3)", shown[0]]
     value = "poison"
     for r in range(count):
@@ -53,7 +53,7 @@ def _dot(kind: str) -> str:
     x, y, size = _ELEMENTS[left], _ELEMENTS[right], 1 if left in _SMALL else 2
     u, v = (f"call float @fiber.group.{t}(i8 %{name})" if t in _SMALL else f"fpext {_ELEMENTS[t]} %{name} to float"
             for t, name in ((left, "x"), (right, "y")))
-    a, b = ("held" if operand == "a" and is_held(kind) else "turned" if operand in turned else "rows" for operand in "ab")
+    a, b = ("held" if operand == "a" and left_in_registers(kind) else "turned" if operand in turned else "rows" for operand in "ab")
     places = ["%bytes" if how == "rows" else "%k" for how in (a, b)]
     return f"""define internal float @fiber.dot.{kind}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
 entry:

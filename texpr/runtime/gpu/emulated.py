@@ -241,7 +241,7 @@ class EmulatedDriver:
         with self._lock:
             places = [self._found(a, 0) for a in addresses]
         arrays = [block.ctypes.data + at for block, at in places]
-        made = [fibers.encoded(arrays[m[0]], m) for m in maps]
+        made = [fibers.encode_tensor_map(arrays[m[0]], m) for m in maps]
         words = [*arrays, *sizes, *(m.ctypes.data for m in made)]
         return _Parameters((ctypes.c_int64 * max(len(words), 1))(*words), (*(block for block, _ in places), *made))
 
