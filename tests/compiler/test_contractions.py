@@ -12,7 +12,8 @@ import texpr as tx
 from tests.compare import assert_same_bits
 from texpr.autoschedule.driver import auto
 from texpr.ir.interpreter.loop import interpret_kernel
-from texpr.ir.loop import INSTRUCTION, For, Kernel
+from texpr.ir.loop import For, Kernel, instruction_of
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.program import verify_kernel
 from texpr.passes.loop.place_buffers import place
@@ -109,14 +110,14 @@ def test_signed_bytes_are_multiplied_by_way_of_unsigned_ones(text):
 @pytest.mark.parametrize(("text", "of_rows", "before"), [(SIGNED, 2, 0), (ROWS, 1, 1)])
 def test_what_the_other_sign_adds_is_summed_before_the_loop_that_repeats_it(text: str, of_rows: int, before: int):
     kernel = offset_signed(place(tx.schedule(product("i8"), M=3, N=40, K=11).replay(text).kernel))
-    dots = [sum(isinstance(n, For) and n.kind == INSTRUCTION + "vpdpbusd" for n in walk(rows))
+    dots = [sum(isinstance(n, For) and n.kind == InstructionNest("vpdpbusd") for n in walk(rows))
             for rows in walk(kernel) if isinstance(rows, For) and rows.var.name == "i"]
-    everywhere = sum(isinstance(n, For) and n.kind == INSTRUCTION + "vpdpbusd" for n in walk(kernel))
+    everywhere = sum(isinstance(n, For) and n.kind == InstructionNest("vpdpbusd") for n in walk(kernel))
     assert dots == [of_rows] and everywhere == of_rows + before
 
 
 def instructions(kernel: Kernel) -> set[str]:
-    return {n.kind.removeprefix(INSTRUCTION) for n in walk(kernel) if isinstance(n, For) and n.kind.startswith(INSTRUCTION)}
+    return {instruction_of(n) for n in walk(kernel) if isinstance(n, For) and isinstance(n.kind, InstructionNest)}
 
 
 @pytest.mark.parametrize("name, target, register, mnemonic", [

@@ -10,6 +10,7 @@ import pytest
 
 import texpr as tx
 from texpr.autoschedule.driver import auto
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.machine import Machine
 from texpr.schedule.structure.loops import all_loops
 
@@ -129,7 +130,7 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
     op = tx.op(f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ Y[i, j] = {value} }}")
     for least in (0, 1 << 20):
         steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, half_vector_threshold_bytes=least))
-        lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"}
+        lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == VECTOR}
         assert (lanes == {8}) == (halves and least > 0)
 
 
@@ -137,7 +138,7 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
 def test_functions_past_the_caches_are_written_by_two_lines(n, lanes):
     steps, kernel = auto(tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = tanh(X[i, j]) }"), N=n, M=1024).kernel, ROWS)
     assert ("nontemporal" in {step.name for step in steps}) == (lanes == 32)
-    assert {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"} == {lanes}
+    assert {loop.extent.value for loop in all_loops(kernel) if loop.kind == VECTOR} == {lanes}
 
 
 def test_sums_of_what_all_moves_with_the_lanes_take_two_registers_of_each_row():

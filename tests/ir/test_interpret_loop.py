@@ -11,6 +11,7 @@ from texpr.ir.dtypes import F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Mul, Read, Select, Sub, Tensor, Var, index, plain
 from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import PARALLEL, VECTOR, Block, Thread
 
 N, i, j = names("N i j")
 X, Y, S = (Tensor(name, F32, plain(N)) for name in "XYS")
@@ -31,7 +32,7 @@ def test_a_sum_is_sequential():
 def test_loops_that_carry_a_value_show_when_marked_parallel():
     carried = Store(Y, (i,), Select(Compare(">", i, index(0)), Add(Read(Y, (Sub(i, index(1)),)), number(1)), number(0)))
     assert_same_bits(run(For(i, N, (carried,))), VALUES)
-    for kind in ("parallel", "vector", "block.x", "thread.x"):
+    for kind in (PARALLEL, VECTOR, Block("x"), Thread("x")):
         assert_same_bits(run(For(i, N, (carried,), kind=kind)), VALUES)
         for order in ("reversed", "shuffled", "apart"):
             assert np.isnan(run(For(i, N, (carried,), kind=kind), order=order)).any()
@@ -39,7 +40,7 @@ def test_loops_that_carry_a_value_show_when_marked_parallel():
 
 def test_updates_of_one_element_are_lost_when_they_run_at_once():
     most = Tensor("Y", F32, ())
-    body = (Store(most, (), number(0), start=True), For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind="parallel"))
+    body = (Store(most, (), number(0), start=True), For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind=PARALLEL))
     kernel = Kernel("most", (X,), (most,), (), (N,), body)
     for order, found in (("serial", 9.0), ("reversed", 9.0), ("shuffled", 9.0), ("apart", 1.0)):
         assert interpret_kernel(kernel, [np.array([3, 9, 1], np.float32)], {N: 3}, order)[0] == found
@@ -50,19 +51,19 @@ def test_updates_of_one_element_are_lost_when_they_run_at_once():
 @pytest.mark.parametrize("order", ORDERS)
 def test_threads_meet_at_barriers(order: str):
     body = (Store(S, (i,), Read(X, (i,))), Barrier(), Store(Y, (i,), Read(S, (Sub(Sub(N, index(1)), i),))))
-    assert_same_bits(run(For(i, N, body, kind="thread.x"), order=order), VALUES[::-1])
+    assert_same_bits(run(For(i, N, body, kind=Thread("x")), order=order), VALUES[::-1])
 
 
 def test_a_missing_barrier_shows():
     body = (Store(S, (i,), Read(X, (i,))), Store(Y, (i,), Read(S, (Sub(Sub(N, index(1)), i),))))
-    assert np.isnan(run(For(i, N, body, kind="thread.x"))).any()
+    assert np.isnan(run(For(i, N, body, kind=Thread("x")))).any()
 
 
 def test_every_thread_has_its_own_buffers():
     own, shared = Tensor("own", F32, ()), Tensor("shared", F32, plain(N))
     body = (Alloc(own), Store(own, (), Read(X, (i,))), Barrier(), Store(shared, (i,), Read(own, ())), Barrier(),
             Store(Y, (i,), Add(Read(own, ()), Read(shared, (Sub(Sub(N, index(1)), i),)))))
-    assert_same_bits(run(Alloc(shared), For(i, N, body, kind="thread.x"), temporaries=()), np.full(8, 7, np.float32))
+    assert_same_bits(run(Alloc(shared), For(i, N, body, kind=Thread("x")), temporaries=()), np.full(8, 7, np.float32))
 
 
 def test_a_buffer_is_new_in_every_iteration():
@@ -80,14 +81,14 @@ def test_barriers_inside_loops_and_of_two_thread_dimensions():
         Store(Y, (at,), Read(S, (Select(Compare("==", at, index(0)), index(7), Sub(at, index(1))),))), Barrier(),
     )
     inside = (Store(Y, (at,), Read(X, (at,))), Barrier(), For(step, index(3), rotate), For(previous, index(0), (Barrier(),)))
-    found = run(For(j, index(2), (For(i, index(4), inside, kind="thread.x"),), kind="thread.y"))
+    found = run(For(j, index(2), (For(i, index(4), inside, kind=Thread("x")),), kind=Thread("y")))
     assert_same_bits(found, np.roll(VALUES, 3))
 
 
 def test_a_barrier_that_not_all_threads_reach():
     body = (If(Compare("<", i, index(3)), (Barrier(),)),)
     with pytest.raises(AssertionError, match="some threads of a block do not reach a barrier that others wait at"):
-        run(For(i, N, body, kind="thread.x"))
+        run(For(i, N, body, kind=Thread("x")))
 
 
 @pytest.mark.parametrize("offset", [-1, 1])

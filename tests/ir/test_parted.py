@@ -14,6 +14,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Read, Var, index
 from texpr.ir.index.uncollapse import Parted, divides_by_sizes, is_natural, parted
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt
+from texpr.ir.loop_kind import VECTOR, parse_loop_kind
 from texpr.ir.traverse import statements, variables, walk
 from texpr.passes.analysis.substitution import folded
 
@@ -143,7 +144,7 @@ KEPT = {
     "a digit twice": tiles(MN, COUNT, put(A, (FloorDiv(plus(times(o, 4), i, i), N),), ZERO)),
     "more in the tile": loop(o, floordiv(plus(MN, 3), index(4)), put(B, (0,), ZERO), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
     "a buffer that lanes share": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), For(
-        i, index(4), (If(less(COUNT, MN), (put(B, (0,), ZERO), TILED)),), "vector")),
+        i, index(4), (If(less(COUNT, MN), (put(B, (0,), ZERO), TILED)),), VECTOR)),
     "threads that meet": tiles(MN, COUNT, TILED, Barrier()),
     "a loop between": loop(o, floordiv(plus(MN, 3), index(4)), loop(v, K, loop(i, 4, If(less(COUNT, MN), (TILED,))))),
     "tiles outside in": loop(i, 4, loop(o, floordiv(plus(MN, 3), index(4)), If(less(COUNT, MN), (TILED,)))),
@@ -173,7 +174,7 @@ def test_kept(name: str):
 
 
 def test_lanes_take_their_element_of_a_buffer_along():
-    lanes = For(i, index(4), (If(less(COUNT, MN), (put(A, (FloorDiv(COUNT, N),), at(B, i)),)),), "vector")
+    lanes = For(i, index(4), (If(less(COUNT, MN), (put(A, (FloorDiv(COUNT, N),), at(B, i)),)),), VECTOR)
     after = parted(kernel(loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), lanes))).kernel
     inner = [n for n in statements(after) if isinstance(n, For)][-1]
     assert isinstance(made := inner.body[0], Alloc) and made.tensor is B
@@ -191,9 +192,9 @@ def test_loops_that_count_the_same():
 def test_what_marks_become():
     def marked(*kinds: str) -> list[str]:
         nest = loop(o, floordiv(plus(MN, 3), index(4)), loop(i, 4, If(less(COUNT, MN), (TILED,))))
-        outer, inner = kinds
+        outer, inner = map(parse_loop_kind, kinds)
         nest = For(o, nest.extent, (For(i, index(4), nest.body[0].body, inner),), outer)  # type: ignore[union-attr]
-        return [n.kind for n in statements(parted(kernel(nest)).kernel) if isinstance(n, For)]
+        return [str(n.kind) for n in statements(parted(kernel(nest)).kernel) if isinstance(n, For)]
 
     assert marked("serial", "unroll") == ["serial", "serial"]
     assert marked("parallel", "serial") == marked("parallel", "unroll") == ["parallel", "parallel"]

@@ -30,6 +30,7 @@ from texpr.ir.expr import (
     plain,
 )
 from texpr.ir.loop import Barrier, For, If, Kernel, Store
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, VECTOR
 from texpr.ir.printing.expr import literal_text, show
 from texpr.ir.printing.loop import show_kernel, source_kernel
 from texpr.ir.printing.tensor import show_program
@@ -96,12 +97,12 @@ def matmul_kernel() -> Kernel:
     ci, cj, ck = Var("i"), Var("j"), Var("k")
     body = (
         Store(total, (ci, cj), f32(0.0), start=True),
-        For(ck, K, (Store(total, (ci, cj), Mul(Read(A, (ci, ck)), Read(B, (ck, cj))), "add", reassoc=True),), "vector", "C"),
+        For(ck, K, (Store(total, (ci, cj), Mul(Read(A, (ci, ck)), Read(B, (ck, cj))), "add", reassoc=True),), VECTOR, "C"),
         Store(C, (ci, cj), Read(total, (ci, cj)), equation=1),
     )
-    nest = For(ci, M, (For(cj, N, body, "serial", "C"),), "parallel", "C")
+    nest = For(ci, M, (For(cj, N, body, SERIAL, "C"),), PARALLEL, "C")
     inner = Var("i")
-    other = For(i, M, (For(inner, N, (If(Compare("<", i, inner), (Barrier(),)),), "unroll"),))
+    other = For(i, M, (For(inner, N, (If(Compare("<", i, inner), (Barrier(),)),), UNROLLED),))
     return Kernel("matmul", (A, B), (C,), (total,), (M, K, N), (nest, other), "all", (Compare(">=", K, index(1)),))
 
 

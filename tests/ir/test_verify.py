@@ -12,6 +12,7 @@ from texpr.ir.build import TRUE
 from texpr.ir.dtypes import BOOL, F32, F64, I32, I64
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Expr, Guard, Neg, Not, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.verifier.program import verify_kernel, verify_program
 from texpr.passes.lowering.lower import lower
@@ -107,7 +108,7 @@ def test_complaints_about_kernels():
     assert complaint_about(For(i, N, (For(i, N, (store(one),)),))) == "i is bound twice: Var `i`"
     assert complaint_about(For(i, N, (store(one),)), For(i, N, (store(one),))) == "i is bound twice: Var `i`"
     assert complaint_about(For(i, N, (store(one),), kind="sideways")) == "no kind of loop sideways: Var `i`"
-    assert complaint_about(For(i, N, (store(one),), kind="vector")) == "the extent of the vector loop i is not constant: Var `N`"
+    assert complaint_about(For(i, N, (store(one),), kind=VECTOR)) == "the extent of the vector loop i is not constant: Var `N`"
     assert complaint_about(For(i, N, (store(Read(X, (i,), Guard("clamp"))),))).startswith("not allowed in a kernel")
     total = Reduce("sum", (axis(j, N),), Read(X, (j,)), dtype=F32)
     assert complaint_about(For(i, N, (store(total),))).startswith("not allowed in a kernel")
@@ -131,7 +132,7 @@ def test_a_buffer_lives_from_its_alloc_to_the_end_of_the_body():
 
 
 def test_a_valid_kernel_passes():
-    body = (For(i, index(4), (If(Compare("<", i, N), (store(Read(X, (i,))), Barrier())),), kind="vector"),)
+    body = (For(i, index(4), (If(Compare("<", i, N), (store(Read(X, (i,))), Barrier())),), kind=VECTOR),)
     verify_kernel(Kernel("f", (X,), (Y,), (), (N,), body))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import texpr as tx
 from texpr.ir.loop import For, Store
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import walk
 
 SIZES = dict(N=16, C=64, H=32, W=32, K=16, R=4, Q=4, G=1, SH=2, SW=2, PH=1, PW=1, DH=1, DW=1, EH=0, EW=0)
@@ -18,7 +19,7 @@ def test_sums_go_along_rows_of_an_image(target, side):
     """Lanes are positions. The terms of a sum lie a plane apart, which are the same sets of a cache where a plane has 4 KiB."""
     s = tx.schedule(tx.ops.conv_transpose2d, **SIZES | {"H": side, "W": side}).auto(target)
     assert 'compute_at("P", "Y.1.n", recompute=False)' in s.script()  # the products of one image at a time
-    added = [n for loop in walk(*s.kernel.body) if isinstance(loop, For) and loop.kind == "vector" and loop.tensor == "P"
+    added = [n for loop in walk(*s.kernel.body) if isinstance(loop, For) and loop.kind == VECTOR and loop.tensor == "P"
              for n in walk(*loop.body) if isinstance(n, Store) and n.update == "add"]
     assert added
 

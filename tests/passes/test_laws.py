@@ -18,6 +18,7 @@ from texpr.ir.expr import Const, Var
 from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For, Kernel, Poll
+from texpr.ir.loop_kind import UNROLLED
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.program import verify_kernel, verify_program
@@ -82,7 +83,7 @@ def test_loop_passes_in_their_order(case: Scheduled, order: str, seed: int):
             verify_kernel(kernel)
             check(case, kernel, arrays, order)
     loops = [n for n in walk(kernel) if isinstance(n, For)]
-    assert not any(n.kind == "unroll" or isinstance(n.extent, Const) and n.extent.value == 0 for n in loops)
+    assert not any(n.kind == UNROLLED or isinstance(n.extent, Const) and n.extent.value == 0 for n in loops)
 
 
 @given(kernels(), st.integers(0, len(LOOP_PASSES) - 1))

@@ -13,6 +13,7 @@ from texpr.ir.dtypes import F64
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For
+from texpr.ir.loop_kind import SERIAL, VECTOR
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.program import verify_kernel
@@ -87,7 +88,7 @@ def test_time_loops_are_not_parallel():
     with pytest.raises(tx.ScheduleError, match="parallel of `t`: its iterations depend on each other"):
         schedule.parallel("t")
     kinds = {n.var.name: n.kind for n in walk(schedule.auto().kernel) if isinstance(n, For)}
-    assert kinds["t"] == "serial" and "vector" in kinds.values()
+    assert kinds["t"] == SERIAL and VECTOR in kinds.values()
 
 
 def test_an_order_that_no_loops_have():

@@ -11,6 +11,7 @@ import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.loop import For
+from texpr.ir.loop_kind import PARALLEL
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.program import verify_kernel
@@ -34,8 +35,8 @@ def test_every_bit_at_every_size(op, grain):
     with mock.patch.object(share, "GRAIN", grain):
         shared = share_nests(s.kernel)
     verify_kernel(shared)
-    assert not any(isinstance(inner, For) and inner.kind == "parallel"
-                   for n in walk(shared) if isinstance(n, For) and n.kind == "parallel" for inner in walk(*n.body))
+    assert not any(isinstance(inner, For) and inner.kind == PARALLEL
+                   for n in walk(shared) if isinstance(n, For) and n.kind == PARALLEL for inner in walk(*n.body))
     for m, n in [(0, 3), (3, 0), (1, 1), (2, 7), (7, 2), (5, 5)]:
         sizes = {v: {"M": m, "N": n}.get(v.name, 3) for v in s.program.sizes}
         if op == "gather" and sizes[next(v for v in sizes if v.name == "N")] == 0:

@@ -32,6 +32,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
+from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR
 from texpr.ir.traverse import rewrite, substitute, walk
 
 
@@ -66,20 +67,20 @@ def dropped_condition(kernel: Kernel, number: int, by: int) -> Kernel:
 
 def marked(kernel: Kernel, number: int, by: int) -> Kernel:
     """One loop whose iterations run at once."""
-    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == "serial"]
+    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == SERIAL]
     if not loops:
         return kernel
     chosen = loops[number % len(loops)].var
-    return rewrite(kernel, lambda n: replace(n, kind="parallel") if isinstance(n, For) and n.var is chosen else None)
+    return rewrite(kernel, lambda n: replace(n, kind=PARALLEL) if isinstance(n, For) and n.var is chosen else None)
 
 
 def lanes(kernel: Kernel, number: int, by: int) -> Kernel:
     """One loop whose iterations are lanes of a vector."""
-    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == "serial"]
+    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == SERIAL]
     if not loops:
         return kernel
     chosen = loops[number % len(loops)].var
-    return rewrite(kernel, lambda n: replace(n, kind="vector") if isinstance(n, For) and n.var is chosen else None)
+    return rewrite(kernel, lambda n: replace(n, kind=VECTOR) if isinstance(n, For) and n.var is chosen else None)
 
 
 def swapped(kernel: Kernel, number: int, by: int) -> Kernel:

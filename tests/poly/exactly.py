@@ -31,6 +31,7 @@ from texpr.ir.expr import (
     Var,
 )
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, UNROLLED, LoopKind
 
 BINARY = {Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
           FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
@@ -150,8 +151,8 @@ class Machine:
                 case Store():
                     self.store(s)
 
-    def loop(self, var: Var, extent: int, body: tuple[Stmt, ...], kind: str) -> None:
-        at_once = kind not in ("serial", "unroll")
+    def loop(self, var: Var, extent: int, body: tuple[Stmt, ...], kind: LoopKind) -> None:
+        at_once = kind not in (SERIAL, UNROLLED)
         iterations: list[tuple[set[Element], dict[Element, int]]] = []
         if at_once:
             self.touched.append(iterations)

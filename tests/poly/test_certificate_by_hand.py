@@ -11,7 +11,6 @@ from tests.poly.tables import Rows, changed, kernel, out, refused
 from texpr.compiler.pipeline import ready
 from texpr.ir.expr import Read, Select
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION
 from texpr.ir.traverse import rewrite, walk
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
@@ -324,7 +323,7 @@ def test_what_is_proven(name: str):
 
 @pytest.mark.parametrize("name", [name for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders])
 def test_an_instruction_that_rounds_as_it_likes_has_to_be_permitted(name: str):
-    loops = COPIED.replace("for i1 in 0..4", f"for i1 in 0..4 {INSTRUCTION}{name}")
+    loops = COPIED.replace("for i1 in 0..4", f"for i1 in 0..4 instruction.{name}")
     permitted = parse_kernel(loops.replace("at[i1, k]", "reassoc  at[i1, k]"))
     assert certify(permitted, ready(tx.op(TOTAL).program())).flushed == (("y",) if INSTRUCTIONS[name].flushes_denormals else ())
     with pytest.raises(tx.ScheduleError, match="an instruction adds floats in an order of its own") as e:

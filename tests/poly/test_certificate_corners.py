@@ -9,6 +9,7 @@ import pytest
 import texpr as tx
 from texpr.compiler.pipeline import ready
 from texpr.ir.expr import Var
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.printing.loop import full_listing
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
@@ -133,7 +134,7 @@ kernel twice(X: f32[N]) -> (Y: f32[N])
 def test_an_instruction_is_claimed_for_no_instance_of_it(name: str):
     schedule = tx.schedule(tx.op(TWICE))
     loop = schedule.kernel.body[0]
-    schedule.kernel = replace(schedule.kernel, body=(replace(loop, kind=f"instruction.{name}"),))
+    schedule.kernel = replace(schedule.kernel, body=(replace(loop, kind=InstructionNest(name)),))
     with pytest.raises(tx.CertificateError, match=f"the loop `i` is no instance of `{name}`"):
         schedule.certificate()
 

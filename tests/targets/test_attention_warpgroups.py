@@ -24,6 +24,7 @@ from texpr.autoschedule.gpu.attention.warpgroups import ByTwoWarpgroups, ByWarpg
 from texpr.compiler import pipeline
 from texpr.ir.expr import Node, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, Kernel, Wait, WaitProducts
+from texpr.ir.loop_kind import Thread
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
@@ -116,7 +117,7 @@ def test_assembled(name: str, tmp_path: Path):
 
 def shorter(node: Node) -> Node | None:
     """Some threads leave out a loop that all of them have."""
-    if isinstance(node, For) and node.kind == "thread.z" and not any(isinstance(s, WaitProducts) for s in node.body):
+    if isinstance(node, For) and node.kind == Thread("z") and not any(isinstance(s, WaitProducts) for s in node.body):
         return replace(node, extent=index(1))
     return None
 

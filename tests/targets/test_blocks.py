@@ -14,6 +14,7 @@ from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr, Read, Tensor, Var, index, plain
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, parse_loop_kind
 from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError
 from texpr.targets import Artifact, emit_llvm, plan
@@ -32,7 +33,7 @@ WARP_SUM = BLOCK_SUM.replace("64", "32")
 
 
 def loop(var: Var, extent: int, kind: str, *body: Stmt) -> For:
-    return For(var, index(extent), body, kind)
+    return For(var, index(extent), body, parse_loop_kind(kind) or SERIAL)
 
 
 def tensor(name: str, *shape: int, scope: str = "global") -> Tensor:

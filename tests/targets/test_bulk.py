@@ -24,6 +24,7 @@ from texpr.ir.build import add, mod, select, sub
 from texpr.ir.expr import Node, Select, Var, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Wait
+from texpr.ir.loop_kind import BULK_COPY, Thread
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
@@ -187,7 +188,7 @@ def _unconditional(n: Node) -> Node | None:
 def _always_begun(n: Node) -> Node | None:
     """Copies that nobody expects."""
     match n:
-        case For(body=body) if any(isinstance(s, If) and isinstance(s.body[0], For) and s.body[0].kind == "bulk" for s in body):
+        case For(body=body) if any(isinstance(s, If) and isinstance(s.body[0], For) and s.body[0].kind == BULK_COPY for s in body):
             return replace(n, body=tuple(b for s in body for b in (s.body if isinstance(s, If) else (s,))))
     return None
 
@@ -305,7 +306,7 @@ def test_kernels_run_and_are_saved(tmp_path: Path):
 
 def test_a_copy_that_every_thread_would_order():
     def bound(n: Node) -> Node | None:
-        return For(Var("u"), index(2), (n,), "thread.y") if isinstance(n, For) and n.kind == "bulk" else None
+        return For(Var("u"), index(2), (n,), Thread("y")) if isinstance(n, For) and n.kind == BULK_COPY else None
 
     found = poly.unproven_copy(rewrite(schedule("linear").kernel, bound))
     assert found is not None and found.kind == "place"

@@ -35,6 +35,7 @@ from texpr.ir.build import compare
 from texpr.ir.expr import Node, Read, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, For, If, Kernel, Store, Wait, is_bulk
+from texpr.ir.loop_kind import BulkCopy, Cluster
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.lang import parse_kernel
@@ -153,7 +154,7 @@ def _too_far(node: Node) -> Node | None:
 
 def _along(axes: str) -> Callable[[Node], Node | None]:
     """Other copies, or all of them, are ordered together."""
-    return lambda node: replace(node, kind=f"multicast.{axes}") if isinstance(node, For) and is_bulk(node) else None
+    return lambda node: replace(node, kind=BulkCopy(axes)) if isinstance(node, For) and is_bulk(node) else None
 
 
 def _one_block_waits(more: bool) -> Callable[[Node], Node | None]:
@@ -161,7 +162,7 @@ def _one_block_waits(more: bool) -> Callable[[Node], Node | None]:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For) or not isinstance(node.body[0], Wait):
             return None
-        (first, *_) = (n.var for n in walk(schedule("columns").kernel) if isinstance(n, For) and n.kind == "cluster.x")
+        (first, *_) = (n.var for n in walk(schedule("columns").kernel) if isinstance(n, For) and n.kind == Cluster("x"))
         alone = compare("==", first, index(0))
         if more:
             return replace(node, body=(*node.body, If(alone, (Barrier(True),))))

@@ -12,6 +12,7 @@ from itertools import takewhile
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
 from texpr.ir.loop import ExternCall, For, Kernel, Poll
+from texpr.ir.loop_kind import PARALLEL
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
@@ -151,8 +152,8 @@ _SIZES = tuple(1 << k for k in range(25))
 
 
 def duration(final: Kernel) -> Duration:
-    """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads, and if not, whether it is over at once."""
-    if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final)):
+    """Whether a kernel, as it is emitted, polls for Ctrl-C or waits for other threads; if not, whether it is over at once."""
+    if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in walk(final)):
         return "interruptible"
     return "trivial" if sum(map(work, final.body)) <= TRIVIAL_BODIES else "short"
 

@@ -9,35 +9,13 @@ from __future__ import annotations
 from typing import ClassVar, TypeGuard
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
+from texpr.ir.loop_kind import SERIAL, Block, BulkCopy, Cluster, InstructionNest, LoopKind, Thread
 from texpr.ir.tensor import Program
 from texpr.support.frozen_dataclass import node
 from texpr.support.source import Span
 
-LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",
-              "block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z", "thread.x", "thread.y", "thread.z")
 ATOMIC = ("add", "max", "min")
 """Updates that may be atomic."""
-MULTICAST = "multicast."
-"""What the kind of a bulk copy begins with that the blocks of a cluster order together, then the axes along which they do."""
-_MULTICASTS = tuple(f"{MULTICAST}{axes}" for axes in ("x", "y", "z", "xy", "xz", "yz", "xyz"))
-INSTRUCTION = "instruction."
-"""What the kind of a loop begins with whose nest is run by one instruction (`ir.instructions`)."""
-
-
-SCALABLE = "scalable."
-"""What the kind of a loop begins with whose iterations are lanes of registers of the length that the processor has; as many registers as
-the kind says are taken side by side."""
-SIDE_BY_SIDE = (1, 2, 4)
-
-
-def is_kind(kind: str) -> bool:
-    """Whether loops can be of this kind."""
-    return kind in (*LOOP_KINDS, *_MULTICASTS) or kind.startswith(INSTRUCTION) or kind in (f"{SCALABLE}{n}" for n in SIDE_BY_SIDE)
-
-
-def has_lanes(kind: str) -> bool:
-    """Whether iterations are lanes, so that what they add to one element is joined before it is touched."""
-    return kind == "vector" or kind.startswith(SCALABLE)
 
 
 class Stmt(Node):
@@ -51,9 +29,7 @@ class For(Stmt):
     """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
 
     Attributes:
-        kind: one of `LOOP_KINDS`, `instruction.NAME`, or `scalable.N` with N registers side by side. A nest of kind `bulk` copies a box
-            as a whole; of a GPU's threads one orders it. Of kind `multicast.x` each block of a cluster copies such a box to memory of its
-            own, which is the same for all along x: each orders a part, for all of them.
+        kind: how its iterations run.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """
@@ -62,7 +38,7 @@ class For(Stmt):
     var: Var
     extent: Expr
     body: tuple[Stmt, ...]
-    kind: str = "serial"
+    kind: LoopKind = SERIAL
     tensor: str = ""
     notes: tuple[tuple[str, str | int | float | bool], ...] = ()
 
@@ -231,19 +207,35 @@ class Kernel(Node):
 
 def is_bulk(s: Node) -> TypeGuard[For]:
     """A nest that copies a box as a whole."""
-    return isinstance(s, For) and (s.kind == "bulk" or s.kind.startswith(MULTICAST))
+    return isinstance(s, For) and isinstance(s.kind, BulkCopy)
 
 
 def shared_along(s: Node) -> str:
     """The axes of a cluster along which blocks order a copy together; empty if they do not."""
-    return s.kind.removeprefix(MULTICAST) if isinstance(s, For) and s.kind.startswith(MULTICAST) else ""
+    return s.kind.multicast if isinstance(s, For) and isinstance(s.kind, BulkCopy) else ""
 
 
 def is_bound(s: Node) -> TypeGuard[For]:
     """A loop over the blocks or threads of a GPU."""
-    return is_block(s) or isinstance(s, For) and s.kind.startswith("thread.")
+    return isinstance(s, For) and isinstance(s.kind, Block | Cluster | Thread)
 
 
 def is_block(s: Node) -> TypeGuard[For]:
     """A loop over the blocks of a grid, or over those of a cluster."""
-    return isinstance(s, For) and s.kind.startswith(("block.", "cluster."))
+    return isinstance(s, For) and isinstance(s.kind, Block | Cluster)
+
+
+def is_thread(s: Node) -> TypeGuard[For]:
+    """A loop over the threads of a block."""
+    return isinstance(s, For) and isinstance(s.kind, Thread)
+
+
+def axis_of(s: For) -> str:
+    """`x`, `y` or `z` of a loop over blocks or threads."""
+    assert isinstance(s.kind, Block | Cluster | Thread), f"{s.var.name} is not bound"
+    return s.kind.axis
+
+
+def instruction_of(s: Node) -> str:
+    """The name of the instruction that runs a nest; empty if none does."""
+    return s.kind.name if isinstance(s, For) and isinstance(s.kind, InstructionNest) else ""

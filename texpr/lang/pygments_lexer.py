@@ -12,14 +12,14 @@ from pygments.lexer import RegexLexer, bygroups, include, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text, Whitespace
 
 from texpr.ir.dtypes import DTYPES
-from texpr.ir.loop import INSTRUCTION, LOOP_KINDS, MULTICAST, SCALABLE
+from texpr.ir.loop_kind import LOOP_KINDS, PARAMETRIC
 from texpr.ir.printing.types import RESERVED
 from texpr.lang.syntax.words import GUARD_WORDS, REDUCTIONS
 
 CONSTANTS = ("inf", "nan", "true", "false")
 DECLARATIONS = ("op", "fn", "extern", "use", "let", "kernel")
 _NAME = r"[A-Za-z_]\w*"
-_KINDS = "|".join(f"{prefix}\\w+".replace(".", "\\.", 1) for prefix in (INSTRUCTION, MULTICAST, SCALABLE))
+_KINDS = "|".join(f"{word}\\.\\w+" for word in PARAMETRIC)
 
 
 class TexprLexer(RegexLexer):
@@ -57,7 +57,7 @@ class TexprLexer(RegexLexer):
         "range": [
             (r"(?=[\n#{}])", Text, "#pop"),
             (rf"(?:{_KINDS})\b", Keyword.Pseudo),
-            (words(LOOP_KINDS, r"\b", r"\b(?!\s*[\[(])"), Keyword.Pseudo),
+            (words(tuple(map(str, LOOP_KINDS)), r"\b", r"\b(?!\s*[\[(])"), Keyword.Pseudo),
             include("root"),
         ],
     }

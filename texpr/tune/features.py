@@ -14,12 +14,13 @@ from texpr.autoschedule.core.nest import TYPICAL_EXTENT, extent
 from texpr.ir.build import integer
 from texpr.ir.expr import Read
 from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop_kind import PARALLEL, UNROLLED, VECTOR
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import paths
 
-KINDS = ("vector", "unroll", "parallel")
+KINDS = (VECTOR, UNROLLED, PARALLEL)
 
 
 def describe(kernel: Kernel, machine: Machine) -> list[float]:
@@ -34,7 +35,7 @@ def describe(kernel: Kernel, machine: Machine) -> list[float]:
         runs = prod(map(extent, loops))
         instances += runs
         for kind in KINDS:
-            total[kind] += prod(extent(n) for n in loops if n.kind == kind) * (runs if kind == "vector" else 1)
+            total[kind] += prod(extent(n) for n in loops if n.kind == kind) * (runs if kind == VECTOR else 1)
         for level, size in enumerate(machine.caches):
             traffic[level] += _traffic(loops, store, size)
     buffers = sum(prod(integer(e) or TYPICAL_EXTENT for e in t.shape) * t.dtype.bytes for t in kernel.temporaries)

@@ -12,6 +12,7 @@ from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import children, statements, variables, walk
 from texpr.passes.analysis.intervals import interval
@@ -151,7 +152,7 @@ def find_nests(kernel: Kernel) -> list[Nest]:
 
 def unmarked_nests(kernel: Kernel) -> list[Nest]:
     """The nests of those statements of a kernel in which no loop is marked yet."""
-    free = [s for s in kernel.body if all(n.kind == "serial" for n in walk(s) if isinstance(n, For))]
+    free = [s for s in kernel.body if all(n.kind == SERIAL for n in walk(s) if isinstance(n, For))]
     return find_nests(replace(kernel, body=tuple(free)))
 
 

@@ -27,7 +27,7 @@ def nest_html(kernel: Kernel, notes: Mapping[Var, str]) -> str:
         line = highlighted(places[id(node)].text.strip(), "texpr")
         match node:
             case For(var, _, body, kind):
-                family = kind.partition(".")[0]
+                family = str(kind).partition(".")[0]
                 why = f'<span class="why">{html.escape(notes[var])}</span>' if var in notes else ""
                 made.append(f'<div class="loop {family}"><div class="line">{line}{why}</div>')
                 stack += ["</div>", *reversed(body)]

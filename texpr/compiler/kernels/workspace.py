@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
-from texpr.ir.loop import SCALABLE, Alloc, ExternCall, For, If, Kernel, Stmt
+from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt
+from texpr.ir.loop_kind import PARALLEL, ScalableVector
 from texpr.ir.traverse import statements
 from texpr.passes.loop.place_buffers import PARTS, fits_stack, stride_of
 
@@ -53,7 +54,7 @@ def _allocated(body: tuple[Stmt, ...], times: int) -> Iterator[tuple[Tensor, int
     for s in body:
         if isinstance(s, Alloc) and _is_large(s.tensor):
             yield s.tensor, times
-        elif isinstance(s, For) and s.kind == "parallel":
+        elif isinstance(s, For) and s.kind == PARALLEL:
             extent = integer(s.extent) if times == 1 else None
             yield from () if extent is None else _allocated(s.body, min(extent, PARTS))
         elif isinstance(s, For | If):
@@ -70,4 +71,4 @@ def _is_large(tensor: Tensor) -> bool:
 
 
 def _is_scalable(kernel: Kernel) -> bool:
-    return any(isinstance(s, For) and s.kind.startswith(SCALABLE) for s in statements(kernel))
+    return any(isinstance(s, For) and isinstance(s.kind, ScalableVector) for s in statements(kernel))

@@ -18,7 +18,8 @@ from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, conjuncts, floordiv, fold, integer, mod, mul, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Const, Expr, FloorDiv, Max, Min, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, InstructionNest, LoopKind
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
 
 N = TypeVar("N", bound=Node)
@@ -57,7 +58,7 @@ class Run:
     loops: tuple[For, ...]
     digits: Digits
     inside: tuple[Stmt, ...]
-    kind: str
+    kind: LoopKind
 
 
 COUNT = Var("count")
@@ -95,7 +96,7 @@ def _with_buffers(loop: For, made: tuple[Alloc, ...]) -> For | None:
 
     Provers ask whether each iteration writes what it reads of them.
     """
-    for each in made if loop.kind not in ("serial", "unroll") else ():
+    for each in made if loop.kind not in (SERIAL, UNROLLED) else ():
         uses = [n.indices for n in walk(loop) if isinstance(n, Read | Store | Prefetch) and n.tensor is each.tensor]
         own = next((k for k in range(each.tensor.rank) if all(at[k] is loop.var for at in uses)), None)
         if own is None:
@@ -136,12 +137,12 @@ def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt,
     return Run(tuple(chain), digits[0], inside, kind)
 
 
-def _kind(kinds: Sequence[str]) -> str | None:
+def _kind(kinds: Sequence[LoopKind]) -> LoopKind | None:
     """How all iterations of nested loops run, if some of them run at once; None for lanes of an instruction."""
-    marks = {k for k in kinds if k not in ("serial", "unroll")}
-    if any(k.startswith(INSTRUCTION) for k in marks):
+    marks = {k for k in kinds if k not in (SERIAL, UNROLLED)}
+    if any(isinstance(k, InstructionNest) for k in marks):
         return None
-    return "serial" if not marks else marks.pop() if len(marks) == 1 else "parallel"
+    return SERIAL if not marks else marks.pop() if len(marks) == 1 else PARALLEL
 
 
 _End = Callable[[Digits, Expr, int, list[Expr]], Expr | None]

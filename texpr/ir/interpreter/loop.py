@@ -17,7 +17,6 @@ from texpr.ir.extern import opened_shape, run_function
 from texpr.ir.interpreter.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.interpreter.translate import ExprWriter, combine, converted
 from texpr.ir.loop import (
-    INSTRUCTION,
     Alloc,
     Barrier,
     Commit,
@@ -32,8 +31,8 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
-    has_lanes,
 )
+from texpr.ir.loop_kind import SERIAL, UNROLLED, InstructionNest, Thread, has_lanes
 from texpr.ir.shapes import flat_shape
 from texpr.ir.traverse import variables, walk
 
@@ -164,13 +163,13 @@ class _KernelWriter:
             return [(indent + 1, 0, threads, loop), (indent, depth, threads, after)]
         name = self.out.bind(loop.var)
         extent = self.out.expr(loop.extent)
-        if loop.kind in ("serial", "unroll") or loop.kind.startswith(INSTRUCTION):
+        if loop.kind in (SERIAL, UNROLLED) or isinstance(loop.kind, InstructionNest):
             values = f"_serially({extent})"
         else:
             written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store) and not _joined(loop, s))
             values = f"_order({extent}, _stored[{len(self.stored)}])"
             self.stored.append([self.buffers[t] for t in written])
-        if meets and loop.kind.startswith("thread"):
+        if meets and isinstance(loop.kind, Thread):
             function = self.out.fresh("thread")
             self.out.line(f"def {function}({name}):")
             everyone = f"_together([{function}(i) for i in {values}])"

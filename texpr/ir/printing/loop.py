@@ -27,6 +27,7 @@ from texpr.ir.loop import (
     Wait,
     WaitProducts,
 )
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.printing.expr import SUM, Names, Part, Writer, element
 from texpr.ir.printing.types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -145,7 +146,7 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
         case For(var, extent, _, kind, tensor):
             name = f"{tensor}.{names[var]}" if tensor else names[var]
             marks = "".join(f" @{key}({value!r})" for key, value in statement.notes)
-            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == "serial" else f" {kind}", marks and f" {marks}"]
+            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == SERIAL else f" {kind}", marks and f" {marks}"]
         case If(cond):
             return ["if ", Part(cond)]
         case Store(tensor, indices, value, update):

@@ -11,7 +11,6 @@ from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.loop import (
     ATOMIC,
-    INSTRUCTION,
     Alloc,
     Barrier,
     Commit,
@@ -26,8 +25,8 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
-    is_kind,
 )
+from texpr.ir.loop_kind import UNROLLED, VECTOR, InstructionNest, is_valid
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -212,8 +211,8 @@ def _verify_value(e: Expr, place: _Place) -> None:
 def _verify_loop(loop: For, place: _Place) -> None:
     _verify_value(loop.extent, place)
     check(loop.extent.dtype == I64, "an extent is i64", loop.extent)
-    check(is_kind(loop.kind), f"no kind of loop {loop.kind}", loop.var)
-    known = isinstance(loop.extent, Const) or loop.kind not in ("vector", "unroll") and not loop.kind.startswith(INSTRUCTION)
+    check(is_valid(loop.kind), f"no kind of loop {loop.kind}", loop.var)
+    known = isinstance(loop.extent, Const) or loop.kind not in (VECTOR, UNROLLED) and not isinstance(loop.kind, InstructionNest)
     check(known, f"the extent of the {loop.kind} loop {loop.var.name} is not constant", loop.extent)
 
 

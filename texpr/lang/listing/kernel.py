@@ -28,8 +28,8 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
-    is_kind,
 )
+from texpr.ir.loop_kind import SERIAL, parse_loop_kind
 from texpr.ir.swizzle import Swizzle
 from texpr.lang.elaboration.equation_elaboration import UPDATES
 from texpr.lang.elaboration.name_scope import Names, Scope, unknown
@@ -254,8 +254,9 @@ class _Reader:
         marks = _NOTES.search(self.text(line))
         notes = tuple(self._note(word, line) for word in re.findall(_NOTE, marks.group(1))) if marks else ()
         line = line._replace(stop=line.start + marks.start()) if marks else line
-        kind = self.text(line).rsplit(" ", 1)[-1]
-        stop = line.stop - len(kind) if is_kind(kind) else line.stop
+        word = self.text(line).rsplit(" ", 1)[-1]
+        kind = parse_loop_kind(word)
+        stop = line.stop if kind is None else line.stop - len(word)
         limits: tree.Range = parse_part(self.source, "range", found.end(), stop)
         if integer(self.scalars.index(limits.lo, scope)) != 0:
             raise ParseError("loops count from 0", limits.lo.span)
@@ -263,7 +264,7 @@ class _Reader:
         if name in scope.local or name in self.names:
             raise CheckError(f"the loop variable `{name}` hides another `{name}`", self.span(line), code="name", help=f"call it {name}_1")
         extent = self.scalars.index(limits.hi, scope)
-        return For(Var(name), extent, (), kind if is_kind(kind) else "serial", found.group(1) or "", notes)
+        return For(Var(name), extent, (), kind or SERIAL, found.group(1) or "", notes)
 
     def _note(self, word: str, line: Line) -> tuple[str, str | int | float | bool]:
         """`@key(value)` behind a loop."""

@@ -10,6 +10,7 @@ from texpr.ir.build import TRUE, compare, conjuncts, integer, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.expr import Compare, Expr, Tensor, Var, index
 from texpr.ir.loop import For, Stmt, Store, is_bulk
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import equal, substitute, variables
 from texpr.passes.analysis.row_major import flat_index
 
@@ -74,7 +75,7 @@ def _chain(nest: For) -> tuple[dict[Var, int], Store]:
     s: Stmt = nest
     while isinstance(s, For):
         n = integer(s.extent)
-        if n is None or not (s.kind == "serial" or is_bulk(s)) or len(s.body) != 1:
+        if n is None or not (s.kind == SERIAL or is_bulk(s)) or len(s.body) != 1:
             raise NoBox(f"`{s.var.name}` is no loop of its own, in order, of a number of iterations that is known")
         loops[s.var] = n
         s = s.body[0]

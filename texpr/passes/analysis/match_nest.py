@@ -9,7 +9,8 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store, instruction_of
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.printing.expr import show
 from texpr.ir.printing.loop import source_kernel
 from texpr.ir.traverse import equal, substitute, variables, walk
@@ -45,8 +46,8 @@ def check_instructions(kernel: Kernel) -> Kernel:
         ScheduleError: one is not, with its loop.
     """
     for loop in walk(kernel):
-        if isinstance(loop, For) and loop.kind.startswith(INSTRUCTION):
-            name = loop.kind.removeprefix(INSTRUCTION)
+        if isinstance(loop, For) and isinstance(loop.kind, InstructionNest):
+            name = instruction_of(loop)
             try:
                 if name not in INSTRUCTIONS:
                     raise Mismatch("there is no such instruction")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
 from texpr.ir.expr import Expr, Node, Var, index
 from texpr.ir.loop import For, If, Kernel
+from texpr.ir.loop_kind import PARALLEL, Parallel
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.substitution import folded
 from texpr.passes.loop.insert_polls import work
@@ -24,7 +25,7 @@ def share_nests(kernel: Kernel) -> Kernel:
     """
     def rule(node: Node) -> Node | None:
         match node:
-            case For(var, m, (For(_, n, _, "parallel") as inner,), "parallel") if var not in variables(n) and (integer(m) or 0) < ENOUGH:
+            case For(var, m, (For(_, n, _, Parallel()) as inner,), Parallel()) if var not in variables(n) and (integer(m) or 0) < ENOUGH:
                 return _shared(node, inner)
         return None
 
@@ -45,4 +46,4 @@ def _shared(outer: For, inner: For) -> For:
     values: dict[Var, Expr] = {outer.var: i, inner.var: add(start, column)}
     part = For(column, sub(stop, start), tuple(folded(s, values) for s in inner.body), tensor=inner.tensor)
     ranges = floordiv(add(count, sub(grain, index(1))), grain)
-    return For(both, ranges, (For(row, rows, (part,), tensor=outer.tensor),), "parallel", outer.tensor)
+    return For(both, ranges, (For(row, rows, (part,), tensor=outer.tensor),), PARALLEL, outer.tensor)

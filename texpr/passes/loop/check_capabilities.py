@@ -5,7 +5,8 @@ from __future__ import annotations
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.instructions import listed
-from texpr.ir.loop import INSTRUCTION, SCALABLE, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store, instruction_of
+from texpr.ir.loop_kind import VECTOR, InstructionNest, ScalableVector, Thread
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import statements, variables, walk
 from texpr.support.errors import CompileError
@@ -19,9 +20,9 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
             of any length, or something else than an instruction uses what is in a tile.
     """
     for n in statements(kernel):
-        if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
-            _check_instruction(n.kind.removeprefix(INSTRUCTION), machine)
-        if isinstance(n, For) and n.kind.startswith(SCALABLE) and not machine.scalable_bytes:
+        if isinstance(n, For) and isinstance(n.kind, InstructionNest):
+            _check_instruction(instruction_of(n), machine)
+        if isinstance(n, For) and isinstance(n.kind, ScalableVector) and not machine.scalable_bytes:
             raise CompileError(f"the lanes of `{n.var.name}` are those of registers of any length; this target has none",
                                n.var.span, code="target", help=f'vectorize("{n.var.name}") names a number of lanes')
     buffers = (*kernel.temporaries, *(n.tensor for n in statements(kernel) if isinstance(n, Alloc)))
@@ -54,7 +55,7 @@ def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
     stack = list(kernel.body)
     while stack:
         node = stack.pop()
-        if isinstance(node, If) or isinstance(node, For) and not node.kind.startswith(INSTRUCTION):
+        if isinstance(node, If) or isinstance(node, For) and not isinstance(node.kind, InstructionNest):
             stack += node.body
         elif isinstance(node, Store):
             used = next((n.tensor for n in walk(node) if isinstance(n, Read | Store) and n.tensor in tiles), None)
@@ -81,9 +82,9 @@ def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
     while stack:
         node, counting = stack.pop()
         if isinstance(node, For):
-            if node.kind.startswith(INSTRUCTION):
+            if isinstance(node.kind, InstructionNest):
                 continue  # it knows its registers
-            own = () if node.kind == "vector" or node.kind.startswith("thread") or integer(node.extent) == 1 else (node.var,)
+            own = () if node.kind == VECTOR or isinstance(node.kind, Thread) or integer(node.extent) == 1 else (node.var,)
             stack += [(s, counting + own) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, counting) for s in node.body]

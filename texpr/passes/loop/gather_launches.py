@@ -7,6 +7,7 @@ from dataclasses import replace
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, Kernel, Stmt, Store, is_block
+from texpr.ir.loop_kind import Block
 from texpr.ir.traverse import walk
 
 SMALL = 4096
@@ -26,7 +27,7 @@ def gather_launches(kernel: Kernel) -> Kernel:
         if len(group) > 1:
             own = _own(kernel, group)
             gone.update(own)
-            body.append(For(Var("once"), index(1), (*map(Alloc, own), *group), "block.x"))
+            body.append(For(Var("once"), index(1), (*map(Alloc, own), *group), Block("x")))
         else:
             body.extend(group)
         group.clear()

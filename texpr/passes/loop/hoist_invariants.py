@@ -8,7 +8,8 @@ from itertools import count
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Const, Expr, Node, Read, Select, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store, has_lanes
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, VECTOR, InstructionNest, has_lanes
 from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
 
 
@@ -37,7 +38,7 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
 
 def _is_one(node: Node) -> bool:
     """Whether all iterations run at once: each lane would need a scalar of its own."""
-    return isinstance(node, For) and (has_lanes(node.kind) or node.kind.startswith(INSTRUCTION))
+    return isinstance(node, For) and (has_lanes(node.kind) or isinstance(node.kind, InstructionNest))
 
 
 def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Sequence[Stmt]:
@@ -47,9 +48,9 @@ def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Seq
         made: the scalars of this pass, to which more are added.
         names: for those.
     """
-    if loop.kind != "serial" or (integer(loop.extent) or 0) < 1:
+    if loop.kind != SERIAL or (integer(loop.extent) or 0) < 1:
         return (loop,)
-    if any(isinstance(s, For) and s.kind != "vector" for s in loop.body) and not any(isinstance(s, Store) and s.tensor in made
+    if any(isinstance(s, For) and s.kind != VECTOR for s in loop.body) and not any(isinstance(s, Store) and s.tensor in made
                                                                                     for s in loop.body):
         return (loop,)
     below = list(statements(*loop.body))
@@ -90,7 +91,7 @@ def _with(loop: For, scalars: Mapping[Expr, Tensor]) -> For:
 
 def _stores(loop: For, below: Sequence[Stmt], made: Collection[Tensor]) -> Iterator[Store]:
     """The stores of every iteration of an innermost loop; of a loop around one, those that were moved there."""
-    counting = [n for n in below if isinstance(n, For) and n.kind != "vector"]
+    counting = [n for n in below if isinstance(n, For) and n.kind != VECTOR]
     for s in loop.body:
         if counting:
             inside: Sequence[Stmt] = (s,) if len(counting) == 1 and isinstance(s, Store) and s.tensor in made else ()

@@ -8,7 +8,8 @@ from texpr.ir.affine import ceiling
 from texpr.ir.build import add, floordiv, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
 from texpr.ir.index.overflow import interval_of
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Poll, Stmt
+from texpr.ir.loop import For, If, Kernel, Poll, Stmt
+from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.substitution import folded
 
@@ -38,14 +39,14 @@ def _vector_or_leaf(node: Node) -> bool:
 
 def _is_one(loop: For) -> bool:
     """Whether all iterations run at once, in lanes."""
-    return loop.kind == "vector" or loop.kind.startswith(INSTRUCTION)
+    return loop.kind == VECTOR or isinstance(loop.kind, InstructionNest)
 
 
 def _polled(s: Stmt) -> Stmt:
-    if not isinstance(s, For) or s.kind not in ("serial", "parallel") or any(isinstance(b, Poll) for b in s.body):
+    if not isinstance(s, For) or s.kind not in (SERIAL, PARALLEL) or any(isinstance(b, Poll) for b in s.body):
         return s
     below = sum(work(b) for b in s.body)
-    if below >= WORK or (s.kind == "parallel" and below * (ceiling(s.extent) or _UNKNOWN) >= WORK):
+    if below >= WORK or (s.kind == PARALLEL and below * (ceiling(s.extent) or _UNKNOWN) >= WORK):
         return replace(s, body=(Poll(), *s.body))
     extent = ceiling(s.extent)
     if extent is not None and below * extent < SHORT:
@@ -70,11 +71,11 @@ def work(s: Stmt) -> int:
     while stack:
         node, times = stack.pop()
         if isinstance(node, For):
-            if node.kind.startswith(INSTRUCTION):
+            if isinstance(node.kind, InstructionNest):
                 total += times
                 continue
             extent = ceiling(node.extent)
-            times = times * (_UNKNOWN if extent is None else 1 if node.kind == "vector" else extent)
+            times = times * (_UNKNOWN if extent is None else 1 if node.kind == VECTOR else extent)
             stack += [(b, times) for b in node.body]
         elif isinstance(node, If):
             stack += [(b, times) for b in node.body]
@@ -93,11 +94,11 @@ def most_work(kernel: Kernel, largest: int) -> int:
     stack: list[tuple[Stmt, int]] = [(s, 1) for s in kernel.body]
     while stack:
         node, times = stack.pop()
-        if isinstance(node, For) and not node.kind.startswith(INSTRUCTION):
+        if isinstance(node, For) and not isinstance(node.kind, InstructionNest):
             count = interval_of(node.extent, known)
             most = _UNKNOWN if count is None else max(0, count[1])
             known[node.var] = None if count is None else (0, max(0, most - 1))
-            stack += [(b, times * (1 if node.kind == "vector" else most)) for b in node.body]
+            stack += [(b, times * (1 if node.kind == VECTOR else most)) for b in node.body]
         elif isinstance(node, If):
             stack += [(b, times) for b in node.body]
         else:

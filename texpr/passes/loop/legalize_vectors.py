@@ -7,6 +7,7 @@ from dataclasses import replace
 from texpr.ir.build import add, integer
 from texpr.ir.expr import Add, Expr, Max, Min, Mul, Node, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import is_plain, rewrite, variables, walk
 from texpr.passes.analysis.substitution import folded, folded_anew
 
@@ -25,7 +26,7 @@ def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
             return None
         body: list[Stmt] = []
         for s in node.body:
-            body += _chunks(s, vector_bytes) if isinstance(s, For) and s.kind == "vector" else (s,)
+            body += _chunks(s, vector_bytes) if isinstance(s, For) and s.kind == VECTOR else (s,)
         return None if len(body) == len(node.body) and all(a is b for a, b in zip(body, node.body)) else replace(node, body=tuple(body))
 
     return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]

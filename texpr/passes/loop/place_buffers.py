@@ -11,7 +11,8 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.extern import passed
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.analysis.collapsed_dimensions import joined_temporaries, with_joined
 from texpr.passes.analysis.intervals import interval
@@ -148,9 +149,9 @@ def _shared(common: tuple[For, ...]) -> tuple[For, ...]:
     """Those of them in which a buffer may be made: the lanes of a vector loop share one, so it stays outside; and outside loops that are
     written out, unless threads inside need one each.
     """
-    lanes = next((k for k, n in enumerate(common) if n.kind == "vector" or n.kind.startswith(INSTRUCTION)), len(common))
-    shared = next((k + 1 for k in reversed(range(lanes)) if common[k].kind not in ("serial", "unroll")), 0)
-    return common[: next((k for k in range(shared, lanes) if common[k].kind == "unroll"), lanes)]
+    lanes = next((k for k, n in enumerate(common) if n.kind == VECTOR or isinstance(n.kind, InstructionNest)), len(common))
+    shared = next((k + 1 for k in reversed(range(lanes)) if common[k].kind not in (SERIAL, UNROLLED)), 0)
+    return common[: next((k for k in range(shared, lanes) if common[k].kind == UNROLLED), lanes)]
 
 
 def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
@@ -202,8 +203,8 @@ def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: in
     """A buffer in the outermost `count` loops with a part for each lane, and each iteration that is written out, of the loops inside them;
     None where values pass between those, or the parts are no boxes of constant extents.
     """
-    lanes = tuple(n for n in common[count:] if n.kind != "serial")
-    if not lanes or any(n.kind not in ("vector", "unroll") or integer(n.extent) is None for n in lanes):
+    lanes = tuple(n for n in common[count:] if n.kind != SERIAL)
+    if not lanes or any(n.kind not in (VECTOR, UNROLLED) or integer(n.extent) is None for n in lanes):
         return None
     if not poly.flow_stays_within(kernel, tensor, common):
         return None

@@ -14,7 +14,8 @@ from texpr.ir.build import integer, literal
 from texpr.ir.dtypes import I8, I32, U8
 from texpr.ir.expr import Add, Cast, Expr, Mul, Neg, Node, Read, Tensor, Var, index, plain
 from texpr.ir.instructions import meaning
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.analysis.match_nest import Match, unify
 from texpr.passes.analysis.substitution import with_fresh_variables
@@ -48,7 +49,7 @@ class _Sum:
         """The outermost loop that repeats the sum with the same signed operand, and the loops within along which that moves."""
         right, at = self.operand("B")
         for k, outer in enumerate(self.around):
-            loops = tuple(n for n in self.around[k:] if isinstance(n, For) and n.kind in ("serial", "unroll"))
+            loops = tuple(n for n in self.around[k:] if isinstance(n, For) and n.kind in (SERIAL, UNROLLED))
             moving = tuple(n for n in loops if n.var in variables(*at))
             if len(loops) < len(self.around) - k or outer in moving or any(isinstance(n, Store) and n.tensor is right for n in walk(outer)):
                 continue
@@ -70,7 +71,7 @@ def offset_signed(kernel: Kernel) -> Kernel:
 
     What has another form is left to whoever writes the instruction.
     """
-    if not any(isinstance(n, For) and n.kind == INSTRUCTION + SIGNED for n in walk(kernel)):
+    if not any(isinstance(n, For) and n.kind == InstructionNest(SIGNED) for n in walk(kernel)):
         return kernel
     sums = _sums(kernel)
     flipped = _flipped(kernel, sums)
@@ -88,7 +89,7 @@ def _sums(kernel: Kernel) -> list[_Sum]:
     stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(s, ()) for s in kernel.body]
     while stack:
         node, around = stack.pop()
-        if isinstance(node, For) and node.kind == "serial" and (made := _sum(node, around)) is not None:
+        if isinstance(node, For) and node.kind == SERIAL and (made := _sum(node, around)) is not None:
             found.append(made)
         if isinstance(node, For | If):
             stack += [(s, (*around, node)) for s in node.body]
@@ -98,10 +99,10 @@ def _sums(kernel: Kernel) -> list[_Sum]:
 def _sum(loop: For, around: tuple[Stmt, ...]) -> _Sum | None:
     inner: list[For] = []
     node: Stmt = loop
-    while isinstance(node, For) and node.kind in ("serial", "unroll") and len(node.body) == 1:
+    while isinstance(node, For) and node.kind in (SERIAL, UNROLLED) and len(node.body) == 1:
         inner.append(node)
         node = node.body[0]
-    if not isinstance(node, For) or node.kind != INSTRUCTION + SIGNED or any(n.kind != "unroll" for n in inner[1:]):
+    if not isinstance(node, For) or node.kind != InstructionNest(SIGNED) or any(n.kind != UNROLLED for n in inner[1:]):
         return None
     match = unify(meaning(SIGNED), node)
     if loop.var in variables(*match.operands["C"][1]):
@@ -116,7 +117,7 @@ def _flipped(kernel: Kernel, sums: list[_Sum]) -> dict[Tensor, Tensor]:
     buffers = {*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc))}
     known = {s.instruction.var for s in sums}
     others = {unify(meaning(SIGNED), n).operands["A"][0] for n in walk(kernel)
-              if isinstance(n, For) and n.kind == INSTRUCTION + SIGNED and n.var not in known}
+              if isinstance(n, For) and n.kind == InstructionNest(SIGNED) and n.var not in known}
     stored = {n.tensor for n in walk(kernel) if isinstance(n, Store) and n.update is not None}
     right = {s.operand("B")[0] for s in sums}
     found = dict.fromkeys(s.operand("A")[0] for s in sums)
@@ -140,16 +141,16 @@ def _write(s: _Sum, flipped: dict[Tensor, Tensor], written: dict[Var, tuple[Stmt
     lane, term = s.match.loops.values()
     count = integer(s.instruction.extent) or 0
     first, moving = s.repeats() or (s.loop, ())
-    lanes = (*s.lanes, For(lane, index(count), (), "vector", target.name))
+    lanes = (*s.lanes, For(lane, index(count), (), VECTOR, target.name))
     sizes = (index(ceiling(n.extent) or 0) for n in (*moving, *lanes))
     extra = Tensor(f"{target.name}_offset", I32, plain(*sizes), scope="stack")
     offset = Tensor(f"{target.name}_128", U8, plain(index(4)), scope="stack")
     cells = tuple(n.var for n in (*moving, *lanes))
     value = Mul(Cast(Read(offset, (term,)), dtype=I32), Cast(Read(right, at), dtype=I32))
     more = For(term, index(4), (Store(extra, cells, value, update="add", reassoc=True, equation=-1),), tensor=target.name)
-    adding = with_fresh_variables(_nest((*s.lanes, For(lane, index(count), (), INSTRUCTION + MIXED, target.name)), more))
+    adding = with_fresh_variables(_nest((*s.lanes, For(lane, index(count), (), InstructionNest(MIXED), target.name)), more))
     zero = with_fresh_variables(_nest(lanes, Store(extra, cells, literal(0, I32), equation=-1)))
-    fixed = For(term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), "vector", target.name)
+    fixed = For(term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), VECTOR, target.name)
     taken = Store(target, place, Neg(Read(extra, cells)), update="add", reassoc=True, equation=-1)
     taking = with_fresh_variables(_nest((*s.rows, *lanes), taken))
     mixed = _mixed(s, flipped)
@@ -170,8 +171,8 @@ def _mixed(s: _Sum, flipped: dict[Tensor, Tensor]) -> Stmt:
         match node:
             case Read(t) if t is left:
                 return replace(node, tensor=flipped[left], dtype=U8)
-            case For(kind=kind) if kind == INSTRUCTION + SIGNED:
-                return replace(node, kind=INSTRUCTION + MIXED)
+            case For(kind=kind) if kind == InstructionNest(SIGNED):
+                return replace(node, kind=InstructionNest(MIXED))
         return None
 
     return rewrite(s.loop.body[0], rule)  # type: ignore[return-value]

@@ -11,7 +11,8 @@ from texpr.ir.affine import linear
 from texpr.ir.build import FALSE, add, conjunction, conjuncts, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, FloorDiv, Mod, Node, Select, Var, index
-from texpr.ir.loop import SCALABLE, For, If, Kernel, Store, has_lanes
+from texpr.ir.loop import For, If, Kernel, Store
+from texpr.ir.loop_kind import PARALLEL, SERIAL, ScalableVector, has_lanes
 from texpr.ir.traverse import equal, rewrite, statements, tensors, variables, walk
 from texpr.passes.analysis.substitution import folded
 
@@ -109,7 +110,7 @@ def _bounds(loop: For, conditions: list[Expr], lanes: Set[Var]) -> tuple[list[Ex
     high: list[Expr] = []
     rest: list[Expr] = []
     short = integer(loop.extent)
-    if not (loop.kind in ("serial", "parallel") or loop.kind.startswith(SCALABLE)) or short is not None and short <= SHORT:
+    if not (loop.kind in (SERIAL, PARALLEL) or isinstance(loop.kind, ScalableVector)) or short is not None and short <= SHORT:
         return low, high, conditions
     for c in conditions:
         at_least = _nonnegative(c) if not variables(c) & lanes else None

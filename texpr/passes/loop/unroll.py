@@ -11,6 +11,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Const, Expr, Sub, Var, index
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.traverse import statements
 from texpr.passes.analysis.substitution import folded, folded_anew
 
@@ -51,7 +52,7 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
             return (s,) if cond is s.cond and body is s.body else (If(cond, body),)
         case For(var, extent, body):
             extent = _at(extent, values)
-            if s.kind == "unroll" or _is_single(s, extent) and (inside or _has_threads(s)):
+            if s.kind == UNROLLED or _is_single(s, extent) and (inside or _has_threads(s)):
                 return _iterations(replace(s, extent=extent), values, anew)
             own = replace(var) if anew else var
             body = _all(body, {**values, var: own} if anew else values, anew)
@@ -73,18 +74,18 @@ def _at(e: Expr, values: Mapping[Var, Expr]) -> Expr:
 
 
 def _is_single(loop: For, extent: Expr) -> bool:
-    return loop.kind in ("serial", "parallel") and integer(extent) == 1
+    return loop.kind in (SERIAL, PARALLEL) and integer(extent) == 1
 
 
 def _has_threads(loop: For) -> bool:
-    return any(isinstance(n, For) and n.kind == "parallel" for n in statements(*loop.body))
+    return any(isinstance(n, For) and n.kind == PARALLEL for n in statements(*loop.body))
 
 
 def _asks_which(loop: For) -> bool:
     """Whether each statement stands under a condition that says of the iterations alone which run it, and a third of all is left out."""
     n, asked = integer(loop.extent) or 0, [_of_iterations(s.cond, loop.var) for s in loop.body if isinstance(s, If)]
     conditions = [c for c in asked if c is not None]
-    if loop.kind != "serial" or not 1 < n <= FEW or not 1 < len(conditions) == len(loop.body):
+    if loop.kind != SERIAL or not 1 < n <= FEW or not 1 < len(conditions) == len(loop.body):
         return False
     runs = sum(folded(c, {loop.var: index(k)}) is TRUE for c in conditions for k in range(n))
     return 3 * runs <= 2 * n * len(conditions)

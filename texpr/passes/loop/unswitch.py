@@ -8,6 +8,7 @@ from dataclasses import replace
 from texpr.ir.build import negation
 from texpr.ir.expr import Expr, Node
 from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.loop_kind import SERIAL, VECTOR
 from texpr.ir.traverse import equal, is_plain, rewrite, statements, tensors, variables
 from texpr.passes.analysis.substitution import folded_anew
 
@@ -41,8 +42,8 @@ def _apart(loop: For) -> Sequence[Stmt]:
 def _asked(loop: For) -> Expr | None:
     """The one condition of an innermost loop, beside statements without, if it is of loops around alone."""
     conditions = [s.cond for s in loop.body if isinstance(s, If)]
-    counting = [n for n in statements(*loop.body) if isinstance(n, For) and n.kind != "vector"]
-    if loop.kind != "serial" or not conditions or len(conditions) == len(loop.body) or counting:
+    counting = [n for n in statements(*loop.body) if isinstance(n, For) and n.kind != VECTOR]
+    if loop.kind != SERIAL or not conditions or len(conditions) == len(loop.body) or counting:
         return None
     first = conditions[0]
     fixed = loop.var not in variables(first) and not tensors(first)

@@ -21,6 +21,7 @@ from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, mul, select, sub
 from texpr.ir.expr import Axis, Expr, Select, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, is_bulk, shared_along
+from texpr.ir.loop_kind import Thread
 from texpr.ir.traverse import equal, tensors, walk
 from texpr.poly.constraints.conditions import always, never
 
@@ -43,7 +44,7 @@ def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[TimelinePoint]) -> 
                   and p.node.asynchronous is not (p.node in issued)), None)
     if mixed is not None:
         return "mixed", mixed
-    several = next((p.node for p in places if p.node in issued and any(n.kind.startswith("thread") for n in p.loops)), None)
+    several = next((p.node for p in places if p.node in issued and any(isinstance(n.kind, Thread) for n in p.loops)), None)
     if several is not None:
         return "place", several
     if len(counted) < len(commits) + len(waits) or len({p.node.slots for p in counted}) > 1:  # type: ignore[union-attr]

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from texpr.ir.build import compare, conjunction, sub
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, WaitProducts, is_block
+from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import substitute, tensors, walk
 from texpr.poly.asynchronous.barrier_phases import out_of_phase
 from texpr.poly.asynchronous.multicast import uneven_multicast
@@ -168,7 +169,7 @@ class _UsePair:
         """
         values: dict[Var, Expr] = {}
         for n in use.place.loops:
-            if is_block(n) and not (n.kind.startswith("cluster") and n.kind[-1] in self.multicast_axes):
+            if is_block(n) and not (isinstance(n.kind, Cluster) and n.kind.axis in self.multicast_axes):
                 if all(a.var is not n.var for a in self.axes):
                     self.axes.append(Axis(n.var, index(0), n.extent))
                 continue

@@ -16,6 +16,7 @@ from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Axis, Expr, Read, Var, index
 from texpr.ir.loop import Barrier, Commit, If, Kernel, Stmt, Store, Wait
+from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import substitute, variables, walk
 from texpr.poly.constraints.conditions import always, never
 
@@ -39,7 +40,7 @@ def _agreed(kernel: Kernel, p: TimelinePoint) -> bool:
     """True if all blocks along the axes of a copy make the same one."""
     assert isinstance(p.node, Store)
     copy = copy_of(p.node)
-    if copy is None or not set(p.multicast_axes) <= {n.kind[-1] for n in p.loops if n.kind.startswith("cluster")}:
+    if copy is None or not set(p.multicast_axes) <= {n.kind.axis for n in p.loops if isinstance(n.kind, Cluster)}:
         return False
     heads = [n.cond if isinstance(n, If) else n.extent for n in p.enclosing]
     return _same(kernel, p, p.multicast_axes, [*heads, *copy.source.indices, copy.within, *p.node.indices])
@@ -47,7 +48,7 @@ def _agreed(kernel: Kernel, p: TimelinePoint) -> bool:
 
 def _same(kernel: Kernel, p: TimelinePoint, along: str, values: Sequence[Expr]) -> bool:
     """True if each value is one for all blocks of a cluster along some axes."""
-    others = {n.var: Var(n.var.name + "2") for n in p.loops if n.kind.startswith("cluster") and n.kind[-1] in along}
+    others = {n.var: Var(n.var.name + "2") for n in p.loops if isinstance(n.kind, Cluster) and n.kind.axis in along}
     axes = [Axis(n.var, index(0), n.extent) for n in p.loops]
     axes += [Axis(others[n.var], index(0), n.extent) for n in p.loops if n.var in others]
     return all(_equal(kernel, e, substitute(e, others), axes) for e in values if _may_differ(kernel, e, others))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from texpr.ir.expr import Read
-from texpr.ir.loop import INSTRUCTION, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
+from texpr.ir.loop import CommitProducts, Kernel, Stmt, Store, WaitProducts, instruction_of
 from texpr.ir.traverse import walk
 from texpr.poly.asynchronous.copies import late, reads_at
 from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
@@ -77,4 +77,4 @@ def _others(product: TimelinePoint, places: Sequence[TimelinePoint]) -> Iterator
 
 
 def _instruction(p: TimelinePoint) -> str:
-    return next((n.kind for n in reversed(p.enclosing) if isinstance(n, For) and n.kind.startswith(INSTRUCTION)), "")
+    return next(filter(None, map(instruction_of, reversed(p.enclosing))), "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from texpr.ir.build import add, integer, maximum, mul
 from texpr.ir.expr import Expr, Node, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Stmt, Store, Wait, WaitProducts, is_block, shared_along
+from texpr.ir.loop_kind import Block, Cluster, LoopKind, Thread
 from texpr.ir.traverse import equal, walk
 
 
@@ -60,7 +61,7 @@ class TimelinePoint:
     @property
     def serial_loops(self) -> tuple[For, ...]:
         """The loops whose iterations come one after the other."""
-        return tuple(n for n in self.loops if not n.kind.startswith(("block", "cluster", "thread")))
+        return tuple(n for n in self.loops if not isinstance(n.kind, Block | Cluster | Thread))
 
     @property
     def multicast_axes(self) -> str:
@@ -99,12 +100,12 @@ class TimelineBuilder:
 
     def __init__(self, commit: type[Commit | CommitProducts] = Commit, wait: type[Wait | WaitProducts] = Wait) -> None:
         self.order, self.commit, self.waits = 0, commit, wait
-        self.shared_out = frozenset[str]()
+        self.shared_out = frozenset[LoopKind]()
 
     def places(self, top: Stmt) -> Iterator[TimelinePoint]:
-        extents: dict[str, list[Expr]] = {}
+        extents: dict[LoopKind, list[Expr]] = {}
         for n in walk(top):
-            if isinstance(n, For) and n.kind.startswith("thread"):
+            if isinstance(n, For) and isinstance(n.kind, Thread):
                 extents.setdefault(n.kind, []).append(n.extent)
         # A block has as many threads along an axis as the longest loop over them.
         self.shared_out = frozenset(kind for kind, found in extents.items() if all(equal(n, found[0]) for n in found))
@@ -120,7 +121,7 @@ class TimelineBuilder:
             passed: the last barrier, wait and barrier of a cluster.
         """
         self.order += 1
-        reached = all(isinstance(n, For) and (not n.kind.startswith("thread") or self._runs_once(n)) for n in above)
+        reached = all(isinstance(n, For) and (not isinstance(n.kind, Thread) or self._runs_once(n)) for n in above)
         here = TimelinePoint(s, above, self.order, reached, committed, *passed)
         yield here
         if not isinstance(s, For | If):

@@ -14,7 +14,7 @@ from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.index.overflow import USUAL_SIZE
 from texpr.ir.index.uncollapse import parted
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import ExternCall, For, If, Kernel, Poll, Stmt, Store, instruction_of
 from texpr.ir.printing.loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, substitute
@@ -342,9 +342,9 @@ def _check_stores(proof: Proof, sums: Reductions) -> None:
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
     """The sums of floats that instructions compute in an order of their own, which the stores must permit."""
-    names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders}
+    names = {name: each for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders}
     for u in proof.nest.statements:
-        used = next((names[n.kind] for n in u.loops if n.kind in names), None)
+        used = next((names[name] for name in map(instruction_of, u.loops) if name in names), None)
         if used is not None:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)

@@ -9,6 +9,7 @@ from texpr import poly
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel
+from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import tensors, walk
 from texpr.schedule.analysis.memory_requests import block, requests
@@ -53,9 +54,9 @@ def _meets(kernel: Kernel, loop: For) -> str:
 
 
 def _order(kernel: Kernel, loop: For) -> str:
-    if loop.kind == "unroll":
+    if loop.kind == UNROLLED:
         return ""
-    if loop.kind != "serial":
+    if loop.kind != SERIAL:
         return f"proven independent{_meets(kernel, loop)}"
     try:
         # What never leaves an iteration could be had once per iteration; it is no reason to keep the order.
@@ -71,7 +72,7 @@ def _order(kernel: Kernel, loop: For) -> str:
 
 
 def _bytes(kernel: Kernel, loop: For) -> str:
-    if loop.kind in ("unroll", "vector") or not any(isinstance(n, For) and n.kind != "vector" for s in loop.body for n in walk(s)):
+    if loop.kind in (UNROLLED, VECTOR) or not any(isinstance(n, For) and n.kind != VECTOR for s in loop.body for n in walk(s)):
         return ""
     around = (*loops_around(kernel, loop), loop)
     total = 0

@@ -14,7 +14,8 @@ from math import prod
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store, is_block
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store, is_block
+from texpr.ir.loop_kind import VECTOR, Cluster, InstructionNest, Thread
 from texpr.ir.machine import Machine
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import variables, walk
@@ -41,7 +42,7 @@ def requests(kernel: Kernel, loop: For) -> list[str]:
     Accesses of which sizes, or data, say where they lie are left out, as are buffers in registers.
     """
     around = (*loops_around(kernel, loop), loop)
-    if not loop.kind.startswith("thread") or any(isinstance(n, For) and n.kind.startswith("thread") for s in loop.body for n in walk(s)):
+    if not isinstance(loop.kind, Thread) or any(isinstance(n, For) and isinstance(n.kind, Thread) for s in loop.body for n in walk(s)):
         return []
     threads = _threads(around)
     if threads is None:
@@ -71,7 +72,7 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
 
 def _clusters(loops: Sequence[For]) -> str:
     """How many blocks each cluster has, if there are clusters."""
-    sizes = [integer(n.extent) or 0 for n in loops if n.kind.startswith("cluster.")]
+    sizes = [integer(n.extent) or 0 for n in loops if isinstance(n.kind, Cluster)]
     return f"clusters of {prod(sizes)} " if sizes else ""
 
 
@@ -82,7 +83,7 @@ def _elements(t: Tensor) -> int:
 
 def _longest(loops: Sequence[For], axis: str) -> int | None:
     """How many threads there are along an axis; None if that is not known."""
-    extents = [integer(n.extent) for n in loops if n.kind == f"thread.{axis}"]
+    extents = [integer(n.extent) for n in loops if n.kind == Thread(axis)]
     return None if None in extents else max((n for n in extents if n is not None), default=1)
 
 
@@ -92,7 +93,7 @@ def _threads(around: Sequence[For]) -> list[dict[Var, int]] | None:
     extents = {axis: _longest(nest, axis) for axis in "xyz"}
     if None in extents.values():
         return None
-    loops = {n.kind[-1]: n for n in around if n.kind.startswith("thread")}
+    loops = {n.kind.axis: n for n in around if isinstance(n.kind, Thread)}
     found: list[dict[Var, int]] = []
     for lane in range(WARP):
         place: dict[Var, int] = {}
@@ -126,10 +127,10 @@ def _said(kernel: Kernel, what: str, tensor: Tensor, indices: tuple[Expr, ...], 
     if not threads or not (in_memory or tensor.scope == "shared"):
         return ""
     flat = flat_index(tensor, indices)
-    instruction = next((k for k, n in enumerate(above) if n.kind.startswith(INSTRUCTION)), None)
+    instruction = next((k for k, n in enumerate(above) if isinstance(n.kind, InstructionNest)), None)
     if instruction is not None:
         return "" if in_memory else _rows(tensor, flat, above, above[instruction:])
-    vector = next((n for n in above if n.kind == "vector"), None)
+    vector = next((n for n in above if n.kind == VECTOR), None)
     run = (integer(vector.extent) or 1) if vector is not None and flat.coefficient(vector.var) == 1 else 1
     size = min(run * tensor.dtype.bytes, WIDEST)
     places = [_place(tensor, flat, above, at) for at in threads]

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import INSTRUCTION, For, Kernel, Store, has_lanes, is_bound
+from texpr.ir.loop import For, Kernel, Store, is_bound
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, VECTOR, InstructionNest, has_lanes
 from texpr.ir.traverse import variables
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
@@ -35,7 +36,7 @@ def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tenso
     source, sink = conflict.source[0], conflict.sink[0]
     sums = source is sink and sink.update is not None and loop.var not in variables(*sink.indices)
     help = f'rfactor("{loop.var.name}") gives each iteration a sum of its own' if sums else "choose a loop whose iterations are independent"
-    at_once = replace_loops(kernel, [loop], lambda n: replace(n, kind="parallel"))
+    at_once = replace_loops(kernel, [loop], lambda n: replace(n, kind=PARALLEL))
     raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict, "they may not run at once",
                   help=help, after=at_once, at_once=True)
 
@@ -80,7 +81,7 @@ def check_inside(after: Kernel, around: Collection[For], step: str) -> None:
 
 def own_buffers(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
     """Temporaries of which each iteration of a loop that runs at once has its own: none for lanes and within them."""
-    lanes = any(n.kind == "vector" for n in (*loops_around(kernel, loop), loop))
+    lanes = any(n.kind == VECTOR for n in (*loops_around(kernel, loop), loop))
     return () if lanes else private_temporaries(kernel, loop)
 
 
@@ -90,7 +91,7 @@ def _check_still(after: Kernel, loop: For, step: str) -> None:
 
 
 def _at_once(loop: For) -> bool:
-    return loop.kind not in ("serial", "unroll") and not loop.kind.startswith(INSTRUCTION)
+    return loop.kind not in (SERIAL, UNROLLED) and not isinstance(loop.kind, InstructionNest)
 
 
 def _outer(kernel: Kernel, loop: For) -> tuple[Var, ...]:

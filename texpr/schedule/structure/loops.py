@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from texpr import poly
 from texpr.ir.expr import Node, Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.printing.loop import source_kernel
 from texpr.ir.printing.types import RESERVED, unused
 from texpr.ir.traverse import kept_statements, tensors, users, walk
@@ -31,7 +32,7 @@ def _loops(kernel: Kernel) -> tuple[For, ...]:
 @lru_cache(maxsize=64)
 def _run_at_once(kernel: Kernel) -> frozenset[int]:
     """The loops that instructions run, by identity."""
-    return frozenset(id(n) for s in _loops(kernel) if s.kind.startswith(INSTRUCTION) for n in walk(s) if isinstance(n, For))
+    return frozenset(id(n) for s in _loops(kernel) if isinstance(s.kind, InstructionNest) for n in walk(s) if isinstance(n, For))
 
 
 def qualified(loop: For) -> str:

@@ -22,7 +22,8 @@ from texpr.ir.build import integer, product
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Stmt
+from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, instruction_of
+from texpr.ir.loop_kind import PARALLEL, InstructionNest
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
@@ -163,7 +164,7 @@ def uses_tiles(kernel: Kernel) -> bool:
 
 def _instruction(loop: For) -> _Zero | _Move | _Product | None:
     """What a loop does that one of these instructions runs; None of another one."""
-    known = INSTRUCTIONS.get(loop.kind.removeprefix(INSTRUCTION)) if loop.kind.startswith(INSTRUCTION) else None
+    known = INSTRUCTIONS.get(instruction_of(loop)) if isinstance(loop.kind, InstructionNest) else None
     return known.emit if known is not None and isinstance(known.emit, _Zero | _Move | _Product) else None
 
 
@@ -193,7 +194,7 @@ class AmxEmitter(Emitter):
         if does is None:
             super().loop(loop)
         else:
-            self._tile_instruction(does, loop.kind.removeprefix(INSTRUCTION), instance(loop.kind.removeprefix(INSTRUCTION), loop))
+            self._tile_instruction(does, instruction_of(loop), instance(instruction_of(loop), loop))
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         others = _runs_others(loop.body)
@@ -308,7 +309,7 @@ def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
 
 def _runs_others(body: tuple[Stmt, ...]) -> bool:
     """Whether code runs here that has the registers for itself: loops shared among threads, operators of others."""
-    return any(isinstance(n, ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in statements(*body))
+    return any(isinstance(n, ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in statements(*body))
 
 
 def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:

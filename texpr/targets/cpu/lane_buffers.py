@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from texpr.ir.build import product
 from texpr.ir.dtypes import BOOL, F32, I64
 from texpr.ir.expr import Expr, Read, Tensor
-from texpr.ir.loop import SCALABLE, Alloc, For, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, For, Kernel, Stmt, Store
+from texpr.ir.loop_kind import ScalableVector
 from texpr.ir.traverse import statements, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
@@ -125,7 +126,7 @@ def _outermost(kernel: Kernel) -> list[For]:
     stack: list[Stmt] = list(kernel.body)
     while stack:
         s = stack.pop()
-        if isinstance(s, For) and s.kind.startswith(SCALABLE):
+        if isinstance(s, For) and isinstance(s.kind, ScalableVector):
             found.append(s)
         else:
             stack += getattr(s, "body", ())
@@ -147,4 +148,5 @@ def _known_elements(loops: Sequence[For], buffers: Collection[Tensor]) -> dict[T
 def lanes_of(loop: For) -> Scalable:
     """The lanes of a loop: as many as its registers hold of its widest type; a predicate has room for them."""
     widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=F32.bytes)
-    return Scalable(min(MOST_LANES, int(loop.kind.removeprefix(SCALABLE)) * REGISTER // widest))
+    assert isinstance(loop.kind, ScalableVector)
+    return Scalable(min(MOST_LANES, loop.kind.registers * REGISTER // widest))

@@ -6,6 +6,7 @@ from texpr.ir.build import mul, product
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Cast, Tensor, index
 from texpr.ir.loop import Alloc, For, Kernel, Store
+from texpr.ir.loop_kind import PARALLEL
 from texpr.ir.traverse import statements, walk
 from texpr.support.options import current
 from texpr.targets.common import llvm_backend as llvm
@@ -110,7 +111,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
 
 def _launches(kernel: Kernel) -> bool:
     """Whether a kernel does nothing but hand loops to workers."""
-    return all(isinstance(s, For) and s.kind == "parallel" for s in kernel.body)
+    return all(isinstance(s, For) and s.kind == PARALLEL for s in kernel.body)
 
 
 def _passes(emitter: Emitter) -> str:
@@ -129,7 +130,7 @@ def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
     """Large buffers of serial loops are allocated once; those of parallel loops once per range, by their workers."""
     inside: set[Tensor] = set()
     for node in statements(kernel):
-        if isinstance(node, For) and node.kind == "parallel":
+        if isinstance(node, For) and node.kind == PARALLEL:
             inside |= {s.tensor for s in statements(node) if isinstance(s, Alloc)}
     for node in statements(kernel):
         if isinstance(node, Alloc) and node.tensor not in inside and not emitter.on_stack(node.tensor):

@@ -10,6 +10,7 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import BOOL, F32, F64
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import ExternCall, For, If, Store
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.row_major import flat_index
 from texpr.targets.emit.function import Value, constant, vector_type
@@ -91,7 +92,7 @@ def extremes(loop: For) -> frozenset[Tensor]:
     stores = [s for s in inside if isinstance(s, Store)]
     if not any(s.update in ("max", "min") for s in stores) or any(isinstance(s, If | ExternCall) for s in inside):
         return frozenset()
-    whole = {id(s) for v in inside if isinstance(v, For) and v.kind == "vector" for s in statements(*v.body)
+    whole = {id(s) for v in inside if isinstance(v, For) and v.kind == VECTOR for s in statements(*v.body)
              if isinstance(s, Store) and _is_register(s, v)}
     read = {t for s in stores for t in tensors(s.value, *s.indices)} | {t for n in inside if isinstance(n, For) for t in tensors(n.extent)}
     others = {s.tensor for s in stores if id(s) not in whole}

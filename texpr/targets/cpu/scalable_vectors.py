@@ -15,7 +15,8 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, sub
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Compare, Expr, Read, Tensor, Var
-from texpr.ir.loop import SCALABLE, For, Kernel, Stmt, Store
+from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.loop_kind import ScalableVector
 from texpr.ir.traverse import variables
 from texpr.passes.analysis.substitution import folded_anew
 from texpr.support.errors import CompileError
@@ -41,7 +42,7 @@ class ScalableEmitter(LaneBuffers):
         self.accumulators: dict[Store, tuple[str, Value]] = {}
 
     def loop(self, loop: For) -> None:
-        if not loop.kind.startswith(SCALABLE):
+        if not isinstance(loop.kind, ScalableVector):
             super().loop(loop)
         elif self.lane is None:
             self._strips(loop)

@@ -9,7 +9,7 @@ from texpr.ir.affine import Linear
 from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction, transpose
-from texpr.ir.loop import INSTRUCTION, For
+from texpr.ir.loop import For, instruction_of
 from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
@@ -127,7 +127,7 @@ for _each in _squares():
 
 def emit_instruction(emitter: Accesses, loop: For) -> None:
     """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
         case _Dot() as dot:

@@ -6,18 +6,19 @@ from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Read
 from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import identical, statements, walk
 from texpr.passes.analysis.row_major import flat_index
 
 
 def carries(kernel: Kernel) -> bool:
     """Whether an innermost loop reads, at a fixed distance, what other iterations of it stored: such values could stay in registers."""
-    return any(_carries(loop) for loop in statements(kernel) if isinstance(loop, For) and loop.kind == "serial")
+    return any(_carries(loop) for loop in statements(kernel) if isinstance(loop, For) and loop.kind == SERIAL)
 
 
 def _carries(loop: For) -> bool:
     inside = list(statements(*loop.body))
-    if any(isinstance(s, For) and s.kind == "serial" for s in inside):
+    if any(isinstance(s, For) and s.kind == SERIAL for s in inside):
         return False
     stored = [s for s in inside if isinstance(s, Store)]
     targets = {s.tensor for s in stored}

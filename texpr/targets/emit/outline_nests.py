@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from texpr.ir.dtypes import I64, DType
 from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, Kernel, Poll, Stmt, Store
+from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR
 from texpr.ir.traverse import statements, variables, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.targets.common.records import symbol_of
@@ -88,18 +89,18 @@ def _unpacking(name: str, types: Sequence[str]) -> str:
 
 def _beside(body: tuple[Stmt, ...]) -> frozenset[For]:
     """The serial loops with others inside, where there is another serial loop in the same body."""
-    loops = [s for s in body if isinstance(s, For) and s.kind == "serial"]
-    return frozenset(s for s in loops if len(loops) > 1 and any(isinstance(n, For) and n.kind == "serial" for n in statements(*s.body)))
+    loops = [s for s in body if isinstance(s, For) and s.kind == SERIAL]
+    return frozenset(s for s in loops if len(loops) > 1 and any(isinstance(n, For) and n.kind == SERIAL for n in statements(*s.body)))
 
 
 def _is_fixed(tensor: Tensor, loop: For) -> bool:
     """Whether all that a nest uses of a tensor lies at places that are known: LLVM makes registers of it then."""
     nodes = list(walk(loop))
-    lanes = {n.var for n in nodes if isinstance(n, For) and n.kind == "vector"}
+    lanes = {n.var for n in nodes if isinstance(n, For) and n.kind == VECTOR}
     used = [flat_index(n.tensor, n.indices) for n in nodes if isinstance(n, Read | Store) and n.tensor is tensor]
     return all(variables(term) <= lanes for flat in used for term, _ in flat.terms)
 
 
 def _leaves(loop: For) -> bool:
     """Whether a kernel may end inside of a loop: interrupted, or without memory for a worker."""
-    return any(isinstance(s, Poll) or isinstance(s, For) and s.kind == "parallel" for s in statements(loop))
+    return any(isinstance(s, Poll) or isinstance(s, For) and s.kind == PARALLEL for s in statements(loop))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import VECTOR, Parallel, Serial, Vector
 from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.analysis.row_major import flat_index
 
@@ -25,9 +26,9 @@ def is_plain(kernel: Kernel) -> bool:
 def _is_plain(s: Stmt, innermost: Var | None) -> bool:
     """A statement in a loop that counts with `innermost`."""
     match s:
-        case For(kind="serial" | "parallel"):
+        case For(kind=Serial() | Parallel()):
             return all(_is_plain(each, s.var) for each in s.body)
-        case For(kind="vector"):
+        case For(kind=Vector()):
             return all(_is_plain(each, innermost) for each in s.body)
         case Store(update=None):
             reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
@@ -47,7 +48,7 @@ def sums_in_registers(kernel: Kernel) -> bool:
     while stack:
         s, around = stack.pop()
         match s:
-            case For(kind="vector"):
+            case For(kind=Vector()):
                 stack += [(each, replace(around, lanes=around.lanes | {s.var})) for each in s.body]
             case For():
                 inside = _Around(s, *_known(s), around.lanes)
@@ -99,7 +100,7 @@ class _Around:
 def _known(loop: For) -> tuple[frozenset[Tensor], bool]:
     """The buffers that an iteration has, and whether loops that count stand in it."""
     return (frozenset(s.tensor for s in loop.body if isinstance(s, Alloc)),
-            any(isinstance(s, For) and s.kind != "vector" for s in loop.body))
+            any(isinstance(s, For) and s.kind != VECTOR for s in loop.body))
 
 
 def _is_left_alone(s: Store, around: _Around) -> bool:
@@ -126,7 +127,7 @@ def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:
 def becomes_registers(kernel: Kernel, tensor: Tensor) -> bool:
     """Whether a buffer is used at fixed places alone, so that it is in registers whatever stands between its uses."""
     nodes = list(walk(kernel))
-    lanes = frozenset(n.var for n in nodes if isinstance(n, For) and n.kind == "vector")
+    lanes = frozenset(n.var for n in nodes if isinstance(n, For) and n.kind == VECTOR)
     return all(_is_fixed(n, lanes) for n in nodes if isinstance(n, Read | Store) and n.tensor is tensor)
 
 

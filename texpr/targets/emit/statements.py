@@ -6,22 +6,8 @@ from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64, DType
 from texpr.ir.expr import Expr, Tensor, index
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import (
-    INSTRUCTION,
-    Alloc,
-    Barrier,
-    Commit,
-    CommitProducts,
-    ExternCall,
-    For,
-    If,
-    Poll,
-    Prefetch,
-    Stmt,
-    Store,
-    Wait,
-    WaitProducts,
-)
+from texpr.ir.loop import Alloc, Barrier, Commit, CommitProducts, ExternCall, For, If, Poll, Prefetch, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop_kind import InstructionNest, Parallel, Vector
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
@@ -94,11 +80,11 @@ class Emitter(ParallelLoops):
 
     def loop(self, loop: For) -> None:
         match loop.kind:
-            case kind if kind.startswith(INSTRUCTION):
+            case InstructionNest():
                 emit_instruction(self, loop)
-            case "vector" if self.lane is None:
+            case Vector() if self.lane is None:
                 self._vector(loop)
-            case "parallel" if not self.in_worker and self.lane is None:
+            case Parallel() if not self.in_worker and self.lane is None:
                 self._parallel(loop)
             case _:
                 self._serial(loop, constant(0, I64), self.index(loop.extent))

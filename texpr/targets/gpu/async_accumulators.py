@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from texpr.ir.expr import Node, Read, Tensor
-from texpr.ir.loop import INSTRUCTION, Alloc, CommitProducts, For, If, Stmt, Store, WaitProducts
+from texpr.ir.loop import Alloc, CommitProducts, For, If, Stmt, Store, WaitProducts
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import walk
 from texpr.targets.gpu.thread_registers import OwnedElements
 
@@ -92,4 +93,4 @@ def _used(s: Stmt) -> set[Tensor]:
 
 def is_asynchronous(n: Node) -> bool:
     """Whether this is an instruction that begins a product."""
-    return isinstance(n, For) and n.kind.startswith(INSTRUCTION) and any(isinstance(s, Store) and s.asynchronous for s in walk(n))
+    return isinstance(n, For) and isinstance(n.kind, InstructionNest) and any(isinstance(s, Store) and s.asynchronous for s in walk(n))

@@ -12,13 +12,14 @@ from math import prod
 
 from texpr.ir.build import add, integer, mul
 from texpr.ir.expr import Expr, Node, Read, Tensor, index
-from texpr.ir.loop import For, Stmt
+from texpr.ir.loop import For, Stmt, axis_of
+from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import children
 from texpr.passes.analysis.bulk_boxes import Box
 from texpr.support.errors import CompileError
 from texpr.targets.emit.function import Value
 from texpr.targets.gpu.context import GpuContext
-from texpr.targets.gpu.geometry import AXES, axis_of, is_warp
+from texpr.targets.gpu.geometry import AXES, is_warp
 from texpr.targets.gpu.warpgroup_instructions import descriptor_operands
 
 ARRIVE, ARRIVE_RELAXED, AWAIT = (f"llvm.nvvm.barrier.cluster.{what}.aligned" for what in ("arrive", "arrive.relaxed", "wait"))
@@ -27,7 +28,7 @@ ARRIVE, ARRIVE_RELAXED, AWAIT = (f"llvm.nvvm.barrier.cluster.{what}.aligned" for
 def block_index(emitter: GpuContext, loop: For) -> Value:
     """The block of its cluster, or the cluster of the grid, that this is along an axis; without clusters there, the block of the grid."""
     axis, (cluster, grid) = axis_of(loop), (emitter.geometry.cluster, emitter.geometry.grid)
-    if loop.kind.startswith("cluster"):
+    if isinstance(loop.kind, Cluster):
         emitter.in_cluster[axis] = loop.var
         return emitter.special_register("cluster.ctaid", axis, (index(cluster[0]), index(cluster[1]), index(cluster[2])))
     return emitter.special_register("ctaid" if cluster[AXES.index(axis)] == 1 else "clusterid", axis, grid)

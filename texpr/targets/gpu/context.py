@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from texpr.ir.build import TRUE, compare, conjunction, integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import For, Kernel, Stmt
+from texpr.ir.loop import For, Kernel, Stmt, axis_of, is_thread
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
@@ -18,7 +18,7 @@ from texpr.targets.emit.statements import Emitter
 from texpr.targets.gpu.addressing import GpuAddressing
 from texpr.targets.gpu.async_accumulators import accumulators_of
 from texpr.targets.gpu.barriers import Threads
-from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_thread
+from texpr.targets.gpu.geometry import AXES, Geometry
 from texpr.targets.gpu.native_conversions import NativeConversions
 from texpr.targets.gpu.shared_memory import SharedMemory
 from texpr.targets.gpu.thread_registers import POSITIONS, OwnedElements

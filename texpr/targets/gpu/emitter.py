@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence, Set
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, select
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import (
-    INSTRUCTION,
     Alloc,
     Barrier,
     Commit,
@@ -19,7 +18,10 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
+    axis_of,
+    instruction_of,
     is_block,
+    is_thread,
 )
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import equal, walk
@@ -29,7 +31,7 @@ from texpr.targets.gpu.async_mma import emit_commit, emit_wait
 from texpr.targets.gpu.barriers import WARP, AccessSet, BarrierState, Threads, accesses_of
 from texpr.targets.gpu.bulk_copies import counters_of
 from texpr.targets.gpu.clusters import block_index, emit_cluster_barrier, read_by_descriptors_alone
-from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp, known, room_of
+from texpr.targets.gpu.geometry import AXES, Geometry, is_collective, is_warp, known, room_of
 from texpr.targets.gpu.shared_memory import ALIGNMENT, SHARED, SharedMemory
 from texpr.targets.gpu.thread_registers import OwnedElements
 from texpr.targets.gpu.thread_statements import ThreadStatements
@@ -156,7 +158,7 @@ class GpuEmitter(ThreadStatements):
 
     def _warp_instruction(self, loop: For) -> None:
         """An instruction of a whole warp or warpgroup. Where several stand, those do it whose loops stand around it, else the first one."""
-        name = loop.kind.removeprefix(INSTRUCTION)
+        name = instruction_of(loop)
         axes = frozenset(axes_of(name, self.geometry.block))
         if not axes or axes & set(self.bound):
             raise misplaced(name)

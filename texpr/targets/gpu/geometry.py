@@ -9,7 +9,6 @@ from math import prod
 from texpr.ir.build import integer, maximum, mul, product
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import (
-    INSTRUCTION,
     Alloc,
     Barrier,
     Commit,
@@ -20,9 +19,12 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
+    instruction_of,
     is_block,
     is_bulk,
+    is_thread,
 )
+from texpr.ir.loop_kind import Block, Cluster, InstructionNest, LoopKind, Thread
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.warpgroup_instructions import thread_count
@@ -53,10 +55,6 @@ class Geometry:
         return self.block[AXES.index(axis)]
 
 
-def is_thread(s: object) -> bool:
-    """A loop over the threads of a block."""
-    return isinstance(s, For) and s.kind.startswith("thread.")
-
 
 def is_collective(s: Stmt) -> bool:
     """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, an instruction of a warp, a barrier or a
@@ -68,12 +66,8 @@ def is_collective(s: Stmt) -> bool:
 
 def is_warp(s: object) -> bool:
     """What the 32 threads of a warp run as one instruction."""
-    return isinstance(s, For) and s.kind.startswith(INSTRUCTION)
+    return isinstance(s, For) and isinstance(s.kind, InstructionNest)
 
-
-def axis_of(loop: For) -> str:
-    """`x`, `y` or `z` of a bound loop."""
-    return loop.kind[-1]
 
 
 def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
@@ -83,7 +77,7 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
         CompileError: the bound loops do not form a grid of blocks of threads, or exceed what a GPU has.
     """
     known = set(sizes)
-    extents: dict[str, Expr] = {}
+    extents: dict[LoopKind, Expr] = {}
     stack: list[tuple[Stmt, tuple[Stmt, ...], int]] = [(nest, (), 1)]
     while stack:
         s, above, beside = stack.pop()
@@ -95,26 +89,26 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
         if isinstance(s, For | If):
             siblings = sum(not isinstance(b, Alloc) for b in s.body)
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
-    together = [thread_count(n.kind.removeprefix(INSTRUCTION)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
+    together = [thread_count(instruction_of(n)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
     if together and any(map(is_bulk, walk(nest))):
-        extents.setdefault("thread.x", index(max(together)))  # no loop over threads is left that would say so
+        extents.setdefault(Thread("x"), index(max(together)))  # no loop over threads is left that would say so
     one = index(1)
     cluster = _cluster(nest, extents)
-    grid = tuple(mul(extents.get(f"block.{a}", one), index(n)) for a, n in zip(AXES, cluster))
+    grid = tuple(mul(extents.get(Block(a), one), index(n)) for a, n in zip(AXES, cluster))
     # A block without threads would not run what stands beside its loops over threads.
-    block = tuple(maximum(extents.get(f"thread.{a}", one), one) for a in AXES)
+    block = tuple(maximum(extents.get(Thread(a), one), one) for a in AXES)
     found = Geometry(grid, block, cluster)  # type: ignore[arg-type]
     check_extents(*(tuple(integer(e) for e in extents) for extents in (grid, block)))
     return found
 
 
-def _cluster(nest: Stmt, extents: dict[str, Expr]) -> tuple[int, int, int]:
+def _cluster(nest: Stmt, extents: dict[LoopKind, Expr]) -> tuple[int, int, int]:
     """How many blocks a cluster has along each axis: part of the code, so that grids have whole clusters."""
     for n in walk(nest):
-        if isinstance(n, For) and n.kind.startswith("cluster") and not integer(n.extent):
+        if isinstance(n, For) and isinstance(n.kind, Cluster) and not integer(n.extent):
             raise _refused(f"how many blocks a cluster has is not known: `{n.var.name}`, bound to {n.kind}, has other iterations for other "
                            "sizes, or none", 'split the loop (`split("i", 2, tail="pad")`), and bind the inner one')
-    x, y, z = (integer(extents.get(f"cluster.{a}", index(1))) or 1 for a in AXES)
+    x, y, z = (integer(extents.get(Cluster(a), index(1))) or 1 for a in AXES)
     if x * y * z > BLOCKS_OF_A_CLUSTER:
         raise _refused(f"{x * y * z} blocks in a cluster; a GPU has at most {BLOCKS_OF_A_CLUSTER}",
                        "split the loops that are bound to clusters")

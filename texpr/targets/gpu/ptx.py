@@ -9,7 +9,8 @@ from math import prod
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Tensor
-from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store
+from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store, axis_of
+from texpr.ir.loop_kind import Cluster
 from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
@@ -120,10 +121,10 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
 
 def _check_clusters(nest: Stmt, target: Target) -> None:
     having = [name for name in NAMES if int(name[3:5]) >= FIRST_CLUSTERING]
-    loop = next((n for n in walk(nest) if isinstance(n, For) and n.kind.startswith("cluster")), None)
+    loop = next((n for n in walk(nest) if isinstance(n, For) and isinstance(n.kind, Cluster)), None)
     if loop is not None and target.name not in having:
         raise CompileError(f"{target.name} has no clusters of blocks, and `{loop.var.name}` is bound to {loop.kind}", code="target",
-                           help=f"{' and '.join(having)} have them; bind it to block.{loop.kind[-1]}, or leave it out")
+                           help=f"{' and '.join(having)} have them; bind it to block.{axis_of(loop)}, or leave it out")
 
 
 def _emit_nest(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, owned: Mapping[Tensor, OwnedElements], machine: Machine,

@@ -14,6 +14,7 @@ from itertools import accumulate
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import Alloc, For, If, Stmt, Store, is_block
+from texpr.ir.loop_kind import Thread
 from texpr.ir.traverse import walk
 from texpr.targets.gpu.thread_registers import OwnedElements
 
@@ -51,7 +52,7 @@ def peak_registers(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> int:
             wanted, done = go(inside)
             carried += [t for t in wanted if t not in filled]
             filled |= done
-        if isinstance(s, For) and not is_block(s) and not s.kind.startswith("thread") and integer(s.extent) != 1:
+        if isinstance(s, For) and not is_block(s) and not isinstance(s.kind, Thread) and integer(s.extent) != 1:
             for t in carried:
                 note(t, start, order)
         return carried, filled

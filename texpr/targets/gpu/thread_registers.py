@@ -20,11 +20,12 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.interpreter.evaluate import Points, evaluate
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Stmt, Store
+from texpr.ir.loop import Alloc, For, If, Stmt, Store, axis_of, instruction_of, is_thread
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
-from texpr.targets.gpu.geometry import AXES, Geometry, axis_of, is_thread
+from texpr.targets.gpu.geometry import AXES, Geometry
 from texpr.targets.gpu.warpgroup_instructions import axes_of, fragment_layout
 
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
@@ -96,7 +97,7 @@ def with_owned_elements(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> Stmt
         return None
 
     def rewritten(s: Stmt) -> Stmt:
-        if isinstance(s, For) and s.kind.startswith(INSTRUCTION):
+        if isinstance(s, For) and isinstance(s.kind, InstructionNest):
             return s
         if isinstance(s, For):
             return replace(s, body=tuple(map(rewritten, s.body)))
@@ -116,7 +117,7 @@ def _uses(nest: Stmt, where: Geometry) -> dict[Tensor, list[_Use]]:
         match node:
             case Alloc(t) if t.scope == "register":
                 homes[t] = len(above)
-            case For(kind=kind) if kind.startswith(INSTRUCTION):
+            case For(kind=InstructionNest()):
                 for t, use in _of_instruction(node, above, homes, where):
                     found.setdefault(t, []).append(use)
             case For():
@@ -143,7 +144,7 @@ def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Map
 
 
 def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int], where: Geometry) -> list[tuple[Tensor, _Use]]:
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     axes = axes_of(name, where.block) or "x"
     match = instance(name, loop)
     found: list[tuple[Tensor, _Use]] = []

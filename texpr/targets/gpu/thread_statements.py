@@ -7,6 +7,7 @@ from dataclasses import replace
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Const, Expr, Tensor, index
 from texpr.ir.loop import For, If, Prefetch, Stmt, Store, is_bulk
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.substitution import folded, folded_anew
 from texpr.targets.emit.function import Value, constant
@@ -25,7 +26,7 @@ class ThreadStatements(GpuContext):
     """Emits what each thread runs on its own."""
 
     def loop(self, loop: For) -> None:
-        if loop.kind == "vector" and self.lane is None:
+        if loop.kind == VECTOR and self.lane is None:
             self._vector(loop)
         elif is_bulk(loop):
             emit_bulk_copy(self, loop)

@@ -23,7 +23,7 @@ from itertools import product as pairs
 from texpr.ir.build import add, floordiv, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.loop import INSTRUCTION, For
+from texpr.ir.loop import For, instruction_of
 from texpr.passes.analysis.match_nest import instance
 
 LANES = 32
@@ -176,7 +176,7 @@ def instructions_of(processor: int) -> frozenset[str]:
 
 def reads_operands_from_memory(loop: For) -> bool:
     """Whether lanes of the instruction read operands from memory, each its own elements."""
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     match INSTRUCTIONS[name].emit:
         case WarpMma(width=1):
             return any(t.scope != "register" for t, _ in instance(name, loop).operands.values())

@@ -23,7 +23,7 @@ from itertools import product as pairs
 from texpr.ir.build import add, floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.loop import INSTRUCTION, For
+from texpr.ir.loop import For, instruction_of
 from texpr.ir.swizzle import Swizzle
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
@@ -147,7 +147,7 @@ def misplaced(name: str) -> CompileError:
 
 def descriptor_operands(loop: For) -> tuple[Tensor, ...]:
     """The buffers that an instruction reads by descriptors of shared memory."""
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     match INSTRUCTIONS[name].emit:
         case WarpgroupMma() as p:
             operands = instance(name, loop).operands

@@ -14,7 +14,7 @@ from itertools import product as pairs
 from texpr.ir.build import integer
 from texpr.ir.expr import Var, index
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION, For
+from texpr.ir.loop import For, instruction_of
 from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
@@ -41,7 +41,7 @@ _PANEL_STRIDE = PANEL * 128 // 16 << 16
 
 def emit_warp_instruction(emitter: GpuContext, loop: For) -> None:
     """Write the instruction of a warp or a warpgroup that runs the nest of `loop`; that the target has it was checked."""
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     match INSTRUCTIONS[name].emit:
         case WarpgroupMma() as p:
             _emit_product(emitter, p, instance(name, loop), _stage(emitter, loop))

@@ -12,7 +12,7 @@ from itertools import product as pairs
 from texpr.ir.build import add, compare, floordiv, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION, For, If
+from texpr.ir.loop import For, If, instruction_of
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
@@ -32,7 +32,7 @@ _EVERY_LANE = "i32 -1"
 
 def emit_warp(emitter: GpuContext, loop: For) -> None:
     """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
-    name = loop.kind.removeprefix(INSTRUCTION)
+    name = instruction_of(loop)
     match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
         case WarpReduction(update):

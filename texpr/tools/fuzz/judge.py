@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from texpr.ir.expr import Expr, Read, Select, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, has_lanes
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel
+from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest, has_lanes
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
 from texpr.poly.dependence.legality import reassociable
@@ -79,8 +80,8 @@ def races(kernel: Kernel, placed: Kernel, sizes: Sizes, seed: int) -> str | None
         kernel: as scheduled: lanes of a vector are judged here, each loop alone.
         placed: with its temporaries where they live: what an iteration allocates is its own.
     """
-    lanes = [n for n in all_loops(kernel) if n.kind == "vector"]
-    threads = [n for n in all_loops(placed) if n.kind not in ("serial", "unroll", "vector") and not n.kind.startswith(INSTRUCTION)]
+    lanes = [n for n in all_loops(kernel) if n.kind == VECTOR]
+    threads = [n for n in all_loops(placed) if n.kind not in (SERIAL, UNROLLED, VECTOR) and not isinstance(n.kind, InstructionNest)]
     if any(isinstance(n, Barrier) for n in walk(placed)):
         threads = []
     found = None

@@ -21,6 +21,7 @@ from texpr.ir.interpreter.arithmetic import load
 from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For, Kernel
+from texpr.ir.loop_kind import SERIAL, UNROLLED
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import caller_shape, evaluate_size, flat_shape
 from texpr.ir.tensor import Program
@@ -264,7 +265,7 @@ class _Trial:
         """Bit for bit in every order that loops which run at once may have."""
         arrays = self.arrays(s, sizes)
         expected = interpret(s.program, arrays)
-        at_once = any(isinstance(n, For) and n.kind not in ("serial", "unroll") for n in all_loops(s.kernel))
+        at_once = any(isinstance(n, For) and n.kind not in (SERIAL, UNROLLED) for n in all_loops(s.kernel))
         left = {v.name: n for v, n in sizes.items() if v in s.kernel.sizes}
         for order in ORDERS if at_once else ORDERS[:1]:
             self.count("interpreted")

@@ -20,6 +20,7 @@ from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches
 from texpr.autoschedule.cpu.finishing.row_pairs import ROW
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Stmt, Store
+from texpr.ir.loop_kind import SERIAL, Vector
 from texpr.ir.traverse import tensors
 from texpr.schedule.structure.loops import all_loops, qualified
 
@@ -59,9 +60,9 @@ def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
 
 def _vector(loop: Stmt) -> For | None:
     """The loop over lanes, if a serial loop has one alone, beside hints, and that computes elements alone."""
-    inside = [s for s in loop.body if isinstance(s, For | Store)] if isinstance(loop, For) and loop.kind == "serial" else []
+    inside = [s for s in loop.body if isinstance(s, For | Store)] if isinstance(loop, For) and loop.kind == SERIAL else []
     match inside:
-        case [For(_, _, (Store(update=None),), "vector") as vector]:
+        case [For(_, _, (Store(update=None),), Vector()) as vector]:
             return vector
     return None
 

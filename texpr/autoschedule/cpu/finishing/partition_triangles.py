@@ -9,6 +9,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.ir.affine import Linear, ceiling
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import variables
 from texpr.schedule.steps.loops.partition import bounds_of
 from texpr.schedule.structure.loops import all_loops, qualified
@@ -33,7 +34,7 @@ def _names(kernel: Kernel) -> list[str]:
     names: dict[str, None] = {}
     taken: set[int] = set()
     for n in reversed(loops):
-        if n.kind != "serial":
+        if n.kind != SERIAL:
             continue
         found = {id(b.condition) for of in bounds_of(n) for b in of if _compares(b.surely, n, everywhere)}
         if found - taken:
@@ -50,7 +51,7 @@ def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
     around = {n.var for n in loops}
     taken: set[int] = set()
     for n in reversed(loops):
-        if n.kind == "serial":
+        if n.kind == SERIAL:
             bounds = [b for of in bounds_of(n) for b in of]
             if any(id(b.condition) not in taken and not _compares(b.surely, n, around) for b in bounds):
                 builder.try_apply("partition", qualified(n))

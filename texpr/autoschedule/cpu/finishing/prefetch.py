@@ -18,6 +18,7 @@ from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.loop import For, Store
+from texpr.ir.loop_kind import Vector
 from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.schedule.structure.loops import all_loops, qualified, stores
@@ -66,7 +67,7 @@ def _readers(builder: ScheduleBuilder, tensor: Tensor) -> set[int]:
 def _vector(loop: For, tensor: Tensor) -> int:
     """Of a loop over vectors of expensive elements alone, the bytes that one takes of a tensor which it walks along; 0 of others."""
     match loop.body:
-        case (For(var, count, (Store(update=None) as s,), "vector"),) if operations(s.value, along=var) >= COSTS.function:
+        case (For(var, count, (Store(update=None) as s,), Vector()),) if operations(s.value, along=var) >= COSTS.function:
             lanes = integer(count) or 0
             reads = [flat_index(tensor, n.indices) for n in walk(s.value) if isinstance(n, Read) and n.tensor is tensor]
             runs = reads and all(r.coefficient(var) == 1 and r.coefficient(loop.var) == lanes for r in reads)

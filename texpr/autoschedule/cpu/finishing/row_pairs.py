@@ -18,6 +18,7 @@ from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Stmt, Store
+from texpr.ir.loop_kind import Vector
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.structure.loops import qualified, stores
 from texpr.schedule.structure.tensors import bytes_of
@@ -83,7 +84,7 @@ def _equation(stmt: Stmt) -> int:
 def _is_sum(stmt: Stmt) -> bool:
     """Whether lanes are added, or compared, across: a vector loop that updates what does not move with it."""
     match stmt:
-        case For(var, _, (Store(update=update) as s,), "vector") if update is not None:
+        case For(var, _, (Store(update=update) as s,), Vector()) if update is not None:
             return var not in variables(*s.indices)
     return False
 
@@ -95,7 +96,7 @@ def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
         match n:
             case Store(update=update) if update is not None:
                 return False
-            case For(var, _, (Store() as s,), "vector"):
+            case For(var, _, (Store() as s,), Vector()):
                 read = [variables(*r.indices) for r in walk(s.value) if isinstance(r, Read)]
                 common |= any(var in found and loop.var not in found for found in read)
                 if operations(s.value, along=var) > COSTS.as_long_as_fetching:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Read, Var, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import Thread
 from texpr.ir.traverse import rewrite, substitute, variables, walk
 from texpr.poly.certificate.engine.obligations import Refuted
 
@@ -39,7 +40,7 @@ def _split(s: Stmt) -> tuple[Stmt, ...]:
     if not isinstance(s, For | If) or not _has_barrier(s):
         return (s,)
     body = tuple(n for b in s.body for n in _split(b))
-    if isinstance(s, For) and s.kind.startswith("thread"):
+    if isinstance(s, For) and isinstance(s.kind, Thread):
         return _distribute(s, body)
     return (replace(s, body=body),)
 

@@ -7,7 +7,8 @@ from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import INSTRUCTION, For, Kernel, has_lanes, is_bound
+from texpr.ir.loop import For, Kernel, is_bound
+from texpr.ir.loop_kind import InstructionNest, Serial, Thread, Unrolled, has_lanes
 from texpr.ir.traverse import variables
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
@@ -40,8 +41,7 @@ def check_races(proof: Proof, sums: Reductions, kernel: Kernel) -> None:
         for s, read in found:
             buffer = nest.buffers[read.tensor]
             uses.setdefault(read.tensor, []).extend(access(buffer, s, read.indices, when=when) for when in read_domains(s, read))
-    one_by_one = ("serial", "unroll", INSTRUCTION)
-    loops = {n.var: n for s in nest.statements for n in s.loops if not n.kind.startswith(one_by_one)}
+    loops = {n.var: n for s in nest.statements for n in s.loops if not isinstance(n.kind, Serial | Unrolled | InstructionNest)}
     for loop in loops.values():
         with proof.obligation("races"):
             _check_loop(proof, nest, uses, loop)
@@ -94,7 +94,7 @@ def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
 
 def _check_pair(proof: Proof, nest: Nest, loop: For, w: Access, other: Access) -> None:
     depth = next(k for k, n in enumerate(w.statement.loops) if n.var is loop.var)
-    if not loop.kind.startswith("thread") or not nest.barriers:
+    if not isinstance(loop.kind, Thread) or not nest.barriers:
         for a, b in ((w, other), (other, w))[: 1 if w is other else 2]:
             _check_order(proof, loop, a, b, Order(depth, "<"), ())
         return
@@ -136,4 +136,4 @@ def _orders_without_barrier(nest: Nest, a: Statement, b: Statement, depth: int) 
 
 def _serial(loops: Sequence[For]) -> list[For]:
     """The loops that a thread runs through."""
-    return [n for n in loops if not n.kind.startswith("thread")]
+    return [n for n in loops if not isinstance(n.kind, Thread)]

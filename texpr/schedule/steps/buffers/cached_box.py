@@ -10,7 +10,8 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, integer, maximum, mul, negation, select, sub
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop_kind import UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.collapsed_dimensions import Joined, joined, redirected
 from texpr.passes.lowering.naive_nest import guarded
@@ -86,7 +87,7 @@ def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
 def box_of(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> Box:
     """What an iteration of a loop reads, or uses, of a tensor, with a buffer of that name for it."""
     chain = (*loops_around(kernel, at), at)
-    lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
+    lanes = next((n for n in chain if n.kind in (VECTOR, UNROLLED) or isinstance(n.kind, InstructionNest)), None)
     if lanes is not None:
         raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
                             code="cache", help="make the buffer first, then mark the loop")

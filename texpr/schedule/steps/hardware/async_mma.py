@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Var
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, If, Kernel, Stmt, Store, WaitProducts, is_block
+from texpr.ir.loop import Barrier, CommitProducts, For, If, Kernel, Stmt, Store, WaitProducts, instruction_of, is_block
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.placement.producer import replaced
@@ -85,9 +86,9 @@ def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
 
 def as_asynchronous(node: Node) -> Node | None:
     """An instruction that begins a product, its update asynchronous."""
-    if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION):
+    if not isinstance(node, For) or not isinstance(node.kind, InstructionNest):
         return None
-    if not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].asynchronous:
+    if not INSTRUCTIONS[instruction_of(node)].asynchronous:
         return None
     if any(isinstance(s, Store) and s.asynchronous for s in walk(node)):
         return None

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from texpr.ir.build import add, floordiv, integer, mod, select
 from texpr.ir.expr import Expr, Node, Select, Var, index
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait, is_block
+from texpr.ir.loop_kind import BULK_COPY, SERIAL
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.analysis.bulk_boxes import NoBox, box_of
 from texpr.passes.loop.check_async import check_arrivals
@@ -124,7 +125,7 @@ def _boxes(kernel: Kernel, s: Stmt) -> list[tuple[Stmt, int]]:
 
 def _panels(s: Stmt) -> tuple[Stmt, ...]:
     """The iterations of a loop, each a nest of its own: a panel of a buffer that has several lies apart from the others."""
-    count = integer(s.extent) if isinstance(s, For) and s.kind == "serial" else None
+    count = integer(s.extent) if isinstance(s, For) and s.kind == SERIAL else None
     if not isinstance(s, For) or count is None or not 1 < count <= MOST_PANELS:
         raise NoBox("there are no panels")
     return tuple(n for k in range(count) for n in moved_to(s.body, {s.var: index(k)}))
@@ -134,4 +135,4 @@ def _box(s: Stmt) -> tuple[Stmt, int]:
     """A nest that copies a box, and how many bytes that has."""
     if not isinstance(s, For):
         raise NoBox("a single element is copied")
-    return replace(s, kind="bulk"), box_of(s).bytes
+    return replace(s, kind=BULK_COPY), box_of(s).bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import MULTICAST, Barrier, For, If, Kernel, Stmt, Store, is_bulk
+from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store, is_bulk
+from texpr.ir.loop_kind import BulkCopy, Cluster
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.registry import step
@@ -44,7 +45,7 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, For) and node in marked:
-            return replace(node, kind=MULTICAST + "".join(axes))
+            return replace(node, kind=BulkCopy("".join(axes)))
         if isinstance(node, For) and _fills(node, buffer):
             return replace(node, body=tuple(replace(s, cluster=True) if isinstance(s, Barrier) else s for s in node.body))
         return None
@@ -54,10 +55,10 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
 
 def _axis(kernel: Kernel, name: str | Var) -> str:
     (loop, *_) = find_loops(kernel, name)
-    if not loop.kind.startswith("cluster."):
+    if not isinstance(loop.kind, Cluster):
         raise ScheduleError(f"`{qualified(loop)}` is no loop over the blocks of a cluster", span_of(kernel, loop), code=STEP,
                             help=f'bind("{qualified(loop)}", "cluster.x")')
-    return loop.kind[-1]
+    return loop.kind.axis
 
 
 def _fills(loop: For, buffer: Tensor) -> bool:

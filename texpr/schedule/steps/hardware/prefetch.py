@@ -8,7 +8,8 @@ from dataclasses import replace
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, minimum, sub
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import equal, walk
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.analysis.access import Access
@@ -82,11 +83,11 @@ def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple
         match s:
             case Store():
                 return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t) if id(s) in inside), s)
-            case For(kind=kind) if kind.startswith(INSTRUCTION):
+            case For(kind=InstructionNest()):
                 return (*(_lines(s, r, ahead) for each in stores(s) for r in _reads(each, t) if id(each) in inside), s)
             case For() | If():
-                below = [b for each in s.body for b in over(each, isinstance(s, For) and s.kind == "vector")]
-                if isinstance(s, For) and s.kind not in ("vector", "unroll"):
+                below = [b for each in s.body for b in over(each, isinstance(s, For) and s.kind == VECTOR)]
+                if isinstance(s, For) and s.kind not in (VECTOR, UNROLLED):
                     return (replace(s, body=tuple(below)),)
                 hints = [b for b in below if _is_hint(b)]
                 lines = (line for b in hints for line in (_in_front(s, b, woven) if isinstance(s, For) else (b,)))
@@ -106,7 +107,7 @@ def _in_front(loop: For, hint: Stmt, woven: bool) -> tuple[Stmt, ...]:
     first element of others.
     """
     extent = integer(loop.extent)
-    if not (loop.kind == "vector" or woven) or extent is None or not isinstance(hint, Prefetch):
+    if not (loop.kind == VECTOR or woven) or extent is None or not isinstance(hint, Prefetch):
         return (folded(hint, {loop.var: index(0)}),)
     elements, stride = LINE // hint.tensor.dtype.bytes, Access(hint.tensor, hint.indices).stride(loop.var)
     apart = range(extent) if woven and (stride or 0) >= elements else (0,)

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 
 from texpr.ir.expr import Var
 from texpr.ir.instructions import INSTRUCTIONS, listed
-from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.match_nest import Mismatch, instance
 from texpr.schedule.steps.registry import step
@@ -68,4 +69,4 @@ def _run(nest: For, instruction: str) -> For:
     """The nest as an instruction, its updates in whatever order that takes."""
     free = INSTRUCTIONS[instruction].flushes_denormals or INSTRUCTIONS[instruction].reorders
     marked = rewrite(nest, lambda s: replace(s, reassoc=True) if free and isinstance(s, Store) else None)
-    return replace(marked, kind=INSTRUCTION + instruction)
+    return replace(marked, kind=InstructionNest(instruction))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from texpr.ir.build import add, floordiv, integer, minimum, sub
 from texpr.ir.expr import Var, index
 from texpr.ir.loop import For, Kernel
+from texpr.ir.loop_kind import BOUND_KINDS, SERIAL, LoopKind
 from texpr.schedule.legality.independence import check_independent, check_moved, own_buffers
 from texpr.schedule.steps.loops.mark import mark_concurrent
 from texpr.schedule.steps.loops.split_tiles import tiled
@@ -16,7 +17,7 @@ from texpr.support.errors import ScheduleError
 
 MOST_AT_ONCE = 1 << 31
 
-BINDINGS = ("block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z", "thread.x", "thread.y", "thread.z")
+BINDINGS = {str(kind): kind for kind in BOUND_KINDS}
 
 
 @step(order_of_sums="kept", at_most="max_blocks")
@@ -37,7 +38,7 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, max_blocks: int | None = N
     if to not in BINDINGS:
         raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=_places(to))
     if max_blocks is None:
-        return mark_concurrent(kernel, loop, "bind", to)
+        return mark_concurrent(kernel, loop, "bind", BINDINGS[to])
     found = find_loops(kernel, loop)
     if not isinstance(max_blocks, int) or isinstance(max_blocks, bool) or not 1 <= max_blocks <= MOST_AT_ONCE:
         raise ScheduleError(f"{max_blocks!r} iterations at once are not a number from 1 to 2^31", span_of(kernel, found[0]), code="bind")
@@ -45,7 +46,7 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, max_blocks: int | None = N
     check_new_names(kernel, found[0], (outer, inner), "bind")
     for n in found:
         check_independent(kernel, n, "bind", private=own_buffers(kernel, n), bound=True)
-    after = replace_loops(kernel, found, lambda n: _walked(n, to, max_blocks, outer, inner))
+    after = replace_loops(kernel, found, lambda n: _walked(n, BINDINGS[to], max_blocks, outer, inner))
     check_moved(kernel, after, "bind")
     return after
 
@@ -60,12 +61,12 @@ def _places(wanted: object) -> str:
             f"and the loop over {whole}s to thread.y")
 
 
-def _walked(loop: For, to: str, max_blocks: int, outer_name: str, inner_name: str) -> For:
+def _walked(loop: For, to: LoopKind, max_blocks: int, outer_name: str, inner_name: str) -> For:
     """The iterations of a loop dealt to so many that run at once, in turn."""
     count = integer(loop.extent)
     if count is not None and count <= max_blocks:
         return replace(loop, kind=to)
-    tiles = tiled(replace(loop, kind="serial"), loop.extent, max_blocks, outer_name, inner_name, guarded=False)
+    tiles = tiled(replace(loop, kind=SERIAL), loop.extent, max_blocks, outer_name, inner_name, guarded=False)
     (inner,) = tiles.body
     assert isinstance(inner, For)
     left = loop.extent if count is not None and count % max_blocks == 0 else add(sub(loop.extent, inner.var), index(max_blocks - 1))

@@ -8,6 +8,7 @@ from texpr.ir.build import floordiv, integer, is_natural, maximum, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.index.uncollapse import divides_by_sizes, parted
 from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.loop_kind import UNROLLED, VECTOR
 from texpr.ir.traverse import tensors, variables
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.independence import check_moved
@@ -64,7 +65,7 @@ def _check_pair(kernel: Kernel, loop: For) -> None:
     if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
         raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
                             span_of(kernel, loop), code="fuse", help="leave them apart")
-    marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
+    marked = next((n for n in (loop, below) if n.kind in (VECTOR, UNROLLED)), None)
     if marked is not None:
         raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
                             span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")

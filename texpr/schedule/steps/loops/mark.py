@@ -8,6 +8,7 @@ from dataclasses import replace
 from texpr.ir.build import compare, integer
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.loop_kind import PARALLEL, UNROLLED, VECTOR, LoopKind
 from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.legality.independence import check_independent, check_inside, own_buffers
@@ -26,17 +27,17 @@ def _of_constant_extent(kernel: Kernel, name: str | Var) -> list[For]:
     return [n for n in find_loops(kernel, name) if integer(n.extent) is not None]
 
 
-def marked(kernel: Kernel, loops: list[For], kind: str) -> Kernel:
+def marked(kernel: Kernel, loops: list[For], kind: LoopKind) -> Kernel:
     """The loops of another kind; whether they may be was proven."""
     return replace_loops(kernel, loops, lambda n: replace(n, kind=kind))
 
 
 def unrolled(kernel: Kernel, loop: str | Var) -> Kernel:
     """The loops of that name that have a constant extent, written out."""
-    return _written_out(kernel, _of_constant_extent(kernel, loop), "unroll", "unroll")
+    return _written_out(kernel, _of_constant_extent(kernel, loop), UNROLLED, "unroll")
 
 
-def _written_out(kernel: Kernel, loops: list[For], kind: str, step: str) -> Kernel:
+def _written_out(kernel: Kernel, loops: list[For], kind: LoopKind, step: str) -> Kernel:
     """The loops marked, if what then stands in their nests is not too much."""
     after = marked(kernel, loops, kind)
     for n in loops:
@@ -57,7 +58,7 @@ def _statements(nest: For) -> int:
         node, times = stack.pop()
         if isinstance(node, For):
             extent = integer(node.extent) or 1
-            copies = {"unroll": extent, "vector": -(-extent // REGISTER_LANES)}.get(node.kind, 1)
+            copies = {UNROLLED: extent, VECTOR: -(-extent // REGISTER_LANES)}.get(node.kind, 1)
             stack += [(s, times * copies) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, times) for s in node.body]
@@ -77,7 +78,7 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
     found = [n for n in _of_constant_extent(uniform, loop) if (integer(n.extent) or 0) <= MOST_LANES]
     for n in found:
         check_independent(uniform, n, "vectorize", private=(), lanes=True)
-    after = _written_out(uniform, found, "vector", "vectorize")
+    after = _written_out(uniform, found, VECTOR, "vectorize")
     check_inside(after, found, "vectorize")
     return after
 
@@ -114,9 +115,9 @@ def inner_name(loop: For) -> str:
     """The name that `split` gives the inner loop."""
     return f"{loop.tensor}.{loop.var.name}i"
 
-def mark_concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:
+def mark_concurrent(kernel: Kernel, loop: str | Var, step: str, kind: LoopKind) -> Kernel:
     """The loops of a name with another kind, once their iterations are proven to be independent."""
     found = find_loops(kernel, loop)
     for n in found:
-        check_independent(kernel, n, step, private=own_buffers(kernel, n), bound=kind != "parallel")
+        check_independent(kernel, n, step, private=own_buffers(kernel, n), bound=kind != PARALLEL)
     return marked(kernel, found, kind)

@@ -9,6 +9,7 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.rearrange import checked, rearranged
@@ -83,7 +84,7 @@ def _way_to(s: Stmt, name: str) -> list[For]:
         if qualified(s) == name:
             return way
         inner, *more = s.body
-        if more or s.kind != "serial" or integer(s.extent) != 1:
+        if more or s.kind != SERIAL or integer(s.extent) != 1:
             break
         s = inner
     return []
@@ -117,7 +118,7 @@ def _check_pair(kernel: Kernel, found: _Found) -> None:
     if not all(isinstance(s, For | If | Store | Prefetch) for s in statements(*found)):
         raise ScheduleError(f"from `{qualified(a)}` to `{qualified(b)}` threads wait for each other or for copies, or a function is called",
                             span_of(kernel, b), code="merge", help="merge loops before such a step: pipeline(..., asynchronous=True)")
-    marked = next((n for n in (a, b) if n.kind != "serial"), None)
+    marked = next((n for n in (a, b) if n.kind != SERIAL), None)
     if marked is not None:
         raise ScheduleError(f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
                             span_of(kernel, marked), code="merge", help="merge first, then mark the merged loop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.ir.loop_kind import PARALLEL
 from texpr.schedule.steps.loops.mark import mark_concurrent
 from texpr.schedule.steps.registry import step
 
@@ -19,5 +20,5 @@ def parallel(kernel: Kernel, loop: str | Var) -> Kernel:
     Raises:
         ScheduleError: iterations depend on each other.
     """
-    return mark_concurrent(kernel, loop, "parallel", "parallel")
+    return mark_concurrent(kernel, loop, "parallel", PARALLEL)
 

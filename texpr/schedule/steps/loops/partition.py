@@ -11,6 +11,7 @@ from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, conjuncts, floordiv, integer, maximum, minimum, sub
 from texpr.ir.expr import Axis, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import is_plain, rewrite, tensors, variables
 from texpr.passes.analysis.intervals import at_least_zero
@@ -61,8 +62,8 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
 
 
 def _check_kind(kernel: Kernel, n: For) -> None:
-    around = next((m for m in loops_around(kernel, n) if m.kind not in ("serial", "parallel", "unroll")), None)
-    if n.kind not in ("serial", "parallel"):
+    around = next((m for m in loops_around(kernel, n) if m.kind not in (SERIAL, PARALLEL, UNROLLED)), None)
+    if n.kind not in (SERIAL, PARALLEL):
         raise ScheduleError(f"`{n.var.name}` is marked {n.kind}, and its parts would have other lengths", span_of(kernel, n),
                             code="partition", help=f"partition a loop around it, or partition `{shortest(kernel, n)}` before it is marked")
     if around is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from texpr.ir.build import add, compare, conjunction, mul, sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel
+from texpr.ir.loop_kind import PARALLEL, SERIAL
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.rearrange import checked, rearranged
@@ -36,7 +37,7 @@ def skew(kernel: Kernel, loop: str | Var, by: str | Var, factor: int = 1) -> Ker
     at, around = find_loops(kernel, loop)[0], find_loops(kernel, by)[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 0 < abs(factor) <= LARGEST_FACTOR:
         raise ScheduleError(f"skew factor {factor!r} is not an integer from 1 to 2^16, or its negative", span_of(kernel, at), code="skew")
-    if at.kind not in ("serial", "parallel"):
+    if at.kind not in (SERIAL, PARALLEL):
         raise ScheduleError(f"`{at.var.name}` is marked {at.kind}, and the skewed loop would be another one", span_of(kernel, at),
                             code="skew", help="skew first, then mark the loop")
     if around is at:

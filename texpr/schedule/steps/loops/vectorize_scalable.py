@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Node, Var
-from texpr.ir.loop import SCALABLE, SIDE_BY_SIDE, For, Kernel, Store
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop_kind import REGISTERS_SIDE_BY_SIDE, ScalableVector
 from texpr.ir.traverse import rewrite, variables
 from texpr.schedule.legality.independence import check_independent, own_buffers
 from texpr.schedule.steps.loops.mark import in_all_lanes, marked
@@ -34,7 +35,7 @@ def vectorize_scalable(kernel: Kernel, loop: str | Var, registers: int = 1, *, r
         ScheduleError: another number of registers, iterations depend on each other, or the step needs `reassoc=True`.
     """
     found = find_loops(kernel, loop)
-    if isinstance(registers, bool) or registers not in SIDE_BY_SIDE:
+    if isinstance(registers, bool) or registers not in REGISTERS_SIDE_BY_SIDE:
         raise ScheduleError(f"{registers!r} is not 1, 2 or 4 registers", span_of(kernel, found[0]), code="vectorize")
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, found[0]), code="vectorize")
@@ -50,7 +51,7 @@ def vectorize_scalable(kernel: Kernel, loop: str | Var, registers: int = 1, *, r
     found = find_loops(permitted, loop)
     for n in found:
         check_independent(permitted, n, "vectorize_scalable", private=own_buffers(permitted, n), lanes=True)
-    return marked(permitted, found, f"{SCALABLE}{registers}")
+    return marked(permitted, found, ScalableVector(registers))
 
 
 def _joined(kernel: Kernel, loop: For) -> list[Store]:

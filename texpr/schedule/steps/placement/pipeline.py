@@ -9,6 +9,7 @@ from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.loop.check_async import check_arrivals
@@ -77,7 +78,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
     lead = lead or depth - 1
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
     loop, stage = _stage(kernel, what, lead)
-    if loop.kind != "serial":
+    if loop.kind != SERIAL:
         raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
                             span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
     buffers = {p.tensor: _buffer(kernel, p, loop, depth) for p in stage}

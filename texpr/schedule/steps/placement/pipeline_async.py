@@ -10,6 +10,7 @@ from texpr.ir.build import add, compare, conjunction, integer, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.expr import Axis, Expr, Node, Tensor, Var, index
 from texpr.ir.loop import Barrier, Commit, For, Kernel, Stmt, Store, Wait, is_block
+from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import rewrite
 from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.steps.placement.producer import replaced
@@ -52,7 +53,7 @@ def running_on(kernel: Kernel, loop: For, through: str | Var, lead: int) -> list
     if start is None:
         raise ScheduleError(f"`{qualified(loop)}` does not stand in `{qualified(found[0])}`", span_of(kernel, found[0]), code="pipeline",
                             help="name a loop around it")
-    outer = [n for n in around[start:] if isinstance(n, For) and n.kind == "serial"]
+    outer = [n for n in around[start:] if isinstance(n, For) and n.kind == SERIAL]
     if len(outer) < len(around) - start:
         raise ScheduleError(f"a condition, or a loop whose iterations run at once, stands between `{qualified(found[0])}` and "
                             f"`{qualified(loop)}`", span_of(kernel, loop), code="pipeline", help="name a loop inside it")
