@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import texpr as tx
-from texpr.ir import expr, loop
+from texpr.ir import expr, loop, loop_kind
 from texpr.ir.build import integer, product
 from texpr.ir.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, DType, int_range, stored
 from texpr.ir.expr import Expr, Read, Tensor, Var
@@ -171,7 +171,7 @@ class CEmitter:
     def statement(self, s: Stmt) -> None:
         match s:
             case For(var, extent, body, kind):
-                i, mark = self.name(var), "" if kind == "serial" else f"  /* {kind} */"
+                i, mark = self.name(var), "" if kind == loop_kind.SERIAL else f"  /* {kind} */"
                 self.block(f"for (i64 {i} = 0; {i} < {self.value(extent, 5)}; {i}++) {{{mark}", body)
             case If(cond, body):
                 self.block(f"if ({self.value(cond)}) {{", body)
