@@ -241,7 +241,7 @@ class AmxEmitter(Emitter):
                 tensor, indices = match.operands[memory]
                 if tensor.scope == "tile":
                     raise CompileError(f"{name} has one side in memory, and {tensor.name} is in a tile", code="target",
-                                       help=f'scope("{tensor.name}", "stack")')
+                                       help=f'set_scope("{tensor.name}", "stack")')
                 first, size = self._position(match, memory, {}), tensor.dtype.bytes
                 apart = self._position(match, memory, {row: 1}).plus(first, -1)
                 stride = self.position(Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size))
@@ -254,7 +254,7 @@ class AmxEmitter(Emitter):
         first = self.tiles.get(tensor)
         if first is None:
             raise CompileError(f"{name} takes {tensor.name} from a tile", code="target",
-                               help=f'cache_read("{tensor.name}", ...) makes a buffer, scope(..., "tile") puts it there')
+                               help=f'cache_read("{tensor.name}", ...) makes a buffer, set_scope(..., "tile") puts it there')
         place = self._position(match, operand, {})
         tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
         if place.terms or rest:

@@ -140,7 +140,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
     def _owned_elements(self, tensor: Tensor) -> OwnedElements:
         if tensor not in self.owned:
             raise CompileError(f"an instruction of a warp wants {tensor.name} in registers", code="target",
-                               help=f'scope("{tensor.name}", "register")')
+                               help=f'set_scope("{tensor.name}", "register")')
         return self.owned[tensor]
 
     def _thread_variables(self) -> set[Var]:

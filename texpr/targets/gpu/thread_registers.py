@@ -222,4 +222,4 @@ def _check_disjoint(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[in
 
 def _refused(tensor: Tensor, why: str) -> CompileError:
     return CompileError(f"{tensor.name} lives in registers, and {why}", code="set_scope",
-                        help=f'scope("{tensor.name}", "shared") lets threads of a block share it')
+                        help=f'set_scope("{tensor.name}", "shared") lets threads of a block share it')

@@ -90,7 +90,7 @@ def _shared_operand(emitter: GpuContext, match: Match, p: WarpgroupMma, name: st
     if tensor.scope != "shared" or tensor.swizzle != lies:
         how = f"{lies.unit}, {lies.count}, {lies.row}"
         raise CompileError(f"wgmma reads rows of 128 bytes of shared memory under {lies}, and {tensor.name} does not lie so",
-                           code="target", help=f'scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", {how})')
+                           code="target", help=f'set_scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", {how})')
     zero = {w: index(0) for w in match.loops.values()} | async_mma.single_iterations(emitter)
     flat, period = flat_index(tensor, tuple(folded(i, zero) for i in indices)), lies.row * lies.count
     extents = emitter.threads.extents

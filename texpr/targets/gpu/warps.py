@@ -172,7 +172,7 @@ def _emit_load(emitter: GpuContext, load: MatrixLoad, match: Match) -> None:
     f, (tensor, indices) = emitter.function, match.operands["A"]
     if tensor.scope != "shared":
         raise CompileError(f"ldmatrix reads shared memory, and {tensor.name} lives elsewhere", code="target",
-                           help=f'cache_read("{tensor.name}", ...), then scope(..., "shared")')
+                           help=f'cache_read("{tensor.name}", ...), then set_scope(..., "shared")')
     lane, half = emitter.positions["x"], index(16)
     row, column = mod(lane, half), mul(floordiv(lane, half), index(4 * load.width))
     places = values_of(match, i=row, k=column)
