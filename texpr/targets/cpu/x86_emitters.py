@@ -92,6 +92,35 @@ class Avx512Emitter(Emitter):
         wide = result.lanes * result.dtype.bits >= 256
         return 'noinline "no_caller_saved_registers"' if wide else "noinline"
 
+    def separate_load(self, loaded: str, element: str, lanes: int) -> str:
+        """Through an asm without instructions, in registers of 128 to 512 bits: LLVM 22 makes masked loads operands of masked arithmetic,
+        and may take them out again without their mask (`findings/llvm22_masked_load.sh`).
+        """
+        bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
+        held = min(max(128 // bits, lanes), 512 // bits)
+        parts = [self._separate(loaded, element, lanes, start, held) for start in range(0, lanes, held)]
+        while len(parts) > 1:
+            parts = [self._joined(a, b, element, held) for a, b in zip(parts[::2], parts[1::2])]
+            held *= 2
+        return self._lanes_of(parts[0], element, held, range(lanes)) if held != lanes else parts[0]
+
+    def _separate(self, loaded: str, element: str, lanes: int, start: int, count: int) -> str:
+        """So many lanes of a loaded vector from one on, of which LLVM does not know that they were loaded."""
+        part = loaded if count == lanes else self._lanes_of(loaded, element, lanes, range(start, start + count))
+        bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
+        whole, words = f"<{count} x {element}>", f"<{count * bits // 32} x i32>"
+        held = self.function.define(f'call {words} asm "", "=v,0"({words} {self.function.define(f"bitcast {whole} {part} to {words}")})')
+        return self.function.define(f"bitcast {words} {held} to {whole}")
+
+    def _lanes_of(self, vector: str, element: str, lanes: int, picks: range) -> str:
+        t = f"<{lanes} x {element}>"
+        chosen = ", ".join(f"i32 {k}" if k < lanes else "i32 poison" for k in picks)
+        return self.function.define(f"shufflevector {t} {vector}, {t} poison, <{len(picks)} x i32> <{chosen}>")
+
+    def _joined(self, a: str, b: str, element: str, lanes: int) -> str:
+        t = f"<{lanes} x {element}>"
+        return self.function.define(f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>")
+
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
         a, b = self._unify_lanes(a, b)

@@ -62,8 +62,7 @@ class Accesses(Expressions):
         if stride and (self.mask is None or self._is_private_run(tensor, read.indices)):
             text = self._emit_load(tensor, f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
         elif stride:
-            text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
-                                  f"ptr{self.space(tensor)} align {align} {address}", self._mask(stride), f"{t} zeroinitializer")
+            text = self._masked_load(tensor, lanes, address, self._mask(stride))
         else:
             mask = self.mask or constant(True, BOOL, lanes)
             name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
@@ -163,8 +162,19 @@ class Accesses(Expressions):
             on = self.function.define(f"shufflevector {self.mask}, {self.mask.type} zeroinitializer, <{count} x i32> <{picks}>")
             wanted = self.function.define(f"or <{count} x i1> {wanted}, {on}") if wanted else on
         address = self.function.pure(f"getelementptr {element}, ptr{space} {self.pointers[tensor]}, {self.position(first)}")
-        return self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, count)}.p{self.space_number(tensor)}", t,
-                              f"ptr{space} align {align} {address}", f"<{count} x i1> {wanted}", f"{t} zeroinitializer")
+        return self._masked_load(tensor, count, address, f"<{count} x i1> {wanted}")
+
+    def _masked_load(self, tensor: Tensor, lanes: int, address: str, mask: str) -> str:
+        """Elements beside each other, where the mask is on; zeros elsewhere."""
+        element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        t = vector_type(element, lanes)
+        name = f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}"
+        loaded = self.intrinsic(name, t, f"ptr{self.space(tensor)} align {align} {address}", mask, f"{t} zeroinitializer")
+        return self.separate_load(loaded, element, lanes)
+
+    def separate_load(self, loaded: str, element: str, lanes: int) -> str:
+        """What a masked load gives, for targets where it must not become an operand of what uses it."""
+        return loaded
 
     def _shuffle(self, tensor: Tensor, runs: Sequence[str], count: int, picks: Sequence[int]) -> str:
         t = vector_type(memory_type(tensor.dtype), count)

@@ -1,0 +1,35 @@
+"""Masked loads for AVX-512 keep their mask: LLVM 22 may take it off where they were operands of masked arithmetic."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import texpr as tx
+
+PREFIXES = """op f(X: {t}[N], I: i64[B] in 0..N + 1) -> Y: {t}[B] require B >= 2, N >= 3 {{
+  Y[b] = {fold}(k in 0..I[b + 1 | 3]: X[k])
+}}"""
+
+
+@pytest.mark.parametrize(
+    "t, fold",
+    [
+        ("f32", "sum"),
+        ("f64", "sum"),
+        ("i32", "sum"),
+        ("f32", "prod"),
+        ("i8", "sum"),
+        ("f16", "sum"),
+        ("i64", "prod"),
+    ],
+)
+def test_loads_under_a_mask_have_it(t: str, fold: str):
+    s = tx.schedule(tx.op(PREFIXES.format(t=t, fold=fold)), B=6, N=5).auto("x86-64-v4")
+    kernel = s.compile("x86-64-v4")
+    assert "masked.load" in kernel.llvm and 'asm ""' in kernel.llvm
+    size = int(t[1:]) // 8
+    indexed = re.findall(rf"^\s+v\w+\s+[^\n]*\(%\w+,%\w+(?:,{size})?\)[^\n]*$", kernel.asm, re.M)
+    vectors = [line for line in indexed if re.search(r"%[yz]mm", line)]
+    assert vectors and all("{%k" in line for line in vectors), vectors
