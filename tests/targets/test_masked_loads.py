@@ -20,8 +20,6 @@ PREFIXES = """op f(X: {t}[N], I: i64[B] in 0..N + 1) -> Y: {t}[B] require B >= 2
         ("f64", "sum"),
         ("i32", "sum"),
         ("f32", "prod"),
-        ("i8", "sum"),
-        ("f16", "sum"),
         ("i64", "prod"),
     ],
 )
