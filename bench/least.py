@@ -15,10 +15,10 @@ from collections.abc import Callable
 import numpy as np
 
 import texpr as tx
-from tests.compiler.test_derived import SCHEDULES, arrays_for, derived
+from tests.autoschedule.derivatives.test_derive import SCHEDULES, arrays_for, derived
+from tests.runtime.emulator.test_fibers import emulated, matmul
 from tests.runtime.kernels import slow
 from tests.targets.cases import problem
-from tests.targets.test_fibers import emulated, matmul
 from texpr.runtime.call.spec import DistinctCheck
 from texpr.support.table import Table
 

@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import texpr as tx  # noqa: E402
-from tests.schedule.fused import EXAMPLES  # noqa: E402
+from tests.properties.schedule.fused import EXAMPLES  # noqa: E402
 from texpr.ir.shapes import flat_shape  # noqa: E402
 from texpr.support.table import Table  # noqa: E402
 

@@ -50,9 +50,9 @@ STEPS = {
     "schedule/steps/reductions": "rfactor"}
 FILES = [*(f"texpr/{folder}/{name}.py" for folder, names in PROVERS.items() for name in names.split()), "texpr/poly/certificate",
          *(f"texpr/{folder}/{name}.py" for folder, names in STEPS.items() for name in names.split())]
-TESTS = ["tests/verdicts", "tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
-         "tests/compiler/test_certified.py", "tests/compiler/test_attack_steps.py", "tests/compiler/test_distinct.py",
-         "tests/passes/test_orders.py", "tests/passes/test_recurrences.py", "tests/passes/test_ranges.py"]
+TESTS = ["tests/verdicts", "tests/litmus", "tests/poly", "tests/schedule", "tests/lang/syntax/test_advice.py", "tests/examples/test_schedules.py",
+         "tests/compiler/kernels/test_certified.py", "tests/regressions/test_steps.py", "tests/compiler/test_distinct.py",
+         "tests/passes/lowering/test_orders.py", "tests/passes/lowering/test_recurrences.py", "tests/passes/lowering/test_naive_nest.py"]
 LISTED = Path("tests/mutants.txt")
 OF_EACH = 4
 """Mutants of every file that a sample has."""

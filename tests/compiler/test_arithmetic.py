@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.compiler.operators import operators
-from tests.compiler.test_values import check
+from tests.properties.compiler.test_values import check
 from tests.strategies import special_values
 from texpr.ir.dtypes import BF16, DTYPES
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.runtime.test_interrupt import run
+from tests.runtime.native.test_interrupt import run
 from texpr import ops
 
 MANY = 10_000_000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.compare import same_numbers
-from tests.ir.test_arithmetic import both
+from tests.ir.interpreter.test_arithmetic import both
 from texpr.ir.dtypes import (
     BF16,
     F8E4M3,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.lang.test_round_trip import OPS
+from tests.properties.lang.test_round_trip import OPS
 from texpr.ir.dtypes import BF16, F16, F32, F64, I8, I32, I64
 from texpr.ir.expr import Cast, Const, Reduce
 from texpr.ir.interpreter.tensor import interpret

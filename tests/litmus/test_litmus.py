@@ -7,7 +7,7 @@ import pytest
 
 import texpr as tx
 from tests.litmus.cases import Case, cases
-from tests.schedule.drawing import Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.expr import Var
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.support.errors import ScheduleError

@@ -1,6 +1,6 @@
 """Layers and losses as texts that mean the same in texpr.nn and torch.nn, with what they are called on.
 
-`tests/nn/test_layers.py` compares them with what was stored of torch, `scripts/layers.py` with torch itself, gradients too.
+`tests/nn/modules/test_layers.py` compares them with what was stored of torch, `scripts/layers.py` with torch itself, gradients too.
 """
 
 from __future__ import annotations

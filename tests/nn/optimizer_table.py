@@ -1,6 +1,6 @@
 """Optimizers and schedulers as texts that mean the same in texpr.nn.optim and torch.optim.
 
-`tests/nn/test_trajectories.py` compares them with what was stored of torch, `scripts/optimizers.py` with torch itself.
+`tests/nn/optim/test_trajectories.py` compares them with what was stored of torch, `scripts/optimizers.py` with torch itself.
 """
 
 from __future__ import annotations

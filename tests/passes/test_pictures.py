@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import TEXTS
+from tests.properties.schedule.drawing import TEXTS
 from texpr.ir.loop import For
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.printing.tensor import show_program

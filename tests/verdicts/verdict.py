@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.poly.changes import CHANGES
-from tests.poly.final_loops import KERNELS as SIMPLE
-from tests.poly.final_loops import REUSED
+from tests.poly.certificate.changes import CHANGES
+from tests.poly.certificate.final_loops import KERNELS as SIMPLE
+from tests.poly.certificate.final_loops import REUSED
 from texpr.compiler.op import op
 from texpr.compiler.pipeline import ready
 from texpr.compiler.schedule import Schedule, schedule
@@ -45,10 +45,10 @@ from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.tools.fuzz.cases import Case, parse_case
 
 Fault = tuple[str, int, int]
-"""A change of `tests.poly.changes`, which of the places, and by how much."""
+"""A change of `tests.poly.certificate.changes`, which of the places, and by how much."""
 KERNELS = SIMPLE | REUSED
 LOOPS = "loops "
-"""A case that begins so is a kernel of `tests.poly.final_loops`, by name."""
+"""A case that begins so is a kernel of `tests.poly.certificate.final_loops`, by name."""
 FAULTS = {change.__name__: change for change in CHANGES}
 COUNTED = ((solver.System, "__init__"), (solver, "_basic_set"), (solver.Region, "__init__"), (frame.Frame, "holds"),
            (proof.Context, "__init__"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal

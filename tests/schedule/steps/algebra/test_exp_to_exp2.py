@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from tests.runtime.emulator.test_fibers import SM80, emulated
 from tests.schedule.steps.algebra.altered import certified_with
 from tests.targets.cases import Case, problem
-from tests.targets.sass import count, instructions
-from tests.targets.test_fibers import SM80, emulated
+from tests.targets.gpu.sass import count, instructions
 from texpr.compiler import pipeline
 from texpr.ir.expr import Call, Const, Mul, Node
 from texpr.support.errors import ScheduleError

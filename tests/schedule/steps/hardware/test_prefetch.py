@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import TEXTS
+from tests.properties.schedule.drawing import TEXTS
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.verifier.program import verify_kernel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import Scheduled, check
+from tests.properties.schedule.drawing import Scheduled, check
 from texpr.ir.dtypes import DTYPES, numpy_dtype
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.printing.loop import show_kernel

@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.compare import assert_same_bits
-from tests.schedule.drawing import random_arrays
+from tests.properties.schedule.drawing import random_arrays
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 from texpr.compiler.pipeline import ready
 from texpr.ir.index.uncollapse import parted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from tests.schedule.steps.cases import listing, refusals
 from texpr.autoschedule.driver import auto
 from texpr.ir.build import add

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from tests.schedule.steps.cases import OPS, exact, refusals, scheduled
 from texpr.ir.build import integer
 from texpr.schedule.steps.placement.fold_storage import folded_storage

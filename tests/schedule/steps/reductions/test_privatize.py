@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.schedule.drawing import Scheduled, check, random_arrays
+from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from tests.schedule.steps.cases import complaint
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.passes.loop.place_buffers import place
