@@ -1,4 +1,5 @@
-"""The least that is expected of speeds, as ratios: `python -m bench.least` exits with 1 where one is missed. No test asserts times.
+"""The least that is expected of speeds, as ratios: `python -m bench.least` exits with 1 where one
+is missed. No test asserts times.
 
 Each row compares two ways of this package, or one with a bound that a busy machine keeps.
 """
@@ -46,19 +47,28 @@ def default_product() -> Row:
     a, b = np.random.default_rng(0).standard_normal((2, n, n), dtype=np.float32)
     schedules = [tx.schedule(tx.op(PRODUCT), M=n, N=n, K=n) for _ in range(2)]
     naive, fast = schedules[0].compile(), schedules[1].auto().compile()
-    return "default schedule of a product, times as fast as the naive nest", least(naive, a, b) / least(fast, a, b), 10, True
+    return (
+        "default schedule of a product, times as fast as the naive nest",
+        least(naive, a, b) / least(fast, a, b),
+        10,
+        True,
+    )
 
 
 def derivatives() -> Row:
-    """Schedules that follow from those of operators, and naive nests of the same gradients; the worst of them. Not the convolution:
-    lanes of its rows become lanes of the three columns of a filter.
+    """Schedules that follow from those of operators, and naive nests of the same gradients; the
+    worst of them. Not the convolution: lanes of its rows become lanes of the three columns of a
+    filter.
     """
     ratios = []
     with tx.options(threads=1):
         for name in (n for n in SCHEDULES if n != "conv2d"):
             operator, constants, *_, sizes = SCHEDULES[name]
             arrays = arrays_for(schedule := derived(name), sizes)
-            ratios.append(least(tx.schedule(tx.grad(operator), **constants).compile(), *arrays) / least(schedule.compile(), *arrays))
+            ratios.append(
+                least(tx.schedule(tx.grad(operator), **constants).compile(), *arrays)
+                / least(schedule.compile(), *arrays)
+            )
     return "derived schedules of gradients, times as fast as naive nests, the worst", min(ratios), 1, True
 
 
@@ -66,7 +76,12 @@ def distinct() -> Row:
     """The check that a million elements differ, and sorting them."""
     p = np.random.default_rng(0).permutation(1 << 20).astype(np.int32)
     check = DistinctCheck(0, "p", p.size)
-    return "check of distinct elements, times as fast as sorting", least(np.sort, p) / least(lambda p: check([p], {}), p), 1, True
+    return (
+        "check of distinct elements, times as fast as sorting",
+        least(np.sort, p) / least(lambda p: check([p], {}), p),
+        1,
+        True,
+    )
 
 
 def emulation() -> Row:
@@ -80,7 +95,12 @@ def call() -> Row:
     """A call of a kernel that adds 16 floats into a given output."""
     a, b, c = np.ones((3, 16), np.float32)
     add = tx.op(ADD)
-    return "call of a kernel into a given output, us", 1e6 * least(lambda: add(a, b, out=c), number=2000), 1.5, False
+    return (
+        "call of a kernel into a given output, us",
+        1e6 * least(lambda: add(a, b, out=c), number=2000),
+        1.5,
+        False,
+    )
 
 
 def interrupt() -> Row:

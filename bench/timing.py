@@ -13,7 +13,9 @@ from pathlib import Path
 from statistics import median
 
 FOREIGN_SHARE, FOREIGN_SECONDS = 0.04, 0.012
-"""A sample is clean if other processes took no more than this share of it, and these seconds, which the clock of the system resolves."""
+"""A sample is clean if other processes took no more than this share of it, and these seconds,
+which the clock of the system resolves.
+"""
 SETTLING = 0.02
 """Seconds for the waiting threads of another runtime to fall asleep."""
 
@@ -32,7 +34,9 @@ class Sample:
 
 
 def busy_seconds() -> float:
-    """Processor time that all processes of the machine have used; 0 where the system does not say."""
+    """Processor time that all processes of the machine have used; 0 where the system does not
+    say.
+    """
     try:
         ticks = list(map(int, Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]))
     except OSError:
@@ -51,18 +55,22 @@ def measure(run: Callable[[], object], repeats: int = 1) -> Sample:
 
 
 def measure_processor(run: Callable[[], object], repeats: int = 1) -> Sample:
-    """Processor time of one run in all threads of this process: other work on the machine matters little, shared caches aside."""
+    """Processor time of one run in all threads of this process: other work on the machine
+    matters little, shared caches aside.
+    """
     start = time.process_time()
     for _ in range(repeats):
         run()
     return Sample((time.process_time() - start) / repeats)
 
 
-def in_turns(sample: Mapping[str, Callable[[], Sample]], least: int = 7, most: int = 101, budget: float = 3.0) -> dict[str, list[Sample]]:
+def in_turns(
+    sample: Mapping[str, Callable[[], Sample]], least: int = 7, most: int = 101, budget: float = 3.0
+) -> dict[str, list[Sample]]:
     """Samples of several candidates, each in its turn.
 
-    At least `least` rounds; then more while clean samples lack or the `budget` in seconds lasts, and no more than `most`, or than thrice
-    the budget.
+    At least `least` rounds; then more while clean samples lack or the `budget` in seconds lasts,
+    and no more than `most`, or than thrice the budget.
     """
     found: dict[str, list[Sample]] = {name: [] for name in sample}
     start = time.perf_counter()

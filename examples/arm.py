@@ -1,8 +1,10 @@
-"""A small convolutional network, trained by code for ARM processors in QEMU, beside the same training on this machine.
+"""A small convolutional network, trained by code for ARM processors in QEMU, beside the same
+training on this machine.
 
-Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user gcc-aarch64-linux-gnu
-libc6-dev-arm64-cross, for armv7 gcc-arm-linux-gnueabihf libc6-dev-armhf-cross. A step is compiled ahead of time for the other processor, a
-C program makes all steps, and both curves must agree to 1e-4.
+Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user
+gcc-aarch64-linux-gnu libc6-dev-arm64-cross, for armv7 gcc-arm-linux-gnueabihf
+libc6-dev-armhf-cross. A step is compiled ahead of time for the other processor, a C program makes
+all steps, and both curves must agree to 1e-4.
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ from texpr import nn
 
 BATCH, TOLERANCE = 32, 1e-4
 AARCH64, ARMV7 = ("aarch64-linux-gnu-gcc", "qemu-aarch64"), ("arm-linux-gnueabihf-gcc", "qemu-arm")
-EMULATORS = {"aarch64": (*AARCH64, "max"), "aarch64+sve": (*AARCH64, "max,sve-default-vector-length=64"), "a64fx": (*AARCH64, "a64fx"),
-             "armv7": (*ARMV7, "max")}
+EMULATORS = {
+    "aarch64": (*AARCH64, "max"),
+    "aarch64+sve": (*AARCH64, "max,sve-default-vector-length=64"),
+    "a64fx": (*AARCH64, "a64fx"),
+    "armv7": (*ARMV7, "max"),
+}
 """Targets: the compiler of C, the emulator, and the processor that it is to be."""
 
 PROGRAM = """
@@ -56,7 +62,10 @@ def main(steps: int = 100, targets: Iterable[str] = EMULATORS) -> int:
         there = trained_elsewhere(target, batches)
         difference = max(abs(a - b) / abs(a) for a, b in zip(here, there, strict=True))
         worst = max(worst, difference)
-        print(f"{target}: loss {there[0]:.4f} -> {there[-1]:.4f} in {steps} steps; largest relative difference from here {difference:.1e}")
+        print(
+            f"{target}: loss {there[0]:.4f} -> {there[-1]:.4f} in {steps} steps; largest relative difference "
+            f"from here {difference:.1e}"
+        )
     return int(worst > TOLERANCE)
 
 
@@ -68,7 +77,11 @@ def trained_elsewhere(target: str, batches: list[tuple[np.ndarray, np.ndarray]])
         with (folder / "batches").open("wb") as file:
             for x, y in batches:
                 file.write(x.tobytes() + y.tobytes())
-        numbers = {"batch": BATCH, "steps": len(batches), "weights": (folder / "step.o.weights").stat().st_size}
+        numbers = {
+            "batch": BATCH,
+            "steps": len(batches),
+            "weights": (folder / "step.o.weights").stat().st_size,
+        }
         (folder / "train.c").write_text(PROGRAM % numbers)
         compiler, emulator, processor = EMULATORS[target]
         build = [compiler, "-O1", "-static", "train.c", "step.o", "-lm", "-o", "train"]
@@ -80,9 +93,20 @@ def trained_elsewhere(target: str, batches: list[tuple[np.ndarray, np.ndarray]])
 
 def _step() -> nn.TrainingStep:
     nn.manual_seed(0)
-    model = nn.Sequential(nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-                          nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10))
-    return nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.05, momentum=0.9))
+    model = nn.Sequential(
+        nn.Unflatten(1, (1, 8, 8)),
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    )
+    return nn.TrainingStep(
+        model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    )
 
 
 def _batches(steps: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -1,12 +1,15 @@
-"""A target outside of the package: kernels become C that one can read, which the system's compiler compiles.
+"""A target outside of the package: kernels become C that one can read, which the system's compiler
+compiles.
 
     python -m texpr bench targets --load examples/c_target.py --targets c
 
-A target is a table of functions, a machine record, an emitter, a compiler and a loader: numbers 1 to 5 below; `docs/targets.md` explains
-them. This machine has no vectors, so the default schedule leaves plain loops; loops that someone's steps made vector or parallel are plain
-loops too. Every operation is rounded as the language states it, without contraction, and integers wrap: sums, products and conversions have
-the interpreter's bits. Functions of the table have those of the system's libm; functions that are not in it come as polynomials.
-It takes GCC 12 or Clang 15 and addresses of 64 bits.
+A target is a table of functions, a machine record, an emitter, a compiler and a loader: numbers 1
+to 5 below; `docs/targets.md` explains them. This machine has no vectors, so the default schedule
+leaves plain loops; loops that someone's steps made vector or parallel are plain loops too. Every
+operation is rounded as the language states it, without contraction, and integers wrap: sums,
+products and conversions have the interpreter's bits. Functions of the table have those of the
+system's libm; functions that are not in it come as polynomials. It takes GCC 12 or Clang 15 and
+addresses of 64 bits.
 """
 
 from __future__ import annotations
@@ -36,11 +39,21 @@ from texpr.targets import Artifact, Code, Target, register_target, symbol_of
 COMPILER = ["cc", "-O2", "-fPIC", "-std=gnu11", "-ffp-contract=off", "-fwrapv"]
 
 # 1. Functions that are calls here, by texpr's name; of f32 the name in C has an `f` behind.
-MATH = {name: name for name in """exp exp2 expm1 log log2 log10 log1p cbrt hypot sin cos tan asin acos atan atan2 sinh cosh asinh acosh
-atanh tanh erf erfc fmod copysign lgamma sqrt floor ceil trunc rint fma""".split()} | {"gamma": "tgamma", "abs": "fabs"}
+MATH = {
+    name: name
+    for name in """exp exp2 expm1 log log2 log10 log1p cbrt hypot sin cos tan asin acos atan atan2 sinh cosh asinh acosh
+atanh tanh erf erfc fmod copysign lgamma sqrt floor ceil trunc rint fma""".split()
+} | {"gamma": "tgamma", "abs": "fabs"}
 
 # 2. What schedules know of the machine: no vectors, so no tiles for registers.
-MACHINE = Machine(vector_bytes=0, vector_registers=0, caches=(32 << 10, 512 << 10), cores=1, fma=False, functions=frozenset(MATH))
+MACHINE = Machine(
+    vector_bytes=0,
+    vector_registers=0,
+    caches=(32 << 10, 512 << 10),
+    cores=1,
+    fma=False,
+    functions=frozenset(MATH),
+)
 
 PROLOGUE = """#include <math.h>
 #include <stdint.h>
@@ -51,39 +64,58 @@ typedef int8_t i8; typedef int16_t i16; typedef int32_t i32; typedef int64_t i64
 typedef u8 flag, f8e4m3, f8e5m2; typedef _Float16 f16; typedef u16 bf16; typedef float f32; typedef double f64;
 """
 
-# Operations that C has not, or has otherwise; {t} is a type, {w} one of twice its bits. They are written out where they are used.
+# Operations that C has not, or has otherwise; {t} is a type, {w} one of twice its bits. They are
+# written out where they are used.
 HELPERS = {
-    "floordiv": "static inline {t} floordiv_{t}({t} a, {t} b) {{\n  if (b == 0 || (b == ({t})-1 && b < 0)) return b ? ({t})-a : 0;\n"
-                "  return ({t})(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));\n}}",
+    "floordiv": "static inline {t} floordiv_{t}({t} a, {t} b) {{\n  if (b == 0 || (b == ({t})-1 && b < 0)) "
+    "return b ? ({t})-a : 0;\n"
+    "  return ({t})(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));\n}}",
     "mod": "static inline {t} mod_{t}({t} a, {t} b) {{\n  if (b == 0 || (b == ({t})-1 && b < 0)) return 0;\n"
-           "  return ({t})(a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0));\n}}",
+    "  return ({t})(a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0));\n}}",
     "max": "static inline {t} max_{t}({t} a, {t} b) {{ return a > b ? a : b; }}",
     "min": "static inline {t} min_{t}({t} a, {t} b) {{ return a < b ? a : b; }}",
     # NaN if either is NaN; -0 is below +0.
-    "fmax": "static inline {t} fmax_{t}({t} a, {t} b) {{ return a != a || b != b ? a + b : a > b || (a == b && !signbit(a)) ? a : b; }}",
-    "fmin": "static inline {t} fmin_{t}({t} a, {t} b) {{ return a != a || b != b ? a + b : a < b || (a == b && signbit(a)) ? a : b; }}",
-    "shl": "static inline {t} shl_{t}({t} a, {t} n) {{ return n >= 0 && (u64)n < 8 * sizeof a ? ({t})((u64)a << n) : 0; }}",
-    "shr": "static inline {t} shr_{t}({t} a, {t} n) {{ return n >= 0 && (u64)n < 8 * sizeof a ? ({t})(a >> n) : a < 0 ? ({t})-1 : 0; }}",
-    "mulhi": "static inline {t} mulhi_{t}({t} a, {t} b) {{ return ({t})((({w})a * ({w})b) >> (8 * sizeof a)); }}",
+    "fmax": "static inline {t} fmax_{t}({t} a, {t} b) {{ return a != a || b != b ? a + b : a > b || (a == b "
+    "&& !signbit(a)) ? a : b; }}",
+    "fmin": "static inline {t} fmin_{t}({t} a, {t} b) {{ return a != a || b != b ? a + b : a < b || (a == b "
+    "&& signbit(a)) ? a : b; }}",
+    "shl": "static inline {t} shl_{t}({t} a, {t} n) {{ return n >= 0 && (u64)n < 8 * sizeof a ? ({t})((u64)a "
+    "<< n) : 0; }}",
+    "shr": "static inline {t} shr_{t}({t} a, {t} n) {{ return n >= 0 && (u64)n < 8 * sizeof a ? ({t})(a >> "
+    "n) : a < 0 ? ({t})-1 : 0; }}",
+    "mulhi": "static inline {t} mulhi_{t}({t} a, {t} b) {{ return ({t})((({w})a * ({w})b) >> (8 * sizeof "
+    "a)); }}",
     "bits": "static inline {t} bits_{t}({s} a) {{ {t} b; memcpy(&b, &a, sizeof b); return b; }}",
-    "saturate": "static inline {t} saturate_{t}(f64 a) {{ return a != a ? 0 : a <= {lo} ? {least} : a >= {hi} ? {most} : ({t})a; }}",
-    # Ties to even. An f32 that is not exact is rounded to odd before, which is as good as rounding once.
-    "bf16_of": "static inline bf16 bf16_of(long double a) {{\n  f32 near = (f32)a;\n  u32 b; memcpy(&b, &near, 4);\n"
-               "  if (near != a && !(b & 1)) b += fabsl(near) > fabsl(a) ? -1u : 1u;\n"
-               "  return a != a ? 0x7fc0 : (bf16)((b + 0x7fff + (b >> 16 & 1)) >> 16);\n}}",
-    "f32_of": "static inline f32 bf16_to_f32(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); return x; }}",
+    "saturate": "static inline {t} saturate_{t}(f64 a) {{ return a != a ? 0 : a <= {lo} ? {least} : a >= "
+    "{hi} ? {most} : ({t})a; }}",
+    # Ties to even. An f32 that is not exact is rounded to odd before, which is as good as rounding
+    # once.
+    "bf16_of": "static inline bf16 bf16_of(long double a) {{\n  f32 near = (f32)a;\n  u32 b; memcpy(&b, "
+    "&near, 4);\n"
+    "  if (near != a && !(b & 1)) b += fabsl(near) > fabsl(a) ? -1u : 1u;\n"
+    "  return a != a ? 0x7fc0 : (bf16)((b + 0x7fff + (b >> 16 & 1)) >> 16);\n}}",
+    "f32_of": "static inline f32 bf16_to_f32(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); "
+    "return x; }}",
     # Floats of 8 bits, by their exponents: whole multiples of the last place, ties to even.
     "small_of": "static inline {t} small_{t}(long double a) {{\n  int e; frexpl(a, &e);\n"
-                "  e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
-                "  long double n = rintl(ldexpl(fabsl(a), {fraction} - e));\n"
-                "  i64 b = n > 1e9L || a != a ? 255 : (i64)n + ((i64)(e - ({exponent})) << {fraction});\n"
-                "  return a != a ? {nan} : b > {last} ? {beyond} : (a < 0 || signbit(a) ? 128 : 0) | b;\n}}",
-    "of_small": "static inline f32 {t}_to_f32({t} b) {{\n  int e = b >> {fraction} & 127 >> {fraction}, n = b & (1 << {fraction}) - 1;\n"
-                "  f32 x = ldexpf(n + (e ? 1 << {fraction} : 0), (e ? e - 1 : 0) + {exponent} - {fraction});\n"
-                "  if ((b & 127) > {last}) x = {special};\n"
-                "  return b >> 7 ? -x : x;\n}}",
+    "  e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
+    "  long double n = rintl(ldexpl(fabsl(a), {fraction} - e));\n"
+    "  i64 b = n > 1e9L || a != a ? 255 : (i64)n + ((i64)(e - ({exponent})) << {fraction});\n"
+    "  return a != a ? {nan} : b > {last} ? {beyond} : (a < 0 || signbit(a) ? 128 : 0) | b;\n}}",
+    "of_small": "static inline f32 {t}_to_f32({t} b) {{\n  int e = b >> {fraction} & 127 >> {fraction}, n = "
+    "b & (1 << {fraction}) - 1;\n"
+    "  f32 x = ldexpf(n + (e ? 1 << {fraction} : 0), (e ? e - 1 : 0) + {exponent} - {fraction});\n"
+    "  if ((b & 127) > {last}) x = {special};\n"
+    "  return b >> 7 ? -x : x;\n}}",
 }
-INFIX = {expr.Add: ("+", 6), expr.Sub: ("-", 6), expr.Mul: ("*", 7), expr.Div: ("/", 7), expr.And: ("&&", 2), expr.Or: ("||", 1)}
+INFIX = {
+    expr.Add: ("+", 6),
+    expr.Sub: ("-", 6),
+    expr.Mul: ("*", 7),
+    expr.Div: ("/", 7),
+    expr.And: ("&&", 2),
+    expr.Or: ("||", 1),
+}
 BITS = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 LEVELS = {"|": 3, "^": 3, "&": 3, ">>": 5, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4}
 ATOM, UNARY, CHOICE = 9, 8, 0  # How strongly operators bind; a higher one needs no parentheses.
@@ -108,7 +140,9 @@ def c_type(t: DType) -> str:
 
 
 class CEmitter:
-    """3. The emitter: one kernel as one function in C. `lines` are what has been written, `known` the values that need not be again."""
+    """3. The emitter: one kernel as one function in C. `lines` are what has been written,
+    `known` the values that need not be again.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -122,7 +156,11 @@ class CEmitter:
     def text(self) -> str:
         """The whole file, which needs nothing of texpr."""
         k, symbol = self.kernel, symbol_of(self.kernel.name)
-        self.heap = [t for t in (*k.temporaries, *(s.tensor for s in statements(k) if isinstance(s, Alloc))) if not on_stack(t)]
+        self.heap = [
+            t
+            for t in (*k.temporaries, *(s.tensor for s in statements(k) if isinstance(s, Alloc)))
+            if not on_stack(t)
+        ]
         parameters = [f"const {c_type(t.dtype)} *restrict {self.name(t)}" for t in k.inputs]
         parameters += [f"{c_type(t.dtype)} *restrict {self.name(t)}" for t in (*k.outputs, *self.heap)]
         parameters += [f"i64 {self.name(v)}" for v in k.sizes]
@@ -131,7 +169,9 @@ class CEmitter:
         return "\n".join([PROLOGUE, *self.helpers.values(), "", *body, "", *self.entry(symbol), ""])
 
     def entry(self, symbol: str) -> list[str]:
-        """The function over slots of 8 bytes that every target has: inputs, outputs, sizes. Large buffers live as long as its call."""
+        """The function over slots of 8 bytes that every target has: inputs, outputs, sizes.
+        Large buffers live as long as its call.
+        """
         arrays, sizes = (*self.kernel.inputs, *self.kernel.outputs), self.kernel.sizes
         lines = [f"i32 {symbol}(void **args) {{", "  i32 status = 0;"]
         lines += [f"  i64 {self.name(v)} = *(i64 *)&args[{len(arrays) + k}];" for k, v in enumerate(sizes)]
@@ -142,11 +182,16 @@ class CEmitter:
         given = [f"args[{k}]" for k in range(len(arrays))] + [*map(self.name, (*self.heap, *sizes))]
         missing = " || ".join(f"!{self.name(t)}" for t in self.heap)
         lines += [f"  if ({missing}) status = 2;"] if missing else []
-        lines += [f"  {'else ' if missing else ''}{symbol}_body({', '.join(given)});", *(f"  free({self.name(t)});" for t in self.heap)]
+        lines += [
+            f"  {'else ' if missing else ''}{symbol}_body({', '.join(given)});",
+            *(f"  free({self.name(t)});" for t in self.heap),
+        ]
         return [*lines, "  return status;", "}"]
 
     def name(self, thing: Tensor | Var) -> str:
-        """The name of a tensor or a variable: its own, with a number behind where C or another one has it."""
+        """The name of a tensor or a variable: its own, with a number behind where C or another
+        one has it.
+        """
         if thing not in self.names:
             plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in thing.name)
             plain = plain if plain[:1].isalpha() else f"v{plain}"
@@ -179,9 +224,16 @@ class CEmitter:
                 self.store(s)
             case Alloc(tensor):
                 if tensor not in self.heap:
-                    self.write(f"{c_type(tensor.dtype)} {self.name(tensor)}[{max(1, integer(product(tensor.shape)) or 1)}];")
+                    self.write(
+                        f"{c_type(tensor.dtype)} "
+                        f"{self.name(tensor)}[{max(1, integer(product(tensor.shape)) or 1)}];"
+                    )
             case loop.ExternCall(name):
-                raise tx.CompileError(f"`{name}` is extern: C does not call it", code="extern", help="choose a target of the package")
+                raise tx.CompileError(
+                    f"`{name}` is extern: C does not call it",
+                    code="extern",
+                    help="choose a target of the package",
+                )
             case loop.Prefetch() | loop.Barrier() | loop.Poll():
                 pass  # a hint; and what threads need
 
@@ -193,14 +245,18 @@ class CEmitter:
         self.write("}")
 
     def store(self, s: Store) -> None:
-        """`x[i] = v`, or with an update `x[i] += v` and `x[i] = max(x[i], v)`; a sum of 16 bits is made in an f32."""
+        """`x[i] = v`, or with an update `x[i] += v` and `x[i] = max(x[i], v)`; a sum of 16 bits
+        is made in an f32.
+        """
         t, value, op = s.tensor.dtype, s.value, "="
         if s.update in ("add", "mul") and t in (F32, F64) and value.dtype == t:
             op = "+=" if s.update == "add" else "*="
         elif s.update is not None:
             wide = F32 if t.is_float and t.bits < 32 else t
             kind = {"add": expr.Add, "mul": expr.Mul, "max": expr.Max, "min": expr.Min}[s.update]
-            value = kind(expr.Cast(Read(s.tensor, s.indices), dtype=wide), expr.Cast(value, dtype=wide), dtype=wide)
+            value = kind(
+                expr.Cast(Read(s.tensor, s.indices), dtype=wide), expr.Cast(value, dtype=wide), dtype=wide
+            )
         text = self.value(value if value.dtype == t else expr.Cast(value, dtype=t))
         self.write(f"{self.element(s)} {op} {text};")
 
@@ -208,7 +264,9 @@ class CEmitter:
         return f"{self.name(at.tensor)}[{self.value(flat_index(at.tensor, at.indices).expr())}]"
 
     def value(self, root: Expr, level: int = CHOICE) -> str:
-        """An expression in C, in parentheses where its operator binds less than `level`. What is used twice gets a name."""
+        """An expression in C, in parentheses where its operator binds less than `level`. What is
+        used twice gets a name.
+        """
         stack = [root]
         while stack:
             e = stack[-1]
@@ -231,7 +289,9 @@ class CEmitter:
 
     def is_lazy(self, e: Expr) -> bool:
         """A choice that reads memory on a side reads that side only."""
-        return isinstance(e, expr.Select) and any(isinstance(n, Read) and id(n) not in self.known for n in walk(e.then, e.orelse))
+        return isinstance(e, expr.Select) and any(
+            isinstance(n, Read) and id(n) not in self.known for n in walk(e.then, e.orelse)
+        )
 
     def combined(self, e: Expr) -> Text:
         match e:
@@ -275,14 +335,20 @@ class CEmitter:
     def helped(self, helper: str, t: DType, *args: Expr | str, suffix: str = "", **more: object) -> Text:
         """A call of a helper for a type, which is written at the top."""
         name = suffix or f"{helper}_{c_type(t)}"
-        more["w"] = f"{'' if t.is_signed else 'unsigned '}__int128" if t.bits == 64 else f"{t.kind}{2 * t.bits}"
+        more["w"] = (
+            f"{'' if t.is_signed else 'unsigned '}__int128" if t.bits == 64 else f"{t.kind}{2 * t.bits}"
+        )
         self.helpers[name] = HELPERS[helper].format(t=c_type(t), **more)
         return f"{name}({', '.join(a if isinstance(a, str) else self.value(a) for a in args)})", ATOM
 
     def divided(self, e: Expr, lhs: Expr, rhs: Expr) -> Text:
         d, a = integer(rhs) or 0, self.value(lhs, UNARY)
         if d > 0 and d & (d - 1) == 0:
-            return (f"{a} >> {d.bit_length() - 1}", 5) if isinstance(e, expr.FloorDiv) else (f"{a} & {d - 1}", LEVELS["&"])
+            return (
+                (f"{a} >> {d.bit_length() - 1}", 5)
+                if isinstance(e, expr.FloorDiv)
+                else (f"{a} & {d - 1}", LEVELS["&"])
+            )
         return self.helped("floordiv" if isinstance(e, expr.FloorDiv) else "mod", e.dtype, lhs, rhs)
 
     def converted(self, a: Expr, t: DType) -> Text:
@@ -290,8 +356,17 @@ class CEmitter:
         s = a.dtype
         if s == t:
             return self.value(a, UNARY), UNARY
-        text = self.value(a, UNARY) if not s.as_bits else self.helped(
-            "f32_of" if s == BF16 else "of_small", F32 if s == BF16 else s, a, suffix=f"{s}_to_f32", **FORMATS.get(s, {}))[0]
+        text = (
+            self.value(a, UNARY)
+            if not s.as_bits
+            else self.helped(
+                "f32_of" if s == BF16 else "of_small",
+                F32 if s == BF16 else s,
+                a,
+                suffix=f"{s}_to_f32",
+                **FORMATS.get(s, {}),
+            )[0]
+        )
         if s.as_bits and t == F32:
             return text, ATOM
         if t == BOOL:
@@ -302,7 +377,12 @@ class CEmitter:
             return self.helped("small_of", t, text, suffix=f"small_{t}", **FORMATS[t])
         if s.is_float and t.is_int:
             least, most = int_range(t)
-            ends = {"least": literal(least, t)[0], "most": literal(most, t)[0], "lo": float(least), "hi": float(most)}
+            ends = {
+                "least": literal(least, t)[0],
+                "most": literal(most, t)[0],
+                "lo": float(least),
+                "hi": float(most),
+            }
             return self.helped("saturate", t, text, **ends)
         return f"({c_type(t)}){text}", UNARY
 
@@ -327,7 +407,9 @@ class CEmitter:
         a = args[0]
         match name:
             case "abs" if t.is_int:
-                return cast(f"{self.value(a, 5)} < 0 ? -{self.value(a, ATOM)} : {self.value(a, UNARY)}", CHOICE, t)
+                return cast(
+                    f"{self.value(a, 5)} < 0 ? -{self.value(a, ATOM)} : {self.value(a, UNARY)}", CHOICE, t
+                )
             case "isnan" | "isinf":
                 return f"{name}({self.value(expr.Cast(a, dtype=F64) if a.dtype == F16 else a)})", ATOM
             case "to_bits" | "from_bits":
@@ -335,7 +417,9 @@ class CEmitter:
             case "shl" | "shr" | "mulhi":
                 return self.helped(name, t, *args)
             case _ if name in BITS:
-                return cast(f"{self.value(a, UNARY)} {BITS[name]} {self.value(args[1], UNARY)}", LEVELS[BITS[name]], t)
+                return cast(
+                    f"{self.value(a, UNARY)} {BITS[name]} {self.value(args[1], UNARY)}", LEVELS[BITS[name]], t
+                )
         text = f"{MATH[name]}{'f' if t == F32 else ''}({', '.join(map(self.value, args))})"
         return (f"(f16){text}", UNARY) if t == F16 else (text, ATOM)
 
@@ -356,7 +440,9 @@ def literal(value: float, t: DType) -> Text:
         return ("NAN" if np.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"), UNARY
     text = str(np.float32(value)) if t == F32 else repr(float(value))
     text = text if "." in text or "e" in text else f"{text}.0"
-    return (f"(f16){text}" if t == F16 else f"{text}f" if t == F32 else text), ATOM if not text.startswith("-") and t != F16 else UNARY
+    return (f"(f16){text}" if t == F16 else f"{text}f" if t == F32 else text), ATOM if not text.startswith(
+        "-"
+    ) and t != F16 else UNARY
 
 
 def on_stack(tensor: Tensor) -> bool:
@@ -370,7 +456,9 @@ def build(text: str, target: Target) -> Code:
     with TemporaryDirectory(prefix="texpr-") as folder:
         source = Path(folder) / "kernel.c"
         source.write_text(text)
-        done = subprocess.run([*COMPILER, "-c", "-save-temps", "kernel.c"], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(
+            [*COMPILER, "-c", "-save-temps", "kernel.c"], cwd=folder, capture_output=True, text=True
+        )
         if done.returncode:
             raise tx.CompileError(f"cc does not take the kernel: {done.stderr.strip():.200}", code="target")
         return Code("", source.with_suffix(".s").read_text(), source.with_suffix(".o").read_bytes())
@@ -385,7 +473,13 @@ def load(object_code: bytes) -> ctypes.CDLL:
         return ctypes.CDLL(f"{folder}/kernel.so")
 
 
-def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
+def run(
+    artifact: Artifact,
+    symbol: str,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    sizes: Mapping[Var, int],
+) -> None:
     """A call: the slots are filled, status 2 means that memory ran out."""
     slots = [a.ctypes.data for a in (*inputs, *outputs)] + list(sizes.values())
     if getattr(load(artifact.object_code), symbol)((ctypes.c_int64 * max(1, len(slots)))(*slots)):
@@ -394,6 +488,21 @@ def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: 
 
 @register_target
 def target(name: str) -> Target | None:
-    """The target called `c`. A package that is installed names this function as an entry point instead."""
-    return Target("c", " ".join(COMPILER), "", "", MACHINE, lambda kernel, target, alone: (CEmitter(kernel).text(), ()),
-                  build=build, run=run, emulate=run) if name == "c" else None
+    """The target called `c`. A package that is installed names this function as an entry point
+    instead.
+    """
+    return (
+        Target(
+            "c",
+            " ".join(COMPILER),
+            "",
+            "",
+            MACHINE,
+            lambda kernel, target, alone: (CEmitter(kernel).text(), ()),
+            build=build,
+            run=run,
+            emulate=run,
+        )
+        if name == "c"
+        else None
+    )

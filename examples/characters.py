@@ -1,7 +1,8 @@
 """A transformer that writes like Python's own documentation, character by character.
 
-Run with `python examples/characters.py`; it needs nothing but texpr. The text is `pydoc_data.topics`, which every Python has. The bar is
-what no table of pairs of characters gets below: the entropy of a character that follows a known one.
+Run with `python examples/characters.py`; it needs nothing but texpr. The text is
+`pydoc_data.topics`, which every Python has. The bar is what no table of pairs of characters gets
+below: the entropy of a character that follows a known one.
 """
 
 from __future__ import annotations
@@ -31,16 +32,22 @@ class Text(Dataset):
 
 
 class Writer(nn.Module):
-    """Scores of the next character after every one of (batch, time) characters: (batch, characters, time)."""
+    """Scores of the next character after every one of (batch, time) characters: (batch,
+    characters, time).
+    """
 
     def __init__(self, characters: int, layers: int = 2) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, WIDTH)
         self.place = nn.Parameter(np.zeros((CONTEXT, WIDTH), np.float32))
-        layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        layer = nn.TransformerEncoderLayer(
+            WIDTH, 4, 4 * WIDTH, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
         self.encoder = nn.TransformerEncoder(layer, layers, nn.LayerNorm(WIDTH))
         self.scores = nn.Linear(WIDTH, characters)
-        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(CONTEXT), persistent=False)
+        self.register_buffer(
+            "mask", nn.Transformer.generate_square_subsequent_mask(CONTEXT), persistent=False
+        )
         nn.init.normal_(self.embedding.weight, std=0.1)
         nn.init.normal_(self.place, std=0.1)
 
@@ -57,14 +64,18 @@ def read() -> tuple[str, np.ndarray, list[str]]:
 
 
 def bigram_entropy(codes: np.ndarray) -> float:
-    """The mean of -log p(character | the one before), in nats, with the probabilities that the text itself has."""
+    """The mean of -log p(character | the one before), in nats, with the probabilities that the
+    text itself has.
+    """
     size = int(codes.max()) + 1
     pairs = np.bincount(codes[:-1] * size + codes[1:], minlength=size * size).reshape(size, size)
     shares = pairs / np.maximum(pairs.sum(axis=1, keepdims=True), 1)
     return float(-(pairs[pairs > 0] * np.log(shares[pairs > 0])).sum() / pairs.sum())
 
 
-def sample(model: nn.Module, characters: list[str], start: str, length: int, seed: int = 0, temperature: float = 0.7) -> str:
+def sample(
+    model: nn.Module, characters: list[str], start: str, length: int, seed: int = 0, temperature: float = 0.7
+) -> str:
     """Text that goes on after `start`, one character after the other."""
     generator, place = np.random.default_rng(seed), {c: k for k, c in enumerate(characters)}
     codes = [place[c] for c in start]
@@ -80,7 +91,9 @@ def sample(model: nn.Module, characters: list[str], start: str, length: int, see
 
 
 def trained(epochs: int = 2, layers: int = 2, examples: int | None = None) -> tuple[nn.Trainer, float, float]:
-    """A writer, its loss on the last tenth of the text, which it has not seen, and the bigram entropy."""
+    """A writer, its loss on the last tenth of the text, which it has not seen, and the bigram
+    entropy.
+    """
     nn.manual_seed(0)
     _, codes, characters = read()
     cut = len(codes) * 9 // 10

@@ -1,4 +1,6 @@
-"""The main job from end to end: operators as text, scheduled and timed beside NumPy; then two networks trained on digits."""
+"""The main job from end to end: operators as text, scheduled and timed beside NumPy; then two
+networks trained on digits.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Handwritten digits: a dense and a convolutional network, trained, saved, loaded.
 
-Run with `python examples/digits.py`; it needs scikit-learn for the images. Everything that is computed runs as compiled kernels.
+Run with `python examples/digits.py`; it needs scikit-learn for the images. Everything that is
+computed runs as compiled kernels.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from texpr import nn
 
 
 def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training images and labels, then test images and labels: 70 % and 30 % of 1797 images of 8 by 8 pixels in 0..1.
+    """Training images and labels, then test images and labels: 70 % and 30 % of 1797 images of 8 by
+    8 pixels in 0..1.
 
     Each training image is there five times: as it is, and moved by one pixel in four directions.
     """
@@ -25,7 +27,10 @@ def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     images = images.reshape(-1, 1, 8, 8).astype(np.float32) / 16
     x, test_x, y, test_y = train_test_split(images, labels, test_size=0.3, random_state=0, stratify=labels)
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    moved = [padded[:, :, row : row + 8, column : column + 8] for row, column in ((1, 1), (0, 1), (2, 1), (1, 0), (1, 2))]
+    moved = [
+        padded[:, :, row : row + 8, column : column + 8]
+        for row, column in ((1, 1), (0, 1), (2, 1), (1, 0), (1, 2))
+    ]
     return np.concatenate(moved), np.tile(y, 5), test_x, test_y
 
 
@@ -42,16 +47,23 @@ def dense() -> nn.Module:
 def convolutional() -> nn.Module:
     """A network of two convolutions and a dense layer."""
     return nn.Sequential(
-        nn.Conv2d(1, 16, kernel_size=3, padding=1), nn.ReLU(),
-        nn.Conv2d(16, 32, kernel_size=3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(32 * 4 * 4, 10))
+        nn.Conv2d(1, 16, kernel_size=3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, kernel_size=3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(32 * 4 * 4, 10),
+    )
 
 
 def trained(model: nn.Module, epochs: int) -> nn.Trainer:
     """Train a model; its accuracy on the test images is not looked at before the end."""
     x, y, _, _ = digits()
     print(model.summary((64, 1, 8, 8)))
-    trainer = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=3e-3), metrics=["accuracy"])
+    trainer = nn.Trainer(
+        model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=3e-3), metrics=["accuracy"]
+    )
     trainer.fit(x, y, epochs=epochs, batch_size=64, callbacks=[slower])
     return trainer
 

@@ -1,4 +1,5 @@
-"""Write two operators as mathematics, schedule them, and run them: a fused softmax, and a 3x3 blur on a photograph.
+"""Write two operators as mathematics, schedule them, and run them: a fused softmax, and a 3x3 blur
+on a photograph.
 
     python examples/kernels.py [FOLDER]     # pictures go to FOLDER, build/demo unless given
 """
@@ -45,14 +46,18 @@ def photograph() -> np.ndarray:
     """scikit-learn's photograph of a temple, (channel, y, x) in 0..1."""
     from sklearn.datasets import load_sample_image
 
-    return np.ascontiguousarray(np.moveaxis(load_sample_image("china.jpg"), 2, 0), dtype=np.float32) / np.float32(255)
+    return np.ascontiguousarray(
+        np.moveaxis(load_sample_image("china.jpg"), 2, 0), dtype=np.float32
+    ) / np.float32(255)
 
 
 def save_picture(path: Path, before: np.ndarray, after: np.ndarray) -> None:
     """The two pictures beside each other, enlarged so that the blur can be seen."""
     from PIL import Image
 
-    both = np.concatenate([p[:, 60:220, 240:400].repeat(3, axis=1).repeat(3, axis=2) for p in (before, after)], axis=2)
+    both = np.concatenate(
+        [p[:, 60:220, 240:400].repeat(3, axis=1).repeat(3, axis=2) for p in (before, after)], axis=2
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(np.moveaxis((both * 255).round().astype(np.uint8), 0, 2)).save(path)
 
@@ -69,7 +74,9 @@ def milliseconds(functions: dict[str, Callable[[], object]], repeats: int = 15) 
     return {name: statistics.median(each) for name, each in times.items()}
 
 
-def compare(operator: tx.Op, x: np.ndarray, reference: Callable[[np.ndarray], np.ndarray], **sizes: int) -> np.ndarray:
+def compare(
+    operator: tx.Op, x: np.ndarray, reference: Callable[[np.ndarray], np.ndarray], **sizes: int
+) -> np.ndarray:
     """Print both loop nests and the times; the operator's result."""
     naive, scheduled = tx.schedule(operator, **sizes), tx.schedule(operator, **sizes).auto()
     print(f"\n=== {operator.__name__}: the loop nest before scheduling\n{naive}")
@@ -79,9 +86,14 @@ def compare(operator: tx.Op, x: np.ndarray, reference: Callable[[np.ndarray], np
     fast(x, result)
     np.testing.assert_allclose(result, want, rtol=2e-6, atol=1e-7)
     out = np.empty_like(x)
-    times = milliseconds({"before": lambda: slow(x, out), "after": lambda: fast(x, out), "NumPy": lambda: reference(x)})
-    print(f"=== {operator.__name__} on {'x'.join(map(str, x.shape))}: "
-          + ", ".join(f"{name} {ms:.3f} ms" for name, ms in times.items()) + f"  ({times['NumPy'] / times['after']:.1f}x NumPy)")
+    times = milliseconds(
+        {"before": lambda: slow(x, out), "after": lambda: fast(x, out), "NumPy": lambda: reference(x)}
+    )
+    print(
+        f"=== {operator.__name__} on {'x'.join(map(str, x.shape))}: "
+        + ", ".join(f"{name} {ms:.3f} ms" for name, ms in times.items())
+        + f"  ({times['NumPy'] / times['after']:.1f}x NumPy)"
+    )
     return result
 
 

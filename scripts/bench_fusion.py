@@ -1,4 +1,5 @@
-"""Operators of several stages: schedules that compute each stage where it is used against the default schedule.
+"""Operators of several stages: schedules that compute each stage where it is used against the
+default schedule.
 
     python scripts/bench_fusion.py [name ...]
 """
@@ -25,8 +26,12 @@ ROUNDS = 25
 
 def main() -> None:
     """Milliseconds of each schedule, measured in turns."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="name", default=list(EXAMPLES), help="operators (default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="name", default=list(EXAMPLES), help="operators (default: all)"
+    )
     table = Table({"operator": "<10", "schedule": "<8", "median, ms": ">10.2f", "best, ms": ">8.2f"})
     names = parser.parse_args().names
     print(table.header())
@@ -34,7 +39,10 @@ def main() -> None:
         example = EXAMPLES[name]
         operator = tx.op(example.text)
         kernels = {"auto": tx.schedule(operator, **example.large).auto().compile()}
-        kernels |= {label: tx.schedule(operator, **example.large).replay(script).compile() for label, script in example.scripts.items()}
+        kernels |= {
+            label: tx.schedule(operator, **example.large).replay(script).compile()
+            for label, script in example.scripts.items()
+        }
         program = operator.program()
         sizes = {v: example.large[v.name] for v in program.sizes}
         generator = np.random.default_rng(0)

@@ -2,8 +2,9 @@
 
     python scripts/bench_matmul.py [--threads N] [size...]
 
-Candidates take turns; the figure is the median of several turns, in GFLOP/s and in percent of what the threads reach on a product that
-stays in the cache. With one thread, processor time is measured, so that other load on the machine matters little.
+Candidates take turns; the figure is the median of several turns, in GFLOP/s and in percent of what
+the threads reach on a product that stays in the cache. With one thread, processor time is measured,
+so that other load on the machine matters little.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 import texpr as tx
 from texpr.support.table import Table
 
-matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+matmul = tx.op(
+    "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 TILED = """contract()
 split("j", 32, tail="peel")
 split("i", 8, tail="peel")
@@ -37,7 +40,9 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 NAMES = ("naive", "tiled", "auto", "NumPy")
 
 
-def rates(functions: dict[str, Callable[[], object]], flops: int, clock: Callable[[], float]) -> dict[str, float]:
+def rates(
+    functions: dict[str, Callable[[], object]], flops: int, clock: Callable[[], float]
+) -> dict[str, float]:
     """GFLOP/s of each function: the median of its turns."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
@@ -61,7 +66,11 @@ def candidates(n: int) -> dict[str, Callable[[], object]]:
     tiled = tx.schedule(matmul, **sizes).replay(TILED).compile()
     auto = tx.schedule(matmul, **sizes).auto().compile()
     found: dict[str, Callable[[], object]] = {"naive": lambda: naive(a, b, c)} if n <= NAIVE_LIMIT else {}
-    return found | {"tiled": lambda: tiled(a, b, c), "auto": lambda: auto(a, b, c), "NumPy": lambda: np.matmul(a, b, out=c)}
+    return found | {
+        "tiled": lambda: tiled(a, b, c),
+        "auto": lambda: auto(a, b, c),
+        "NumPy": lambda: np.matmul(a, b, out=c),
+    }
 
 
 def main() -> None:
@@ -69,8 +78,12 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[256, 512, 1024, 2048, 4096])
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    if os.environ.get(BLAS_THREADS) != str(options.threads):  # OpenBLAS looks at it once, when NumPy is imported
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {BLAS_THREADS: str(options.threads)})
+    if os.environ.get(BLAS_THREADS) != str(
+        options.threads
+    ):  # OpenBLAS looks at it once, when NumPy is imported
+        os.execve(
+            sys.executable, [sys.executable, *sys.argv], os.environ | {BLAS_THREADS: str(options.threads)}
+        )
     tx.options(threads=options.threads)
     clock = time.thread_time if options.threads == 1 else time.perf_counter
     peak = rates({"auto": candidates(NEARBY)["auto"]}, 2 * NEARBY**3, clock)["auto"]
@@ -79,7 +92,9 @@ def main() -> None:
     print(table.header())
     for n in options.sizes:
         found = rates(candidates(n), 2 * n**3, clock)
-        cells = (f"{found[name]:7.1f} {100 * found[name] / peak:4.0f}%" if name in found else "" for name in NAMES)
+        cells = (
+            f"{found[name]:7.1f} {100 * found[name] / peak:4.0f}%" if name in found else "" for name in NAMES
+        )
         print(table.row(n, *cells))
 
 

@@ -1,9 +1,11 @@
-"""Compare functions of f32, as compiled for this machine, with f64 for every one of the 2^32 numbers.
+"""Compare functions of f32, as compiled for this machine, with f64 for every one of the 2^32
+numbers.
 
     python scripts/check_ulp.py [function...]
 
-The reference is the compiled f64 function, whose bound `tests/math` keeps (sin and cos: NumPy's, which are right for every f32).
-Prints the largest error in ulp, where it is, and how many results have the wrong sign or are NaN on one side only.
+The reference is the compiled f64 function, whose bound `tests/math` keeps (sin and cos: NumPy's,
+which are right for every f32). Prints the largest error in ulp, where it is, and how many results
+have the wrong sign or are NaN on one side only.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def errors(got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     unit = np.spacing(np.minimum(np.abs(near), np.finfo(np.float32).max)).astype(np.float64)
     error = np.abs(got.astype(np.float64) - want) / unit
     same = (got == near) & np.isinf(near) | np.isnan(near)
-    wrong = (np.isnan(near) != np.isnan(got)) | ((got == 0) & (near == 0) & (np.signbit(got) != np.signbit(near)))
+    wrong = (np.isnan(near) != np.isnan(got)) | (
+        (got == 0) & (near == 0) & (np.signbit(got) != np.signbit(near))
+    )
     return np.where(same, 0, error), wrong
 
 
@@ -49,8 +53,16 @@ def check(name: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("functions", nargs="*", default=[*EXPANSIONS, *SPECIAL], metavar="function", help="default: all of them")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "functions",
+        nargs="*",
+        default=[*EXPANSIONS, *SPECIAL],
+        metavar="function",
+        help="default: all of them",
+    )
     with np.errstate(all="ignore"):
         for function in parser.parse_args().functions:
             check(function)

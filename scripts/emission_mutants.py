@@ -1,4 +1,5 @@
-"""Mutants of emitted loads and stores: changes of LLVM IR after emission that run into memory where the kernel does not.
+"""Mutants of emitted loads and stores: changes of LLVM IR after emission that run into memory where
+the kernel does not.
 
 Of one line:
 
@@ -22,16 +23,32 @@ import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-KINDS = ("fewer lanes", "other lane", "guard", "nothing", "element", "mask", "shifted mask", "more lanes", "alignment")
+KINDS = (
+    "fewer lanes",
+    "other lane",
+    "guard",
+    "nothing",
+    "element",
+    "mask",
+    "shifted mask",
+    "more lanes",
+    "alignment",
+)
 _RUN = r"<(\d+) x (\w+)>"
-_MASKED_LOAD = re.compile(rf"^(  %\w+ = )call {_RUN} @llvm\.masked\.load\.\w+\.p0\(ptr (align \d+) (\S+), <\d+ x i1> (\S+), .*\)$")
-_MASKED_STORE = re.compile(rf"^  call void @llvm\.masked\.store\.\w+\.p0\({_RUN} (.+), ptr (align \d+) (\S+), <\d+ x i1> (\S+)\)$")
+_MASKED_LOAD = re.compile(
+    rf"^(  %\w+ = )call {_RUN} @llvm\.masked\.load\.\w+\.p0\(ptr (align \d+) (\S+), <\d+ x i1> (\S+), .*\)$"
+)
+_MASKED_STORE = re.compile(
+    rf"^  call void @llvm\.masked\.store\.\w+\.p0\({_RUN} (.+), ptr (align \d+) (\S+), <\d+ x i1> (\S+)\)$"
+)
 _BY_ADDRESS = re.compile(r"^(.*@llvm\.masked\.(?:gather|scatter)\.[^(]*\(.*<(\d+) x i1> )([^,)]+)(.*)$")
 _LOAD = re.compile(rf"^(  %\w+ = )load {_RUN}, ptr (\S+), (align \d+)$")
 _STORE = re.compile(rf"^  store {_RUN} (.+), ptr (\S+), (align \d+)$")
 _GUARD = re.compile(r"^  br i1 (%\w+), label (%(?:then|if)\d+), label (%(?:else|fi)\d+)$")
 _NOTHING = re.compile(r"^(  %\w+ = )select i1 %\w+, ptr (\S+), ptr @tx_nothing$")
-_ELEMENT = re.compile(r"^(  %\w+ = getelementptr (?:inbounds )?(?:i8|i16|i32|i64|half|float|double), ptr %[tp]\d+, i64 )(\S+)$")
+_ELEMENT = re.compile(
+    r"^(  %\w+ = getelementptr (?:inbounds )?(?:i8|i16|i32|i64|half|float|double), ptr %[tp]\d+, i64 )(\S+)$"
+)
 _OF_ARRAY = re.compile(r"^  (%\w+) = getelementptr (?:inbounds )?\w+, ptr %[tp]\d+, i64 \S+$")
 _TOUCHES = re.compile(r"getelementptr (?:inbounds )?\w+, ptr %[tp]\d+,|@llvm\.masked\.")
 _ALIGNED = re.compile(r"^(  store <\d+ x (?:float|double|i32|i64)>.*), align \d+$")
@@ -76,18 +93,29 @@ def mutants(kernel: str, text: str) -> Iterator[Mutant]:
             lines.append((number, line))
     arrays = {m[1] for _, line in lines if (m := _OF_ARRAY.match(line))}
     for kind, change in _OF_LINES:
-        yield from (Mutant(kernel, kind, ((number, new),)) for number, line in lines if _matters(kind, number, lines, arrays)
-                    for new in change(line, number))
+        yield from (
+            Mutant(kernel, kind, ((number, new),))
+            for number, line in lines
+            if _matters(kind, number, lines, arrays)
+            for new in change(line, number)
+        )
     for kind, change in _OF_KERNELS:
         for stores in (False, True):
-            found = tuple((number, new) for number, line in lines if ("store" in line or "scatter" in line) == stores
-                          for new in change(line, number) if kind not in ("more lanes", "alignment") or _address(line) in arrays)
+            found = tuple(
+                (number, new)
+                for number, line in lines
+                if ("store" in line or "scatter" in line) == stores
+                for new in change(line, number)
+                if kind not in ("more lanes", "alignment") or _address(line) in arrays
+            )
             if found:
                 yield Mutant(kernel, kind, found)
 
 
 def _matters(kind: str, number: int, lines: Sequence[tuple[int, str]], arrays: Set[str]) -> bool:
-    """False where a change goes to lanes that are off, or to memory of the function itself that nobody reads."""
+    """False where a change goes to lanes that are off, or to memory of the function itself that
+    nobody reads.
+    """
     after = [line for n, line in lines if n >= number]
     if kind == "fewer lanes" and (m := _LOAD.match(after[0])):
         name = m[1].split()[0]
@@ -127,7 +155,10 @@ def _shifted(line: str, number: int) -> Iterator[Lines]:
     lanes, mask = (int(m[2]), m[6]) if "= call" in line else (int(m[1]), m[6])
     order = ", ".join(f"i32 {max(k - 1, 0)}" for k in range(lanes))
     t, name = f"<{lanes} x i1>", f"%mutant{number}"
-    yield (f"  {name} = shufflevector {t} {mask}, {t} {mask}, <{lanes} x i32> <{order}>", line.replace(f"{t} {mask}", f"{t} {name}"))
+    yield (
+        f"  {name} = shufflevector {t} {mask}, {t} {mask}, <{lanes} x i32> <{order}>",
+        line.replace(f"{t} {mask}", f"{t} {name}"),
+    )
 
 
 def _longer(line: str, number: int) -> Iterator[Lines]:
@@ -136,26 +167,35 @@ def _longer(line: str, number: int) -> Iterator[Lines]:
         lanes, t = int(m[2]), m[3]
         order = ", ".join(f"i32 {k}" for k in range(lanes))
         more = f"<{lanes + 1} x {t}>"
-        yield (f"  {name} = load volatile {more}, ptr {m[4]}, {m[5]}",
-               f"{m[1]}shufflevector {more} {name}, {more} {name}, <{lanes} x i32> <{order}>")
+        yield (
+            f"  {name} = load volatile {more}, ptr {m[4]}, {m[5]}",
+            f"{m[1]}shufflevector {more} {name}, {more} {name}, <{lanes} x i32> <{order}>",
+        )
     elif m := _STORE.match(line):
         lanes, t = int(m[1]), m[2]
         order = ", ".join(f"i32 {k}" for k in [*range(lanes), 0])
         run = f"<{lanes} x {t}>"
-        yield (f"  {name} = shufflevector {run} {m[3]}, {run} {m[3]}, <{lanes + 1} x i32> <{order}>",
-               f"  store <{lanes + 1} x {t}> {name}, ptr {m[4]}, {m[5]}")
+        yield (
+            f"  {name} = shufflevector {run} {m[3]}, {run} {m[3]}, <{lanes + 1} x i32> <{order}>",
+            f"  store <{lanes + 1} x {t}> {name}, ptr {m[4]}, {m[5]}",
+        )
 
 
 def _fewer(line: str, number: int) -> Iterator[Lines]:
     name = f"%mutant{number}"
     if m := _LOAD.match(line):
         t = f"<{m[2]} x {m[3]}>"
-        yield (f"  {name} = load {t}, ptr {m[4]}, {m[5]}", f"{m[1]}insertelement {t} {name}, {_other(m[3])}, i64 {int(m[2]) - 1}")
+        yield (
+            f"  {name} = load {t}, ptr {m[4]}, {m[5]}",
+            f"{m[1]}insertelement {t} {name}, {_other(m[3])}, i64 {int(m[2]) - 1}",
+        )
     elif m := _STORE.match(line):
         lanes, t = int(m[1]), f"<{m[1]} x {m[2]}>"
         order = ", ".join(f"i32 {k}" for k in range(lanes - 1))
-        yield (f"  {name} = shufflevector {t} {m[3]}, {t} {m[3]}, <{lanes - 1} x i32> <{order}>",
-               f"  store <{lanes - 1} x {m[2]}> {name}, ptr {m[4]}, {m[5]}")
+        yield (
+            f"  {name} = shufflevector {t} {m[3]}, {t} {m[3]}, <{lanes - 1} x i32> <{order}>",
+            f"  store <{lanes - 1} x {m[2]}> {name}, ptr {m[4]}, {m[5]}",
+        )
 
 
 def _other(t: str) -> str:
@@ -165,7 +205,10 @@ def _other(t: str) -> str:
 def _changed(line: str, number: int) -> Iterator[Lines]:
     if m := _STORE.match(line):
         t, name = f"<{m[1]} x {m[2]}>", f"%mutant{number}"
-        yield (f"  {name} = insertelement {t} {m[3]}, {_other(m[2])}, i64 {int(m[1]) - 1}", f"  store {t} {name}, ptr {m[4]}, {m[5]}")
+        yield (
+            f"  {name} = insertelement {t} {m[3]}, {_other(m[2])}, i64 {int(m[1]) - 1}",
+            f"  store {t} {name}, ptr {m[4]}, {m[5]}",
+        )
 
 
 def _unguarded(line: str, number: int) -> Iterator[Lines]:
@@ -181,7 +224,10 @@ def _wanted(line: str, number: int) -> Iterator[Lines]:
 def _beside(line: str, number: int) -> Iterator[Lines]:
     if m := _ELEMENT.match(line):
         for word in ("add", "sub"):
-            yield (f"  %mutant{number} = {word} i64 {m[2]}, 1", f"{m[1].replace(' inbounds', '')}%mutant{number}")
+            yield (
+                f"  %mutant{number} = {word} i64 {m[2]}, 1",
+                f"{m[1].replace(' inbounds', '')}%mutant{number}",
+            )
 
 
 def _aligned(line: str, number: int) -> Iterator[Lines]:
@@ -190,6 +236,15 @@ def _aligned(line: str, number: int) -> Iterator[Lines]:
 
 
 _OF_LINES: tuple[tuple[str, Change], ...] = (
-    ("fewer lanes", _fewer), ("other lane", _changed), ("guard", _unguarded), ("nothing", _wanted), ("element", _beside))
+    ("fewer lanes", _fewer),
+    ("other lane", _changed),
+    ("guard", _unguarded),
+    ("nothing", _wanted),
+    ("element", _beside),
+)
 _OF_KERNELS: tuple[tuple[str, Change], ...] = (
-    ("mask", _unmasked), ("shifted mask", _shifted), ("more lanes", _longer), ("alignment", _aligned))
+    ("mask", _unmasked),
+    ("shifted mask", _shifted),
+    ("more lanes", _longer),
+    ("alignment", _aligned),
+)

@@ -1,14 +1,17 @@
-"""Layers and losses of texpr.nn beside those of PyTorch, in f64: a row per layer with the worst relative error of
+"""Layers and losses of texpr.nn beside those of PyTorch, in f64: a row per layer with the worst
+relative error of
 
 * outputs, and buffers after the call,
 * gradients of inputs and parameters,
 
-over the constructions and calls of `tests/nn/layer_table.py`. PyTorch's state_dict is loaded as it is, strictly; its order is compared too.
+over the constructions and calls of `tests/nn/layer_table.py`. PyTorch's state_dict is loaded as it
+is, strictly; its order is compared too.
 
     python scripts/layers.py --torch PYTHON [--only NAME,...] [--record]
 
-PyTorch runs in an environment of its own, by `scripts/peers/layers_torch.py`. `--record` writes what the tests compare with where there is
-no PyTorch (`tests/nn/layers.json`). 1 if a bar is missed.
+PyTorch runs in an environment of its own, by `scripts/peers/layers_torch.py`. `--record` writes
+what the tests compare with where there is no PyTorch (`tests/nn/layers.json`). 1 if a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ Found = dict[str, np.ndarray]
 
 def main() -> int:
     """Print what misses the bar as it is found, then the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--torch", required=True, help="the interpreter of an environment that has torch")
     parser.add_argument("--only", default="", help="names of layers")
     parser.add_argument("--record", action="store_true", help="write the references of the tests")
@@ -87,7 +92,11 @@ def of_torch(python: str) -> list[Found]:
 
 def part(found: Found, letter: str) -> Found:
     """What has names `letter.NAME`."""
-    return {name.removeprefix(f"{letter}."): value for name, value in found.items() if name.startswith(f"{letter}.")}
+    return {
+        name.removeprefix(f"{letter}."): value
+        for name, value in found.items()
+        if name.startswith(f"{letter}.")
+    }
 
 
 def listed(found: Found, letter: str) -> list[np.ndarray]:
@@ -98,18 +107,27 @@ def listed(found: Found, letter: str) -> list[np.ndarray]:
 def compared(case: Case, expected: Found) -> dict[str, float]:
     """The worst errors of a case."""
     module, state = made(case), part(expected, "s")
-    assert list(module.state_dict()) == list(state), f"state {list(module.state_dict())}, expected {list(state)}"
+    assert list(module.state_dict()) == list(state), (
+        f"state {list(module.state_dict())}, expected {list(state)}"
+    )
     module.load_state_dict(state)
-    outputs, gradients, parameters = differentiated(module, case, any(n[0] in "gp" and n[1].isdigit() or n[:2] == "p." for n in expected))
+    outputs, gradients, parameters = differentiated(
+        module, case, any(n[0] in "gp" and n[1].isdigit() or n[:2] == "p." for n in expected)
+    )
     values = [*zip(outputs, listed(expected, "y"), strict=True)]
     after = module.state_dict()
     values += [(after[n].astype(np.float64), b.astype(np.float64)) for n, b in part(expected, "b").items()]
     wanted = part(expected, "p")
-    slopes = [*zip(gradients, listed(expected, "g"), strict=bool(gradients)), *((parameters[n], g) for n, g in wanted.items())]
+    slopes = [
+        *zip(gradients, listed(expected, "g"), strict=bool(gradients)),
+        *((parameters[n], g) for n, g in wanted.items()),
+    ]
     return {"values": worst(values), "gradients": worst(slopes)}
 
 
-def differentiated(module: nn.Module, case: Case, gradient: bool) -> tuple[list[np.ndarray], list[np.ndarray], Found]:
+def differentiated(
+    module: nn.Module, case: Case, gradient: bool
+) -> tuple[list[np.ndarray], list[np.ndarray], Found]:
     """Outputs, gradients of inputs, and of parameters by name."""
     capture, arrays = Capture("layer"), case.arrays()
     symbols = [capture.input(f"x{k}", a.shape, from_numpy(a.dtype)) for k, a in enumerate(arrays)]  # type: ignore[arg-type]
@@ -127,20 +145,24 @@ def differentiated(module: nn.Module, case: Case, gradient: bool) -> tuple[list[
         names, parameters = [n for n, _ in module.named_parameters()], list(module.parameters())
         found = capture.gradients(total, [*floats, *map(capture.variable, parameters)])  # type: ignore[arg-type]
     results = Plan(capture, [*outputs, *(g for g in found if g is not None)])(*arrays)
-    rest = iter(results[len(outputs):])
+    rest = iter(results[len(outputs) :])
     likes = [*(s.shape for s in floats), *(p.shape for p in parameters)]
     slopes = [np.zeros(shape) if g is None else next(rest) for g, shape in zip(found, likes)]
-    return list(results[: len(outputs)]), slopes[: len(floats)], dict(zip(names, slopes[len(floats):]))
+    return list(results[: len(outputs)]), slopes[: len(floats)], dict(zip(names, slopes[len(floats) :]))
 
 
 def worst(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
-    """The largest difference, relative to the largest element of each tensor, or to a thousandth where all are smaller."""
+    """The largest difference, relative to the largest element of each tensor, or to a thousandth
+    where all are smaller.
+    """
     errors = [0.0]
     for value, expected in pairs:
         assert value.shape == expected.shape, f"shape {value.shape}, expected {expected.shape}"
         largest = np.max(np.abs(expected), initial=1e-3, where=np.isfinite(expected))
         with np.errstate(invalid="ignore"):
-            apart = np.where((value == expected) | (np.isnan(value) & np.isnan(expected)), 0.0, np.abs(value - expected))
+            apart = np.where(
+                (value == expected) | (np.isnan(value) & np.isnan(expected)), 0.0, np.abs(value - expected)
+            )
         errors.append(float(np.max(apart, initial=0.0) / largest))
     return float(np.max(errors))
 
@@ -150,7 +172,9 @@ def record(every: list[Found]) -> None:
     references = {}
     for case, found in zip(CASES, every):
         before, after = part(found, "s"), part(found, "b")
-        changed = {n: fingerprint(b) for n, b in after.items() if not np.array_equal(b, before[n], equal_nan=True)}
+        changed = {
+            n: fingerprint(b) for n, b in after.items() if not np.array_equal(b, before[n], equal_nan=True)
+        }
         shapes = {n: list(s.shape) for n, s in before.items()}
         references[case.key] = {"state": shapes, "outputs": [fingerprint(y) for y in listed(found, "y")]}
         references[case.key] |= {"buffers": changed} if changed else {}

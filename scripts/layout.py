@@ -1,4 +1,6 @@
-"""Writes docs/developer/layout.md from the docstrings of the packages: `python scripts/layout.py`."""
+"""Writes docs/developer/layout.md from the docstrings of the packages: `python
+scripts/layout.py`.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def _folders() -> list[tuple[str, str]]:
 
 def _first_paragraph(file: Path) -> str:
     """The first paragraph of a docstring as one line."""
-    return " ".join((ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0].split())
+    return " ".join(
+        (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0].split()
+    )
 
 
 if __name__ == "__main__":

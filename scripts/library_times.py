@@ -1,10 +1,14 @@
-"""Times of the operators of the library, as they run by default on one thread, beside PyTorch's, at sizes that are multiples of nothing.
+"""Times of the operators of the library, as they run by default on one thread, beside PyTorch's, at
+sizes that are multiples of nothing.
 
-    python scripts/library_times.py --torch PYTHON [--only NAME,...] [--elements 200000] [--slower 1.0]
+    python scripts/library_times.py --torch PYTHON [--only NAME,...] [--elements 200000] [--slower
+    1.0]
 
-Each operator's first case of the tests in f32 is enlarged: every size by the same factor, until the largest array has about so many
-elements. A row is the time of a call with a given output, PyTorch's, and PyTorch's over it; rows below `--slower` come first. The two run
-one after the other: what is within a tenth of 1 is equal. PyTorch runs in an environment of its own, by `scripts/peers/times_torch.py`.
+Each operator's first case of the tests in f32 is enlarged: every size by the same factor, until the
+largest array has about so many elements. A row is the time of a call with a given output,
+PyTorch's, and PyTorch's over it; rows below `--slower` come first. The two run one after the other:
+what is within a tenth of 1 is equal. PyTorch runs in an environment of its own, by
+`scripts/peers/times_torch.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +54,9 @@ class Call:
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--torch", required=True, help="the interpreter of an environment that has torch")
     parser.add_argument("--only", default="", help="names of operators")
     parser.add_argument("--elements", type=int, default=200_000, help="of the largest array, about")
@@ -66,7 +72,9 @@ def main() -> int:
                 calls.append(call)
             except tx.Error as error:
                 left.append(f"{case.name}: {str(error).splitlines()[0]}")
-    rows = sorted(zip(calls, own, beside_torch(arguments.torch, calls)), key=lambda row: (row[2] or np.inf) / row[1])
+    rows = sorted(
+        zip(calls, own, beside_torch(arguments.torch, calls)), key=lambda row: (row[2] or np.inf) / row[1]
+    )
     print("\n".join(table(rows, arguments.slower)))
     print("\nleft out:", *left, sep="\n  ")
     return 0
@@ -74,12 +82,15 @@ def main() -> int:
 
 def _cases(wanted: set[str]) -> list[Case]:
     """The first case of every operator that takes floats."""
-    first = {case.name: case for case in reversed(CASES) if case.dtypes[0] in ("f4", "f8") and case.arrays("f4")}
+    first = {
+        case.name: case for case in reversed(CASES) if case.dtypes[0] in ("f4", "f8") and case.arrays("f4")
+    }
     return [case for name, case in sorted(first.items()) if not wanted or name in wanted]
 
 
 def enlarged(case: Case, elements: int) -> Call:
-    """The case with every size times one factor, and one more, filled with values of the range that it has.
+    """The case with every size times one factor, and one more, filled with values of the range that
+    it has.
 
     Raises:
         CallError: the operator requires something of its sizes that these do not have.
@@ -96,7 +107,11 @@ def enlarged(case: Case, elements: int) -> Call:
     for v, shape in packed.items():
         grown[v] = int(np.prod(shape))
     random = np.random.default_rng(zlib.crc32(case.name.encode()))
-    return Call(case.name, [_filled(random, a, caller_shape(t, grown, packed)) for t, a in zip(program.inputs, small)], case.constants)
+    return Call(
+        case.name,
+        [_filled(random, a, caller_shape(t, grown, packed)) for t, a in zip(program.inputs, small)],
+        case.constants,
+    )
 
 
 def _grown(n: int, factor: float) -> int:
@@ -130,7 +145,10 @@ def beside_torch(python: str, calls: list[Call]) -> list[float | None]:
     """PyTorch's times of the calls; None where it has no such operator."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cases.json").write_text(json.dumps([(call.name, call.constants) for call in calls]))
-        np.savez(Path(folder, "arrays.npz"), **{f"{k}.x{n}": a for k, call in enumerate(calls) for n, a in enumerate(call.inputs)})
+        np.savez(
+            Path(folder, "arrays.npz"),
+            **{f"{k}.x{n}": a for k, call in enumerate(calls) for n, a in enumerate(call.inputs)},
+        )
         subprocess.run([python, str(PEER), folder, str(SECONDS)], check=True)
         return json.loads(Path(folder, "times.json").read_text())
 
@@ -141,11 +159,17 @@ def table(rows: list[tuple[Call, float, float | None]], slower: float) -> list[s
     for call, own, other in rows:
         shapes = " ".join("x".join(map(str, a.shape)) or "1" for a in call.inputs)
         ratio = "-" if other is None else f"{other / own:.2f}{' !' if other < slower * own else ''}"
-        lines.append(f"{call.name:30}{own * 1e6:10.1f} us{'' if other is None else f'{other * 1e6:10.1f} us':>13}  {ratio:8}{shapes[:80]}")
+        lines.append(
+            f"{call.name:30}{own * 1e6:10.1f} us{'' if other is None else f'{other * 1e6:10.1f} us':>13}  "
+            f"{ratio:8}{shapes[:80]}"
+        )
     ratios = [other / own for _, own, other in rows if other is not None]
     mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else 0.0
-    return [*lines, f"{len(rows)} operators, {len(ratios)} of them in PyTorch: geometric mean {mean:.2f}, "
-                    f"{sum(r < slower for r in ratios)} below {slower}"]
+    return [
+        *lines,
+        f"{len(rows)} operators, {len(ratios)} of them in PyTorch: geometric mean {mean:.2f}, "
+        f"{sum(r < slower for r in ratios)} below {slower}",
+    ]
 
 
 if __name__ == "__main__":

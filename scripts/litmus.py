@@ -1,8 +1,10 @@
-"""The litmus suite as a table: what texpr says of each program with its schedule, and what other compilers make of those they can express.
+"""The litmus suite as a table: what texpr says of each program with its schedule, and what other
+compilers make of those they can express.
 
     python scripts/litmus.py [--peers PYTHON]
 
-Others run in an environment of their own (`make compilers`), each by `scripts/peers/litmus_NAME.py`, which prints a verdict per case.
+Others run in an environment of their own (`make compilers`), each by
+`scripts/peers/litmus_NAME.py`, which prints a verdict per case.
 """
 
 from __future__ import annotations
@@ -26,14 +28,24 @@ HERE = Path(__file__).parent
 
 def main() -> int:
     """Print the table; 1 if texpr is wrong anywhere."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", help="the interpreter of an environment that has tvm, halide, exo and loopy")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--peers", help="the interpreter of an environment that has tvm, halide, exo and loopy"
+    )
     arguments = parser.parse_args()
     found: dict[str, Mapping[str, str]] = {"texpr": {case.name: verdict(case) for case in cases()}}
     for peer in PEERS if arguments.peers else ():
         found[peer] = peer_verdicts(arguments.peers, peer)
     print(table(found))
-    return int(any(said != ("accepted" if case.legal else "refused") for case in cases() if (said := found["texpr"][case.name])))
+    return int(
+        any(
+            said != ("accepted" if case.legal else "refused")
+            for case in cases()
+            if (said := found["texpr"][case.name])
+        )
+    )
 
 
 def verdict(case: Case) -> str:
@@ -46,8 +58,12 @@ def verdict(case: Case) -> str:
 
 
 def peer_verdicts(python: str, peer: str) -> Mapping[str, str]:
-    """What another compiler made of the cases it can express: refused, accepted, or how many elements were wrong."""
-    done = subprocess.run([python, str(HERE / "peers" / f"litmus_{peer}.py")], capture_output=True, text=True, check=False)
+    """What another compiler made of the cases it can express: refused, accepted, or how many
+    elements were wrong.
+    """
+    done = subprocess.run(
+        [python, str(HERE / "peers" / f"litmus_{peer}.py")], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         print(f"{peer} did not run: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return {}
@@ -58,12 +74,18 @@ def table(found: Mapping[str, Mapping[str, str]]) -> str:
     """A row per case, a column per compiler, and how often each was right."""
     rows = [["", "", *found]]
     for case in cases():
-        rows.append(["legal" if case.legal else "illegal", case.name,
-                     *(a.get(case.name, "-") for a in found.values())])
+        rows.append(
+            [
+                "legal" if case.legal else "illegal",
+                case.name,
+                *(a.get(case.name, "-") for a in found.values()),
+            ]
+        )
     for legal in (False, True):
         name = "accepted" if legal else "refused"
-        rows.append(["legal" if legal else "illegal", name,
-                     *(_right(answers, legal) for answers in found.values())])
+        rows.append(
+            ["legal" if legal else "illegal", name, *(_right(answers, legal) for answers in found.values())]
+        )
     return aligned(rows, "<")
 
 

@@ -1,21 +1,26 @@
 """Mutants: the small changes of a file that a test should notice.
 
-What is changed: an operand of `and`, `or` is left out, a comparison is weakened or turned around, `any` and `all`, `max` and `min`,
-`SOURCE` and `SINK`, two arguments, `in` and `out` change places; a `not`, a condition of a comprehension, a constraint of a list, a kind
-of dependence in a set, a case of a `match`, its guard, an alternative of a pattern, a further condition (`x.also(y)`, `conjoined(x, y)`),
-an operand of `+ - & |`, a statement is left out; an `if` never holds; 0 and 1, True and False change places.
+What is changed: an operand of `and`, `or` is left out, a comparison is weakened or turned around,
+`any` and `all`, `max` and `min`, `SOURCE` and `SINK`, two arguments, `in` and `out` change places;
+a `not`, a condition of a comprehension, a constraint of a list, a kind of dependence in a set, a
+case of a `match`, its guard, an alternative of a pattern, a further condition (`x.also(y)`,
+`conjoined(x, y)`), an operand of `+ - & |`, a statement is left out; an `if` never holds; 0 and 1,
+True and False change places.
 
 What is not changed, because no answer depends on it:
 
-* what only words an error: all inside `raise` and `assert`; functions that return `str` or an exception; arguments called `help`, `label`,
-  `notes`, `code` and `span`; variables that only such places read;
+* what only words an error: all inside `raise` and `assert`; functions that return `str` or an
+  exception; arguments called `help`, `label`, `notes`, `code` and `span`; variables that only such
+  places read;
 * annotations, decorators, defaults of parameters, and what stands outside functions;
 * what is remembered: statements about names in capitals with `MEMO` or `PARTS` in them;
-* limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`, `MOST`, `LARGEST`, `LONGEST`, `FEW`,
-  `ATTEMPTS`), and what is done where one is reached, as a whole.
+* limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`,
+  `MOST`, `LARGEST`, `LONGEST`, `FEW`, `ATTEMPTS`), and what is done where one is reached, as a
+  whole.
 
-* the order of the arguments of functions that ask whether two things are alike, make them so, add them up or say what holds of both, and
-  of `compare` with `==` or `!=`: the answer is the same by what the question means.
+* the order of the arguments of functions that ask whether two things are alike, make them so, add
+  them up or say what holds of both, and of `compare` with `==` or `!=`: the answer is the same by
+  what the question means.
 
 A change of speed alone is not recognised: it survives, and `tests/mutants.txt` says why.
 """
@@ -33,22 +38,74 @@ Change = tuple[str, str, Callable[[], None]]
 """Its kind, what it is, and a function that does it in place."""
 Parents = dict[ast.AST, ast.AST]
 
-KINDS = ("conjunct", "comparison", "direction", "case", "branch", "quantifier", "constant", "operand", "statement")
-"""Of changes: a condition or a constraint less; a comparison weakened; in and out, source and sink, two arguments exchanged; a kind of
-dependence, a case or a part of a list less; an `if` that never holds or a `not` less; any for all, max for min; 0 for 1, True for False; an
-operand less; a statement less."""
+KINDS = (
+    "conjunct",
+    "comparison",
+    "direction",
+    "case",
+    "branch",
+    "quantifier",
+    "constant",
+    "operand",
+    "statement",
+)
+"""Of changes: a condition or a constraint less; a comparison weakened; in and out, source and sink,
+two arguments exchanged; a kind of dependence, a case or a part of a list less; an `if` that never
+holds or a `not` less; any for all, max for min; 0 for 1, True for False; an operand less; a
+statement less."""
 
 WEAKER: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
-FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
+FURTHER = {
+    "also",
+    "intersect",
+    "intersect_domain",
+    "intersect_range",
+    "intersect_params",
+    "subtract",
+    "subtract_range",
+}
 """Methods that keep a part of what they are called on."""
-SYMMETRIC = {"alike", "structurally_equal", "conjoined", "conjunction", "disjunction", "equate", "distinct_row_facts", "shared_by",
-             "equal", "equivalent", "identical", "same_operation", "same_value", "add", "minimum", "maximum", "min", "max",
-             "split_condition", "question", "cases", "linear", "is_affine_question", "has_integer_choices", "unchanged",
-             "is_logical_question"}
+SYMMETRIC = {
+    "alike",
+    "structurally_equal",
+    "conjoined",
+    "conjunction",
+    "disjunction",
+    "equate",
+    "distinct_row_facts",
+    "shared_by",
+    "equal",
+    "equivalent",
+    "identical",
+    "same_operation",
+    "same_value",
+    "add",
+    "minimum",
+    "maximum",
+    "min",
+    "max",
+    "split_condition",
+    "question",
+    "cases",
+    "linear",
+    "is_affine_question",
+    "has_integer_choices",
+    "unchanged",
+    "is_logical_question",
+}
 WORDING = {"help", "label", "notes", "code", "span", "name"}
 MEMO = re.compile(r"[A-Z_]*(MEMO|PARTS)[A-Z_]*")
 EFFORT = re.compile(r"[A-Z_]*(LIMIT|QUOTA|SIZE|MOST|LARGEST|LONGEST|FEW|ATTEMPTS)[A-Z_]*")
@@ -131,7 +188,12 @@ def function_of(node: ast.AST, parents: Parents) -> str:
 
 def _lines(node: ast.AST) -> tuple[int, int]:
     match node:
-        case ast.If(test=part) | ast.IfExp(test=part) | ast.match_case(pattern=part) | ast.comprehension(target=part):
+        case (
+            ast.If(test=part)
+            | ast.IfExp(test=part)
+            | ast.match_case(pattern=part)
+            | ast.comprehension(target=part)
+        ):
             return _lines(part)
     first = getattr(node, "lineno", 1)
     return first, getattr(node, "end_lineno", None) or first
@@ -164,9 +226,19 @@ class Silent:
         inside = False
         child: ast.AST = node
         for n in around(node, self.parents):
-            if n in self.unread or isinstance(n, ast.Raise | ast.Assert | ast.arg | ast.arguments) or _limits(n) or _remembers(n):
+            if (
+                n in self.unread
+                or isinstance(n, ast.Raise | ast.Assert | ast.arg | ast.arguments)
+                or _limits(n)
+                or _remembers(n)
+            ):
                 return True
-            if isinstance(n, ast.keyword) and n.arg in WORDING or isinstance(n, ast.AnnAssign) and child is n.annotation:
+            if (
+                isinstance(n, ast.keyword)
+                and n.arg in WORDING
+                or isinstance(n, ast.AnnAssign)
+                and child is n.annotation
+            ):
                 return True
             if isinstance(n, ast.FunctionDef):
                 if child is not n and child not in n.body or _words(n):
@@ -177,7 +249,9 @@ class Silent:
 
 
 def _limits(n: ast.AST) -> bool:
-    return isinstance(n, ast.Compare) and any(isinstance(m, ast.Name) and EFFORT.fullmatch(m.id) for m in ast.walk(n))
+    return isinstance(n, ast.Compare) and any(
+        isinstance(m, ast.Name) and EFFORT.fullmatch(m.id) for m in ast.walk(n)
+    )
 
 
 def _remembers(n: ast.AST) -> bool:
@@ -202,13 +276,21 @@ def changes(node: ast.AST, parents: Parents) -> Iterator[Change]:
         case ast.Call():
             yield from _called(node, parents)
         case ast.Attribute(attr="in_" | "out"):
-            yield "direction", f"`{_text(node)}` with {TURNED[node.attr]}", lambda: setattr(node, "attr", TURNED[node.attr])
+            yield (
+                "direction",
+                f"`{_text(node)}` with {TURNED[node.attr]}",
+                lambda: setattr(node, "attr", TURNED[node.attr]),
+            )
         case ast.UnaryOp(op=ast.Not()):
             yield "branch", f"`{_text(node)}` without not", lambda: _put(node, node.operand, parents)
         case ast.comprehension():
             yield from _without_each("conjunct", node.ifs, 1, "without `if {}`")
         case ast.If():
-            yield "branch", f"`if {_text(node.test)}` never", lambda: setattr(node, "test", ast.Constant(False))
+            yield (
+                "branch",
+                f"`if {_text(node.test)}` never",
+                lambda: setattr(node, "test", ast.Constant(False)),
+            )
         case ast.IfExp():
             yield "branch", f"`{_text(node)}` never", lambda: setattr(node, "test", ast.Constant(False))
         case ast.Expr(value=ast.Call()) | ast.AugAssign():
@@ -216,24 +298,38 @@ def changes(node: ast.AST, parents: Parents) -> Iterator[Change]:
         case ast.Constant(value=bool() as value):
             yield "constant", f"{value} with {not value}", lambda: setattr(node, "value", not value)
         case ast.Constant(value=0 | 1 as value) if isinstance(value, int):
-            yield "constant", f"{value} with {1 - value} in `{_text(parents[node])}`", lambda: setattr(node, "value", 1 - value)
+            yield (
+                "constant",
+                f"{value} with {1 - value} in `{_text(parents[node])}`",
+                lambda: setattr(node, "value", 1 - value),
+            )
         case ast.BinOp():
             yield from _operands(node, parents)
         case ast.List(ctx=ast.Load()) | ast.Set():
             yield from _without_each("case", node.elts, 2)
         case ast.Tuple(ctx=ast.Load()) if len(node.elts) > 1:
             for k, e in enumerate(node.elts):
-                if isinstance(e, ast.Starred) or all(isinstance(x, ast.Constant) and isinstance(x.value, str) for x in node.elts):
+                if isinstance(e, ast.Starred) or all(
+                    isinstance(x, ast.Constant) and isinstance(x.value, str) for x in node.elts
+                ):
                     yield "case", f"drop `{_text(e)}`", lambda k=k: _pop(node.elts, k)
         case ast.Match():
             yield from _without_each("case", node.cases, 2, "without case `{}`")
         case ast.match_case(guard=ast.expr() as guard):
-            yield "conjunct", f"case `{_text(node.pattern)}` without `if {_text(guard)}`", lambda: setattr(node, "guard", None)
+            yield (
+                "conjunct",
+                f"case `{_text(node.pattern)}` without `if {_text(guard)}`",
+                lambda: setattr(node, "guard", None),
+            )
 
 
 def _without_each(kind: str, parts: list, least: int, said: str = "drop `{}`") -> Iterator[Change]:
     for k, part in enumerate(parts if len(parts) >= least else ()):
-        yield kind, said.format(_text(part.pattern if isinstance(part, ast.match_case) else part)), lambda k=k: _pop(parts, k)
+        yield (
+            kind,
+            said.format(_text(part.pattern if isinstance(part, ast.match_case) else part)),
+            lambda k=k: _pop(parts, k),
+        )
 
 
 def _drop(node: ast.AST, parts: list, part: ast.AST, parents: Parents) -> None:
@@ -252,7 +348,11 @@ def _compared(node: ast.Compare) -> Iterator[Change]:
     for k, operator in enumerate(node.ops):
         new = WEAKER[type(operator)]()
         place = f" at {k}" if len(node.ops) > 1 else ""
-        yield "comparison", f"`{_text(node)}` with {_sign(new)}{place}", lambda k=k, new=new: node.ops.__setitem__(k, new)
+        yield (
+            "comparison",
+            f"`{_text(node)}` with {_sign(new)}{place}",
+            lambda k=k, new=new: node.ops.__setitem__(k, new),
+        )
 
 
 def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
@@ -262,7 +362,11 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
         case ast.Call(func=ast.Name("conjoined"), args=[a, b]):
             yield "conjunct", f"`{_text(a)}` without `{_text(b)}`", lambda: _put(node, a, parents)
         case ast.Call(func=ast.Attribute(value=whole, attr=name)) if name in FURTHER:
-            yield "conjunct", f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`", lambda: _put(node, whole, parents)
+            yield (
+                "conjunct",
+                f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`",
+                lambda: _put(node, whole, parents),
+            )
     if _is_symmetric(node):
         return
     plain = [k for k, a in enumerate(node.args) if isinstance(a, ast.Name)]
@@ -276,7 +380,11 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
 
 def _is_symmetric(call: ast.Call) -> bool:
     name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
-    return name in {"isinstance", *SYMMETRIC} or name == "compare" and ast.unparse(call.args[0]) in ("'=='", "'!='")
+    return (
+        name in {"isinstance", *SYMMETRIC}
+        or name == "compare"
+        and ast.unparse(call.args[0]) in ("'=='", "'!='")
+    )
 
 
 def _exchange(args: list, i: int, j: int) -> None:
@@ -284,7 +392,10 @@ def _exchange(args: list, i: int, j: int) -> None:
 
 
 def _operands(node: ast.BinOp, parents: Parents) -> Iterator[Change]:
-    if any(isinstance(n, ast.Constant) and isinstance(n.value, str) or isinstance(n, ast.JoinedStr) for n in (node.left, node.right)):
+    if any(
+        isinstance(n, ast.Constant) and isinstance(n.value, str) or isinstance(n, ast.JoinedStr)
+        for n in (node.left, node.right)
+    ):
         return
     joined = "conjunct" if isinstance(node.op, ast.BitAnd) else "operand"
     if isinstance(node.op, ast.Add | ast.Sub | ast.BitAnd | ast.BitOr):

@@ -1,10 +1,13 @@
-"""Mutation testing of emission: does a wrong load or store end the process beside a page that cannot be touched, or give other numbers?
+"""Mutation testing of emission: does a wrong load or store end the process beside a page that
+cannot be touched, or give other numbers?
 
-    python scripts/mutate_emission.py [--limit N] [--seed S] [--kinds KIND ...] [--targets NAME ...] [--listed]
+    python scripts/mutate_emission.py [--limit N] [--seed S] [--kinds KIND ...] [--targets NAME ...]
+    [--listed]
 
-`emission_mutants.py` says what is changed: the LLVM IR of kernels of a corpus, hand-written loops with conditions on lanes and operators
-with their default schedules. A mutant is killed if its process dies, or if results are not the interpreter's, with arrays on both sides of
-such a page. `tests/emission_mutants.txt` explains survivors that are right to.
+`emission_mutants.py` says what is changed: the LLVM IR of kernels of a corpus, hand-written loops
+with conditions on lanes and operators with their default schedules. A mutant is killed if its
+process dies, or if results are not the interpreter's, with arrays on both sides of such a page.
+`tests/emission_mutants.txt` explains survivors that are right to.
 """
 
 from __future__ import annotations
@@ -39,24 +42,40 @@ from texpr.targets import emit_llvm, find_target, native_object, symbol_of  # no
 
 LISTED = ROOT / "tests" / "emission_mutants.txt"
 OPERATORS = {
-    "product": ("op f(A: i32[N, K], B: i32[K, M]) -> C: i32[N, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", ("N", "K", "M")),
-    "window": ("op f(X: i32[N, M], F: i32[3, 3]) -> Y: i32[N, M] { Y[i, j] = sum(r, s: X[i + r - 1, j + s - 1 | 0] * F[r, s]) }",
-               ("N", "M")),
-    "gather": ("op f(E: f32[V, D], k: i32[B] in 0..V) -> Y: f32[B, D] { Y[b, d] = E[k[b], d] }", ("V", "D", "B")),
+    "product": (
+        "op f(A: i32[N, K], B: i32[K, M]) -> C: i32[N, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+        ("N", "K", "M"),
+    ),
+    "window": (
+        "op f(X: i32[N, M], F: i32[3, 3]) -> Y: i32[N, M] { Y[i, j] = sum(r, s: X[i + r - 1, j + s - 1 | 0] "
+        "* F[r, s]) }",
+        ("N", "M"),
+    ),
+    "gather": (
+        "op f(E: f32[V, D], k: i32[B] in 0..V) -> Y: f32[B, D] { Y[b, d] = E[k[b], d] }",
+        ("V", "D", "B"),
+    ),
     "shift": ("op f(x: f32[N]) -> y: f32[N] { y[i] = if i > 0 then x[i - 1] + x[i] else x[i] }", ("N",)),
     "reversed": ("op f(x: f32[N]) -> y: f32[N] { y[i] = x[N - 1 - i] }", ("N",)),
     "pairs": ("op f(x: f32[N, 2]) -> y: f32[N] { y[i] = x[i, 0] - x[i, 1] }", ("N",)),
     "rows": ("op f(X: i32[N, M]) -> y: i32[N] { y[i] = max(j: -abs(X[i, j])) }", ("N", "M")),
-    "triangle": ("op f(L: i32[N, N], b: i32[N]) -> y: i32[N] { y[i] = sum(j in 0..i + 1: L[i, j] * b[j]) }", ("N",)),
+    "triangle": (
+        "op f(L: i32[N, N], b: i32[N]) -> y: i32[N] { y[i] = sum(j in 0..i + 1: L[i, j] * b[j]) }",
+        ("N",),
+    ),
 }
 NUMBERS = ((1, 1, 1), (3, 5, 7), (8, 8, 8), (16, 16, 16), (19, 13, 21), (32, 32, 32))
 """Sizes: some at which the last run of an array ends where the array does."""
 EVEN = " of constant sizes"
-"""Kernels of the corpus whose arrays are multiples of 64 bytes, so that all of their runs are as aligned as can be said."""
+"""Kernels of the corpus whose arrays are multiples of 64 bytes, so that all of their runs are as
+aligned as can be said.
+"""
 LARGEST = 1000
 """Of inputs of operators: numbers that are seldom alike, so that one which is missing is missed."""
 SEEDS = 6
-"""Of inputs of hand-written loops: an element that should not be there is not the largest each time."""
+"""Of inputs of hand-written loops: an element that should not be there is not the largest each
+time.
+"""
 SECONDS = 20
 
 Runs = Sequence[tuple[Mapping[Var, int], Sequence[np.ndarray], Sequence[np.ndarray]]]
@@ -94,7 +113,10 @@ def corpus() -> Iterator[tuple[str, Case]]:
         every = [dict(zip(sizes, numbers)) for numbers in NUMBERS]
         for kind, constant, some in (("", {}, every), (EVEN, every[-1], every[-1:])):
             s = tx.schedule(operator, **constant).auto()
-            runs = [_run(s.kernel, sizes, lambda _, given, p=s.program: interpret(p, given), LARGEST) for sizes in some]
+            runs = [
+                _run(s.kernel, sizes, lambda _, given, p=s.program: interpret(p, given), LARGEST)
+                for sizes in some
+            ]
             yield name + kind, Case(s.kernel, runs)
 
 
@@ -104,8 +126,13 @@ def text_of_kernel(kernel: Kernel, target: str) -> str:
     return emit_llvm(prepared(kernel, machine), machine)[0]
 
 
-def _run(kernel: Kernel, sizes: Mapping[str, int], meaning: Callable[..., Sequence[np.ndarray]], most: int = 4,
-         seed: int = 0) -> tuple:
+def _run(
+    kernel: Kernel,
+    sizes: Mapping[str, int],
+    meaning: Callable[..., Sequence[np.ndarray]],
+    most: int = 4,
+    seed: int = 0,
+) -> tuple:
     values = {v: sizes[v.name] for v in kernel.sizes}
     given = guarded.inputs_of(kernel, values, seed, most)
     return values, given, meaning(values, given)
@@ -146,7 +173,9 @@ def listed(text: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """Run mutants; print those that survive without an explanation, and the share of each kind that was killed."""
+    """Run mutants; print those that survive without an explanation, and the share of each kind
+    that was killed.
+    """
     arguments = _arguments()
     explained = listed(LISTED.read_text(encoding="utf-8"))
     cases: dict[str, tuple[Case, str, str]] = {}
@@ -159,9 +188,16 @@ def main() -> int:
             if not survives(case, target, text):
                 raise SystemExit(f"{key} is wrong before it is changed")
             cases[key] = case, target, text
-            found += (m for m in mutants(key, text) if m.kind in arguments.kinds and not (m.kind == "alignment" and EVEN in name))
-    chosen = [m for m in found if m.key in explained] if arguments.listed else random.Random(arguments.seed).sample(
-        found, min(arguments.limit or len(found), len(found)))
+            found += (
+                m
+                for m in mutants(key, text)
+                if m.kind in arguments.kinds and not (m.kind == "alignment" and EVEN in name)
+            )
+    chosen = (
+        [m for m in found if m.key in explained]
+        if arguments.listed
+        else random.Random(arguments.seed).sample(found, min(arguments.limit or len(found), len(found)))
+    )
     survivors: list[Mutant] = []
     for m in chosen:
         case, target, text = cases[m.kernel]
@@ -171,24 +207,44 @@ def main() -> int:
     return report(chosen, survivors, explained, len(found))
 
 
-def report(chosen: Sequence[Mutant], survivors: Sequence[Mutant], explained: Mapping[str, str], every: int) -> int:
-    """Print the share of each kind that was killed; 1 if fewer than 95 % of those that are not explained were."""
-    total, lived = Counter(m.kind for m in chosen), Counter(m.kind for m in survivors if m.key not in explained)
+def report(
+    chosen: Sequence[Mutant], survivors: Sequence[Mutant], explained: Mapping[str, str], every: int
+) -> int:
+    """Print the share of each kind that was killed; 1 if fewer than 95 % of those that are not
+    explained were.
+    """
+    total, lived = (
+        Counter(m.kind for m in chosen),
+        Counter(m.kind for m in survivors if m.key not in explained),
+    )
     for kind in KINDS:
         print(f"{kind:14}{total[kind] - lived[kind]:>6} of {total[kind]}")
     asked = [m for m in chosen if m.key not in explained]
     killed = len(asked) - sum(lived.values())
     share = killed / len(asked) if asked else 1.0
-    print(f"killed {killed} of {len(asked)} ({share:.1%}); {len(chosen) - len(asked)} explained; {every} in all")
+    print(
+        f"killed {killed} of {len(asked)} ({share:.1%}); {len(chosen) - len(asked)} explained; {every} in all"
+    )
     return int(share < 0.95)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=int, default=200, help="how many mutants, drawn at random; 0 for all (default: 200)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--limit", type=int, default=200, help="how many mutants, drawn at random; 0 for all (default: 200)"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="what is changed (default: everything)")
-    parser.add_argument("--targets", nargs="*", default=["x86-64-v3"], help="whose code this processor runs (default: x86-64-v3)")
+    parser.add_argument(
+        "--kinds", nargs="*", default=KINDS, choices=KINDS, help="what is changed (default: everything)"
+    )
+    parser.add_argument(
+        "--targets",
+        nargs="*",
+        default=["x86-64-v3"],
+        help="whose code this processor runs (default: x86-64-v3)",
+    )
     parser.add_argument("--listed", action="store_true", help="run the explained survivors alone")
     return parser.parse_args()
 

@@ -1,8 +1,10 @@
 """Tests run against mutants, each in a process of its own.
 
-All tests are collected once, with all that they import. For a mutant this process forks, the child exchanges the code of one function, and
-runs the tests that can notice it until one fails: those that run its lines, by a map made once. Lines count from the function they are
-in, so that the map outlives edits elsewhere. Quick tests mostly come first, and those that have noticed other mutants of the file.
+All tests are collected once, with all that they import. For a mutant this process forks, the child
+exchanges the code of one function, and runs the tests that can notice it until one fails: those
+that run its lines, by a map made once. Lines count from the function they are in, so that the map
+outlives edits elsewhere. Quick tests mostly come first, and those that have noticed other mutants
+of the file.
 
 What runs while tests are imported is not run again, and what a module itself does is not changed.
 """
@@ -51,7 +53,9 @@ class Tests:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run of tests ended: `passed`, `failed`, `died` or `hung`; and the first test that failed."""
+    """How a run of tests ended: `passed`, `failed`, `died` or `hung`; and the first test that
+    failed.
+    """
 
     ended: str
     test: str
@@ -59,7 +63,9 @@ class Outcome:
 
 
 def in_child(work: Callable[[int], int], seconds: float, log: Path) -> tuple[str, bytes]:
-    """Run in a forked process, which may take so many seconds of processor time and writes into a pipe: how it ended, and what it wrote."""
+    """Run in a forked process, which may take so many seconds of processor time and writes into
+    a pipe: how it ended, and what it wrote.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -104,7 +110,9 @@ def _read(pipe: int, child: int, seconds: float) -> bytes:
 
 
 def collected(tree: Path, files: Sequence[str], work: Callable[[dict[str, pytest.Item]], None]) -> None:
-    """Collect files of tests, with all that they import, and do something with the tests, by name."""
+    """Collect files of tests, with all that they import, and do something with the tests, by
+    name.
+    """
 
     class Session:
         def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -114,7 +122,19 @@ def collected(tree: Path, files: Sequence[str], work: Callable[[dict[str, pytest
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     os.environ.update(OPENBLAS_NUM_THREADS="1", HYPOTHESIS_STORAGE_DIRECTORY=os.devnull)
-    options = ["--all", "-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--timeout", "0", "--no-header", "--no-summary"]
+    options = [
+        "--all",
+        "-q",
+        "-s",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "--timeout",
+        "0",
+        "--no-header",
+        "--no-summary",
+    ]
     code = pytest.main([*options, *files], plugins=[Session()])
     assert code in (0, 5), f"the tests cannot be collected: {code}"
 
@@ -130,8 +150,9 @@ def first_failure(items: Sequence[pytest.Item]) -> str:
 class Mapped:
     """Notes the lines that each test runs, and its time.
 
-    All functions of the files are exchanged for ones that note in an array which of their statements run, which takes a tenth of the time
-    that tracing would. So this is for a process that ends with its map.
+    All functions of the files are exchanged for ones that note in an array which of their
+    statements run, which takes a tenth of the time that tracing would. So this is for a process
+    that ends with its map.
     """
 
     def __init__(self, tree: Path, paths: Collection[str]) -> None:
@@ -190,12 +211,16 @@ NOTED = "__noted__"
 
 
 def _statements(module: ast.Module) -> Iterator[tuple[list[ast.stmt], int, tuple[int, int]]]:
-    """All statements in functions but docstrings: the body and the place in it, and the lines that run when the statement does."""
+    """All statements in functions but docstrings: the body and the place in it, and the lines
+    that run when the statement does.
+    """
     for function in _functions(module):
         for node in ast.walk(function):
             for body in (value for _, value in ast.iter_fields(node) if isinstance(value, list) and value):
                 for at, s in enumerate(body):
-                    if isinstance(s, ast.stmt) and not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
+                    if isinstance(s, ast.stmt) and not (
+                        isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+                    ):
                         yield body, at, (s.lineno, _end(s))
 
 
@@ -235,7 +260,10 @@ def numbered(tree: Path, path: str) -> dict[int, str]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef):
                 name = f"{path} {around}{child.name}"
-                names.update((n, f"{name}+{n - child.lineno}") for n in range(child.lineno, (child.end_lineno or child.lineno) + 1))
+                names.update(
+                    (n, f"{name}+{n - child.lineno}")
+                    for n in range(child.lineno, (child.end_lineno or child.lineno) + 1)
+                )
             elif isinstance(child, ast.ClassDef):
                 visit(child, f"{around}{child.name}.")
 
@@ -256,26 +284,40 @@ def install(tree: Path, mutant: Mutant) -> None:
         at = inspect.getattr_static(at, name)
     found = at.fget if isinstance(at, property) else at.func if isinstance(at, cached_property) else at
     function = inspect.unwrap(found)  # type: ignore[arg-type]
-    if code is None or not isinstance(function, FunctionType) or len(code.co_freevars) != len(function.__code__.co_freevars):
+    if (
+        code is None
+        or not isinstance(function, FunctionType)
+        or len(code.co_freevars) != len(function.__code__.co_freevars)
+    ):
         raise LookupError(mutant.function)
     function.__code__ = code
 
 
 def _code(within: CodeType, name: str) -> CodeType | None:
     inner = [c for c in within.co_consts if isinstance(c, CodeType)]
-    return next((c for c in inner if c.co_qualname == name), None) or next((f for c in inner if (f := _code(c, name)) is not None), None)
+    return next((c for c in inner if c.co_qualname == name), None) or next(
+        (f for c in inner if (f := _code(c, name)) is not None), None
+    )
 
 
 class Runner:
     """The tests of a tree, the map of what they run, and what has noticed mutants so far.
 
     Args:
-        budget: seconds of tests, as they take unchanged, that a mutant may cost; infinite for all that can notice it.
-        altered: of some mutants, tests in which what they change has another value (`weak.py`): these come first.
+        budget: seconds of tests, as they take unchanged, that a mutant may cost; infinite for all
+            that can notice it.
+        altered: of some mutants, tests in which what they change has another value (`weak.py`):
+            these come first.
     """
 
-    def __init__(self, tree: Path, state: Path, items: dict[str, pytest.Item], budget: float,
-                 altered: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self,
+        tree: Path,
+        state: Path,
+        items: dict[str, pytest.Item],
+        budget: float,
+        altered: Mapping[str, Collection[str]],
+    ) -> None:
         self.tree, self.state, self.items, self.budget, self.altered = tree, state, items, budget, altered
         self.tests: list[Tests] = []
         self.kills: Counter[tuple[Path, str]] = Counter()
@@ -298,7 +340,11 @@ class Runner:
             if missing := [item for name, item in items.items() if name not in there]:
                 told += [t | {"digest": digests[t["test"]]} for t in self._mapped(path, missing, sources)]
                 _write_map(kept, told)
-            self.tests.append(Tests(path, {t["test"]: t["seconds"] for t in told}, {t["test"]: set(t["lines"]) for t in told}))
+            self.tests.append(
+                Tests(
+                    path, {t["test"]: t["seconds"] for t in told}, {t["test"]: set(t["lines"]) for t in told}
+                )
+            )
 
     def _mapped(self, path: str, items: Sequence[pytest.Item], sources: Sequence[str]) -> list[dict]:
         def work(write: int) -> int:
@@ -318,9 +364,11 @@ class Runner:
         return any(not lines.isdisjoint(wanted) for t in self.tests for lines in t.lines.values())
 
     def run(self, mutant: Mutant, wanted: Collection[str]) -> Outcome:
-        """Run tests against a mutant until one fails: those that run one of the lines, the most promising first.
+        """Run tests against a mutant until one fails: those that run one of the lines, the most
+        promising first.
 
-        A test that fails without any change, too, since the map was made, tells nothing, and the others are run.
+        A test that fails without any change, too, since the map was made, tells nothing, and the
+        others are run.
         """
         start = time.perf_counter()
         while True:
@@ -339,6 +387,7 @@ class Runner:
 
     def _run(self, names: Sequence[str], seconds: float, change: Callable[[], None]) -> tuple[str, str]:
         """How tests end in a process of their own after a change, and the first that fails."""
+
         def work(write: int) -> int:
             change()
             os.write(write, b"changed\n")
@@ -354,15 +403,18 @@ class Runner:
     def _chosen(self, mutant: Mutant, wanted: Collection[str]) -> tuple[list[str], float]:
         """Tests that run one of the lines, as many as the budget allows, and how long they take.
 
-        Those that the mutant is known to alter come first. The files of tests have the same share of the time, or more if they noticed
-        other mutants; in a file mostly the quick ones come first, but not all of them: many small programs are much alike.
+        Those that the mutant is known to alter come first. The files of tests have the same share
+        of the time, or more if they noticed other mutants; in a file mostly the quick ones come
+        first, but not all of them: many small programs are much alike.
         """
         draw, path, first = random.Random(0), mutant.path, self.altered.get(mutant.key, ())
         order: list[tuple[bool, float, str, float]] = []
         for t in self.tests:
             found = [n for n in t.seconds if n not in self.failing and not t.lines[n].isdisjoint(wanted)]
             share, spent = 1 + sum(self.kills[path, n] for n in found), 0.0
-            for n in sorted(found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + t.seconds[n]))):
+            for n in sorted(
+                found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + t.seconds[n]))
+            ):
                 spent += t.seconds[n]
                 order.append((n not in first, t.seconds[n] if n in first else spent / share, n, t.seconds[n]))
         total, chosen = 0.0, []
@@ -387,8 +439,16 @@ def _write_map(kept: Path, told: Sequence[dict]) -> None:
 
 
 def _digest(tree: Path, path: str, item: pytest.Item) -> str:
-    """Of a file of tests and the data beside it; of what is a line of such data, of that line alone."""
-    text = [p for p in item.callspec.params.values() if isinstance(p, str)] if hasattr(item, "callspec") else []  # type: ignore[attr-defined]
-    beside = [] if text else [p for p in sorted((tree / path).parent.iterdir()) if p.is_file() and p.suffix != ".py"]
+    """Of a file of tests and the data beside it; of what is a line of such data, of that line
+    alone.
+    """
+    text = (
+        [p for p in item.callspec.params.values() if isinstance(p, str)] if hasattr(item, "callspec") else []
+    )  # type: ignore[attr-defined]
+    beside = (
+        []
+        if text
+        else [p for p in sorted((tree / path).parent.iterdir()) if p.is_file() and p.suffix != ".py"]
+    )
     data = b"".join(p.read_bytes() for p in (tree / path, *beside))
     return hashlib.sha256(data + "".join(text).encode()).hexdigest()[:16]

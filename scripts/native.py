@@ -1,6 +1,7 @@
 """Compile the native runtime's C to the LLVM IR that is checked in: `python scripts/native.py`.
 
-It needs the clang of `VERSION`: `apt-get install clang-19` on Debian and Ubuntu, or `CLANG=/path/to/clang`.
+It needs the clang of `VERSION`: `apt-get install clang-19` on Debian and Ubuntu, or
+`CLANG=/path/to/clang`.
 """
 
 from __future__ import annotations
@@ -17,23 +18,37 @@ SOURCES = Path(__file__).resolve().parents[1] / "texpr" / "runtime" / "native"
 UNITS = ("library", "value_checks")
 HOSTS = ("x86_64", "aarch64")
 VERSION = "19.1.7"
-"""The version of clang. LLVM reads the text of older versions, so it must not be newer than the LLVM 20 of the
-oldest llvmlite that texpr takes."""
+"""The version of clang. LLVM reads the text of older versions, so it must not be newer than the
+LLVM 20 of the oldest llvmlite that texpr takes."""
 FLAGS = (
     "-std=c11", "-ffreestanding", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
     # Sums of addresses and counters wrap around, and memory is read as several types.
     "-fwrapv", "-fno-strict-aliasing",
-    # Loops stay as they are: the runtime vectorizes them where that pays, for the processor at hand.
+    # Loops stay as they are: the runtime vectorizes them where that pays, for the processor at
+    # hand.
     "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
     # Code is linked far from the libraries that it calls, and nothing unwinds it.
     "-fPIC", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer",
     # Names of variables help those who read the IR.
     "-fno-discard-value-names",
 )  # fmt: skip
-_PROCESSOR_ATTRIBUTES = ("target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
-                         "no-trapping-math", "stack-protector-buffer-size")
-_DROPPED_LINES = ("; ModuleID", r"!llvm\.module\.flags", r"!llvm\.ident", r"!\d+ = distinct",
-                  r'!\d+ = !{!"llvm\.loop', r"!\d+ = !{i32", r"!\d+ = .*clang version")
+_PROCESSOR_ATTRIBUTES = (
+    "target-cpu",
+    "target-features",
+    "tune-cpu",
+    "min-legal-vector-width",
+    "no-trapping-math",
+    "stack-protector-buffer-size",
+)
+_DROPPED_LINES = (
+    "; ModuleID",
+    r"!llvm\.module\.flags",
+    r"!llvm\.ident",
+    r"!\d+ = distinct",
+    r'!\d+ = !{!"llvm\.loop',
+    r"!\d+ = !{i32",
+    r"!\d+ = .*clang version",
+)
 
 
 def clang() -> str | None:
@@ -70,13 +85,15 @@ def compiled(unit: str, host: str, compiler: str) -> str:
 
 
 def _header(unit: str, host: str, compiler: str) -> str:
-    return (f"; {unit}.c for {host}: written by scripts/native.py, not to be edited.\n"
-            f"; clang {version(compiler)} {' '.join(FLAGS)}\n; sources {digest()}")
+    return (
+        f"; {unit}.c for {host}: written by scripts/native.py, not to be edited.\n"
+        f"; clang {version(compiler)} {' '.join(FLAGS)}\n; sources {digest()}"
+    )
 
 
 def _without_processor(text: str) -> str:
-    """The text without attributes that name a processor and without hints about loops: the runtime compiles
-    for the processor at hand. Comments and marks of the compiler are dropped as well.
+    """The text without attributes that name a processor and without hints about loops: the runtime
+    compiles for the processor at hand. Comments and marks of the compiler are dropped as well.
     """
     text = re.sub(rf' "({"|".join(_PROCESSOR_ATTRIBUTES)})"="[^"]*"', "", text)
     text = re.sub(rf"(?m)^({'|'.join(_DROPPED_LINES)}).*\n", "", text)
@@ -87,8 +104,10 @@ def main() -> None:
     """Write the files that have changed."""
     compiler = clang()
     if compiler is None or version(compiler) != VERSION:
-        sys.exit(f"this needs clang {VERSION}, and there is {compiler and version(compiler) or 'none'}; "
-                 f"apt-get install clang-{VERSION.partition('.')[0]}, or CLANG=/path/to/clang")
+        sys.exit(
+            f"this needs clang {VERSION}, and there is {compiler and version(compiler) or 'none'}; "
+            f"apt-get install clang-{VERSION.partition('.')[0]}, or CLANG=/path/to/clang"
+        )
     for unit in UNITS:
         for host in HOSTS:
             text, file = compiled(unit, host, compiler), path(unit, host)

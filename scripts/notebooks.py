@@ -2,7 +2,8 @@
 
     python scripts/notebooks.py [TUTORIAL.py...]
 
-Needs the dependency group `docs`. A cell that raises, or an output that shows where this machine keeps its files, stops it.
+Needs the dependency group `docs`. A cell that raises, or an output that shows where this machine
+keeps its files, stops it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ def executed(path: Path) -> nbformat.NotebookNode:
     notebook = jupytext.read(path)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"  # the same in every run, so that differences show what changed
-    NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, resources={"metadata": {"path": ROOT}}).execute()
+    NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": ROOT}},
+    ).execute()
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     return notebook
 
@@ -36,9 +43,17 @@ def private(text: str) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tutorials", nargs="*", type=Path, default=sorted((ROOT / "tutorials").glob("*.py")),
-                        metavar="TUTORIAL.py", help="default: all of them")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "tutorials",
+        nargs="*",
+        type=Path,
+        default=sorted((ROOT / "tutorials").glob("*.py")),
+        metavar="TUTORIAL.py",
+        help="default: all of them",
+    )
     for path in parser.parse_args().tutorials:
         text = nbformat.writes(executed(path))
         if places := private(text):

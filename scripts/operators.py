@@ -1,4 +1,6 @@
-"""Writes docs/operators.md from the comments of the operator library: `python scripts/operators.py`."""
+"""Writes docs/operators.md from the comments of the operator library: `python
+scripts/operators.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ and from networks. Written by `python scripts/operators.py`; edit the comments t
 
 def page() -> str:
     """The page as it should be."""
-    return "\n".join([HEAD, *(_theme(f.name.removesuffix(".tx"), f.read_text(encoding="utf-8"))
-                              for f in library_files())])
+    return "\n".join(
+        [HEAD, *(_theme(f.name.removesuffix(".tx"), f.read_text(encoding="utf-8")) for f in library_files())]
+    )
 
 
 def _theme(name: str, text: str) -> str:
@@ -26,7 +29,16 @@ def _theme(name: str, text: str) -> str:
     lines = [f"## {name.capitalize()}", "", _plain(comment), ""]
     for declaration in lang.parse(text, name).ops.values():
         signature, _, _ = declaration.text.partition(" {")
-        lines += [f"### `{declaration.name}`", "", declaration.doc or "", "", "```", signature.rstrip(), "```", ""]
+        lines += [
+            f"### `{declaration.name}`",
+            "",
+            declaration.doc or "",
+            "",
+            "```",
+            signature.rstrip(),
+            "```",
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -1,9 +1,11 @@
-"""Optimizers and schedulers of texpr.nn beside those of PyTorch, in f64: 50 steps of each optimizer, 40 epochs of each scheduler.
+"""Optimizers and schedulers of texpr.nn beside those of PyTorch, in f64: 50 steps of each
+optimizer, 40 epochs of each scheduler.
 
     python scripts/optimizers.py --torch PYTHON [--record]
 
-A row per construction of `tests/nn/optimizer_table.py` with the largest relative difference of the parameters after each step (bar: 1e-10),
-or of rates and momenta (bar: 0). `--record` writes what the tests compare with where there is no PyTorch. 1 if a bar is missed.
+A row per construction of `tests/nn/optimizer_table.py` with the largest relative difference of the
+parameters after each step (bar: 1e-10), or of rates and momenta (bar: 0). `--record` writes what
+the tests compare with where there is no PyTorch. 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -28,12 +30,16 @@ _TABLE = Table({"": "<", "construction": "<100", "error": ">7.1e"})
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--torch", required=True, help="the interpreter of an environment that has torch")
     parser.add_argument("--record", action="store_true", help="write the references of the tests")
     arguments = parser.parse_args()
     peer = ROOT / "scripts" / "peers" / "optimizers_torch.py"
-    expected = json.loads(subprocess.run([arguments.torch, str(peer)], check=True, capture_output=True, text=True).stdout)
+    expected = json.loads(
+        subprocess.run([arguments.torch, str(peer)], check=True, capture_output=True, text=True).stdout
+    )
     if arguments.record:
         last = {text: steps[-1] for text, steps in expected["optimizers"].items()}
         lines = [f"{json.dumps(t)}: {json.dumps(v)}" for t, v in {**last, **expected["schedulers"]}.items()]
@@ -52,7 +58,11 @@ def main() -> int:
 
 def distance(found: np.ndarray, expected: np.ndarray) -> float:
     """The largest difference, relative to the largest number."""
-    return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected))) if found.shape == expected.shape else np.inf
+    return (
+        float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
+        if found.shape == expected.shape
+        else np.inf
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """Seek verdicts on schedules that notice changes of `mutants.py` which no recorded verdict notices.
 
-    python scripts/seek.py FOUND [--cases FILE] [--state STATE] [--seed S] [--seconds N] [--trust] [--only TEXT]
+    python scripts/seek.py FOUND [--cases FILE] [--state STATE] [--seed S] [--seconds N] [--trust]
+    [--only TEXT]
 
-Cases are given, drawn at random, or neighbours of cases that run the function of a change which nothing has noticed: they differ in a
-number, an operation, a size, a step or the faults of their loops. One run of a case tells of all changes at once whether it can notice
-them (`weak.py`); those that few cases can notice are then put in place, one by one. A case that notices one is appended to FOUND, for
-`verdicts.py record FOUND` to check and keep. What the recorded cases can notice is kept in `weak.jsonl` in the folder of the state.
+Cases are given, drawn at random, or neighbours of cases that run the function of a change which
+nothing has noticed: they differ in a number, an operation, a size, a step or the faults of their
+loops. One run of a case tells of all changes at once whether it can notice them (`weak.py`); those
+that few cases can notice are then put in place, one by one. A case that notices one is appended to
+FOUND, for `verdicts.py record FOUND` to check and keep. What the recorded cases can notice is kept
+in `weak.jsonl` in the folder of the state.
 """
 
 from __future__ import annotations
@@ -44,7 +47,18 @@ TRIALS = 8
 """Cases that can notice a change, of which one should."""
 NEIGHBOURS = 0.7
 """The share of cases that are neighbours of others."""
-_EXCHANGED = {"+": "-", "-": "+", "<=": "<", "<": "<=", ">=": ">", ">": ">=", "max": "min", "min": "max", "==": "!=", "!=": "=="}
+_EXCHANGED = {
+    "+": "-",
+    "-": "+",
+    "<=": "<",
+    "<": "<=",
+    ">=": ">",
+    ">": ">=",
+    "max": "min",
+    "min": "max",
+    "==": "!=",
+    "!=": "==",
+}
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _OPERATION = re.compile(r"(?<= )(?:\+|-|<=|<|>=|>|==|!=)(?= )|\b(?:max|min)(?=\()")
 WITH_FAULTS = "# faults"
@@ -53,14 +67,26 @@ Question = tuple[str, tuple[Fault, ...]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("found", type=Path)
-    parser.add_argument("--state", type=Path, default=Path(".mutants"), help="folder of what is known (default: .mutants)")
+    parser.add_argument(
+        "--state", type=Path, default=Path(".mutants"), help="folder of what is known (default: .mutants)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=600.0, help="processor time (default: 600)")
-    parser.add_argument("--trust", action="store_true", help="seek changes alone that no recorded case can notice")
-    parser.add_argument("--cases", type=Path, help="cases to try first, an empty line between two; after `# faults` with every fault")
-    parser.add_argument("--only", action="append", help="seek what notices the changes whose description has this in it")
+    parser.add_argument(
+        "--trust", action="store_true", help="seek changes alone that no recorded case can notice"
+    )
+    parser.add_argument(
+        "--cases",
+        type=Path,
+        help="cases to try first, an empty line between two; after `# faults` with every fault",
+    )
+    parser.add_argument(
+        "--only", action="append", help="seek what notices the changes whose description has this in it"
+    )
     given = parser.parse_args()
     end = time.process_time() + given.seconds
     seeker = Seeker(given.found, given.only or [""])
@@ -80,7 +106,8 @@ class Seeker:
     """Cases, and what they notice.
 
     Attributes:
-        left: the changes that nothing has noticed, by number, each with the number of cases that could.
+        left: the changes that nothing has noticed, by number, each with the number of cases that
+            could.
         altered_by: the cases that can notice a change, by its number.
         around: the cases that run a function, by its name.
     """
@@ -89,7 +116,11 @@ class Seeker:
         self.found = found
         self.weak = Weak(ROOT, list(sources(ROOT, FILES)), TRIALS)
         explained = listed((ROOT / LISTED).read_text(encoding="utf-8"))
-        wanted = {n for n, m in enumerate(self.weak.mutants) if m.key not in explained and any(text in m.key for text in only)}
+        wanted = {
+            n
+            for n, m in enumerate(self.weak.mutants)
+            if m.key not in explained and any(text in m.key for text in only)
+        }
         self.left = dict.fromkeys(sorted(self.weak.known & wanted), 0)
         self.altered_by: defaultdict[int, list[Record]] = defaultdict(list)
         self.around: defaultdict[str, list[Record]] = defaultdict(list)
@@ -135,6 +166,7 @@ class Seeker:
 
     def _notices(self, number: int, record: Record) -> bool:
         """Whether a case says something else under a change."""
+
         def work(write: int) -> int:
             self.weak.enough = 0
             install(ROOT, self.weak.mutants[number])
@@ -158,7 +190,9 @@ class Seeker:
         while True:
             name = _function(self.weak.mutants[rng.choice(list(self.left))])
             if near := self.around.get(name):
-                return neighbour(rng, min(rng.choices(near, k=3), key=lambda r: sum(r.work)), "certify" in name)
+                return neighbour(
+                    rng, min(rng.choices(near, k=3), key=lambda r: sum(r.work)), "certify" in name
+                )
 
     def asked(self, text: str) -> None:
         """Consider a case that somebody has written."""
@@ -202,12 +236,16 @@ class Seeker:
         for n, times in self.left.items():
             m = self.weak.mutants[n]
             print(f"{f'altered by {times}' if times else 'never altered'}: {m.key} (line {m.first})")
-        print(f"{self.kept} of {self.made} cases kept; {len(self.left)} of {len(self.weak.known)} changes are left")
+        print(
+            f"{self.kept} of {self.made} cases kept; {len(self.left)} of {len(self.weak.known)} changes are "
+            f"left"
+        )
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Processor time for what is inside, which ends with a `TimeoutError`."""
+
     def end(*_: object) -> None:
         raise TimeoutError
 
@@ -225,18 +263,27 @@ def _function(mutant: Mutant) -> str:
 
 
 def neighbour(rng: Random, record: Record, certificate: bool) -> Question:
-    """A case like another one: with other faults, other numbers or operations in its text, another size, a step less or more."""
+    """A case like another one: with other faults, other numbers or operations in its text,
+    another size, a step less or more.
+    """
     case, faults = record.case, record.faults
     if case.startswith(LOOPS) or certificate and rng.random() < 0.5:
-        return case, tuple((rng.choice(list(FAULTS)), rng.randrange(40), rng.choice((1, -1))) for _ in range(FAULTS_OF_ONE))
+        return case, tuple(
+            (rng.choice(list(FAULTS)), rng.randrange(40), rng.choice((1, -1))) for _ in range(FAULTS_OF_ONE)
+        )
     given = parse_case(case)
     for _ in range(rng.choice((1, 1, 2))):
-        given = rng.choice((_other_number, _other_number, _other_operation, _other_size, _step_less, _step_more, _step_more))(rng, given)
+        given = rng.choice(
+            (_other_number, _other_number, _other_operation, _other_size, _step_less, _step_more, _step_more)
+        )(rng, given)
     return str(given), faults
 
 
 def _other_number(rng: Random, case: Case) -> Case:
-    return replace(case, text=_changed(rng, case.text, _NUMBER, lambda old: str(max(int(old) + rng.choice((1, 1, -1, 2)), 0))))
+    return replace(
+        case,
+        text=_changed(rng, case.text, _NUMBER, lambda old: str(max(int(old) + rng.choice((1, 1, -1, 2)), 0))),
+    )
 
 
 def _other_operation(rng: Random, case: Case) -> Case:
@@ -273,7 +320,11 @@ def _step_more(rng: Random, case: Case) -> Case:
     """A random step, or several that belong together, among those of a case."""
     k = rng.randint(0, len(case.steps))
     kernel = _scheduled(case, k)
-    return case if kernel is None else replace(case, steps=(*case.steps[:k], *steps_for(rng, kernel), *case.steps[k:]))
+    return (
+        case
+        if kernel is None
+        else replace(case, steps=(*case.steps[:k], *steps_for(rng, kernel), *case.steps[k:]))
+    )
 
 
 def _scheduled(case: Case, steps: int) -> Kernel | None:

@@ -1,4 +1,5 @@
-"""Writes what follows from the registry of steps: the stub of the methods of schedules, and the pages of the reference, one a kind.
+"""Writes what follows from the registry of steps: the stub of the methods of schedules, and the
+pages of the reference, one a kind.
 
     python scripts/steps.py
 """
@@ -14,8 +15,14 @@ from texpr.schedule.steps.registry import KINDS, Rule, rules
 ROOT = Path(__file__).parents[1]
 STUB = Path("texpr/schedule/script/step_methods.pyi")
 PAGES = Path("docs/reference/steps")
-TITLES = {"loops": "Steps on loops", "placement": "Steps that place computations", "buffers": "Steps on buffers",
-          "reductions": "Steps on reductions", "algebra": "Algebraic rewrites", "hardware": "Steps for hardware"}
+TITLES = {
+    "loops": "Steps on loops",
+    "placement": "Steps that place computations",
+    "buffers": "Steps on buffers",
+    "reductions": "Steps on reductions",
+    "algebra": "Algebraic rewrites",
+    "hardware": "Steps for hardware",
+}
 HEAD = '''"""Signatures of the steps. Written by `python scripts/steps.py` from `schedule.steps.registry`."""
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +42,10 @@ def written() -> dict[Path, str]:
     """The files with their texts."""
     steps = list(rules().values())
     stub = HEAD + "".join(map(_stubbed, steps)) + TAIL
-    return {STUB: stub, **{PAGES / f"{kind}.md": _page(kind, [s for s in steps if s.kind == kind]) for kind in KINDS}}
+    return {
+        STUB: stub,
+        **{PAGES / f"{kind}.md": _page(kind, [s for s in steps if s.kind == kind]) for kind in KINDS},
+    }
 
 
 def _stubbed(rule: Rule) -> str:
@@ -49,10 +59,16 @@ def _stubbed(rule: Rule) -> str:
 def _parameters(rule: Rule) -> list[str]:
     found: list[str] = []
     for p in rule.signature.parameters.values():
-        if p.kind is Parameter.KEYWORD_ONLY and "*" not in found and not any(each.startswith("*") for each in found):
+        if (
+            p.kind is Parameter.KEYWORD_ONLY
+            and "*" not in found
+            and not any(each.startswith("*") for each in found)
+        ):
             found.append("*")
         stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(p.kind, "")
-        found.append(f"{stars}{p.name}: {p.annotation}" + ("" if p.default is Parameter.empty else f" = {p.default!r}"))
+        found.append(
+            f"{stars}{p.name}: {p.annotation}" + ("" if p.default is Parameter.empty else f" = {p.default!r}")
+        )
     return found
 
 
@@ -74,7 +90,11 @@ def _paragraphs(text: str) -> list[str]:
     found: list[str] = []
     for block in text.split("\n\n"):
         lines = block.splitlines()
-        if "->" in block and not any(SECTION.match(line) for line in lines) and not lines[0].rstrip().endswith((".", ",")):
+        if (
+            "->" in block
+            and not any(SECTION.match(line) for line in lines)
+            and not lines[0].rstrip().endswith((".", ","))
+        ):
             found.append("\n".join(["```", *lines, "```"]))
         elif any(SECTION.match(line) for line in lines):
             found += _lists(lines)

@@ -5,8 +5,8 @@
     python scripts/verdicts.py hunt POOL CHOSEN [--state STATE]       append those that notice the survivors of a run of mutate.py
     python scripts/verdicts.py record [CHOSEN]                        say what has changed or is new, check it, and write it
 
-What is written is checked before: steps against enumeration of all instances and the interpreter, as the fuzzer does; every proof of
-loops that have a fault against enumeration.
+What is written is checked before: steps against enumeration of all instances and the interpreter,
+as the fuzzer does; every proof of loops that have a fault against enumeration.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ FAULTS_OF_ONE = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record that could be kept: seconds that it takes, and numbers of the statements that it runs."""
+    """A record that could be kept: seconds that it takes, and numbers of the statements that it
+    runs.
+    """
 
     record: Record
     seconds: float
@@ -61,7 +63,9 @@ class Candidate:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["draw", "choose", "hunt", "record"])
     parser.add_argument("pool", nargs="?", type=Path)
     parser.add_argument("chosen", nargs="?", type=Path)
@@ -78,7 +82,9 @@ def main() -> int:
         case "hunt":
             hunt([*pooled(given.pool)], given.chosen, given)
         case "record":
-            return record(map(read, given.pool.read_text(encoding="utf-8").splitlines()) if given.pool else ())
+            return record(
+                map(read, given.pool.read_text(encoding="utf-8").splitlines()) if given.pool else ()
+            )
     return 0
 
 
@@ -101,11 +107,16 @@ def draw(pool: Path, seed: int, seconds: float) -> None:
 
 
 def drawn(seed: int) -> Iterator[tuple[str, tuple[Fault, ...]]]:
-    """Cases, and faults for their final loops. Those of seed 0 are given: loops by hand, the litmus suite, the library; others random."""
+    """Cases, and faults for their final loops. Those of seed 0 are given: loops by hand, the
+    litmus suite, the library; others random.
+    """
     if seed == 0:
         for name, given in KERNELS.items():
             faults = list(dict.fromkeys(distinct_faults(parse_kernel(given.loops))))
-            yield from ((f"{LOOPS}{name}", tuple(faults[k : k + FAULTS_OF_ONE])) for k in range(0, len(faults), FAULTS_OF_ONE))
+            yield from (
+                (f"{LOOPS}{name}", tuple(faults[k : k + FAULTS_OF_ONE]))
+                for k in range(0, len(faults), FAULTS_OF_ONE)
+            )
         for case in (*_litmus(), *_library()):
             yield str(case), _faults(Random(str(case)))
         return
@@ -138,7 +149,9 @@ def _library() -> Iterator[Case]:
     for path in library_files():
         for operator in vars(load(path)).values():
             made = scheduled(operator)
-            case = made and Case(str(operator), tuple((v.name, n) for v, n in made.sizes.items()), tuple(made.steps))
+            case = made and Case(
+                str(operator), tuple((v.name, n) for v, n in made.sizes.items()), tuple(made.steps)
+            )
             if case and _is_readable(case):
                 yield case
 
@@ -153,7 +166,9 @@ def _is_readable(case: Case) -> bool:
 
 
 def _faults(rng: Random) -> tuple[Fault, ...]:
-    return tuple((rng.choice(list(FAULTS)), rng.randrange(40), rng.choice((1, -1))) for _ in range(FAULTS_OF_ONE))
+    return tuple(
+        (rng.choice(list(FAULTS)), rng.randrange(40), rng.choice((1, -1))) for _ in range(FAULTS_OF_ONE)
+    )
 
 
 def _with_steps(rng: Random) -> Case | None:
@@ -197,7 +212,9 @@ def pooled(pool: Path) -> Iterator[Candidate]:
 
 
 def chosen_of(found: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    """Candidates that run each statement several times, those first that add the most for their time."""
+    """Candidates that run each statement several times, those first that add the most for their
+    time.
+    """
     times: Counter[int] = Counter()
     distinct = {(c.record.case, c.record.faults): k for k, c in enumerate(found)}
     left = [(float("inf"), k) for k in distinct.values()]
@@ -218,10 +235,12 @@ def chosen_of(found: Sequence[Candidate], seconds: float) -> list[Candidate]:
 
 
 def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> None:
-    """Append the first candidate that each of some mutants makes say something else; print the mutants of which there is none.
+    """Append the first candidate that each of some mutants makes say something else; print the
+    mutants of which there is none.
 
     Args:
-        given: `seconds` of candidates, as they take unchanged, that are tried for a mutant; `seed` and `limit` of the sample.
+        given: `seconds` of candidates, as they take unchanged, that are tried for a mutant; `seed`
+            and `limit` of the sample.
     """
     paths = [str(p) for p in sources(ROOT, FILES)]
     names = {p: numbered(ROOT, p) for p in paths}
@@ -231,13 +250,20 @@ def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> 
     known: set[int] = set()
     every = [m for p in paths for m in mutants(ROOT, Path(p))]
     left = {r.key: r.verdict for r in recorded_results(given.state)} if given.state else {}
-    for m in [m for m in every if left.get(m.key, "caught") != "caught"] if given.state else sample(every, given.limit, given.seed):
+    for m in (
+        [m for m in every if left.get(m.key, "caught") != "caught"]
+        if given.state
+        else sample(every, given.limit, given.seed)
+    ):
         wanted = {names[str(m.path)][n] for n in range(m.first, m.last + 1) if n in names[str(m.path)]}
         reach = [k for k, run in enumerate(runs) if not run.isdisjoint(wanted)]
         reach.sort(key=lambda k: pool[k].seconds / (1 + kills[k]))
         k, tried, ended = noticed(m, pool, reach, given.seconds)
         if k is None:
-            print(f"{'survived' if reach else 'unreached'} {tried} of {len(reach)}: {m.key} (line {m.first})", flush=True)
+            print(
+                f"{'survived' if reach else 'unreached'} {tried} of {len(reach)}: {m.key} (line {m.first})",
+                flush=True,
+            )
             continue
         kills[k] += 1
         print(f"caught at {tried} ({ended}): {m.key} (line {m.first})", flush=True)
@@ -246,8 +272,12 @@ def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> 
             _append(chosen, [pool[k].record])
 
 
-def noticed(mutant: Mutant, pool: Sequence[Candidate], reach: Sequence[int], seconds: float) -> tuple[int | None, int, str]:
-    """The first candidate that says something else under a change, how many were tried, and how that ended."""
+def noticed(
+    mutant: Mutant, pool: Sequence[Candidate], reach: Sequence[int], seconds: float
+) -> tuple[int | None, int, str]:
+    """The first candidate that says something else under a change, how many were tried, and how
+    that ended.
+    """
     within = list(accumulate(pool[k].seconds for k in reach))
     chosen = [k for k, total in zip(reach, within) if total <= seconds]
 
@@ -265,7 +295,8 @@ def noticed(mutant: Mutant, pool: Sequence[Candidate], reach: Sequence[int], sec
 
 
 def record(added: Iterable[Record]) -> int:
-    """Write what is said now, of what is recorded and of what is added; 1 if something is not right: that is not written.
+    """Write what is said now, of what is recorded and of what is added; 1 if something is not
+    right: that is not written.
 
     What is recorded already and has not changed is not checked again.
     """

@@ -1,9 +1,12 @@
-"""Weak mutation: which changes of `mutants.py` alter, where they stand, a value that a case computes.
+"""Weak mutation: which changes of `mutants.py` alter, where they stand, a value that a case
+computes.
 
-A change of a condition that leaves every value of that condition as it was cannot be noticed, so one run without any change tells for all
-of them at once which a case has a chance to notice. The conditions are exchanged for calls that compute the value and then what it would be
-under each change; the case goes on with the value. Known of dropped operands, comparisons, quantifiers and branches that never hold;
-of other changes nothing is known but that their lines run. Howden, Weak mutation testing and completeness of test sets, IEEE TSE 1982.
+A change of a condition that leaves every value of that condition as it was cannot be noticed, so
+one run without any change tells for all of them at once which a case has a chance to notice. The
+conditions are exchanged for calls that compute the value and then what it would be under each
+change; the case goes on with the value. Known of dropped operands, comparisons, quantifiers and
+branches that never hold; of other changes nothing is known but that their lines run. Howden, Weak
+mutation testing and completeness of test sets, IEEE TSE 1982.
 """
 
 from __future__ import annotations
@@ -23,14 +26,30 @@ EITHER = "__either__"
 """The function that is called in the place of a condition."""
 _FOLDED = {"any", "all", "len", "sum", "max", "min", "bool"}
 """Functions of a generator whose value says what came of its conditions."""
-_ALTERS = {"pop", "popleft", "popitem", "append", "extend", "setdefault", "update", "remove", "discard", "clear", "insert", "next", "iter"}
+_ALTERS = {
+    "pop",
+    "popleft",
+    "popitem",
+    "append",
+    "extend",
+    "setdefault",
+    "update",
+    "remove",
+    "discard",
+    "clear",
+    "insert",
+    "next",
+    "iter",
+}
 """Calls that are not to be made twice."""
 _UNTOLD = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
 
 
 @dataclass(frozen=True)
 class Place:
-    """An expression, whether only its truth matters, and the numbers of the mutants that change it."""
+    """An expression, whether only its truth matters, and the numbers of the mutants that change
+    it.
+    """
 
     truth: bool
     numbers: tuple[int, ...]
@@ -39,7 +58,8 @@ class Place:
 class Weak:
     """Notes which of the changes a case makes matter. This is for a process that does nothing else.
 
-    What a change would compute is computed after what is computed, so a change of what that remembers may go unseen.
+    What a change would compute is computed after what is computed, so a change of what that
+    remembers may go unseen.
 
     Attributes:
         mutants: those of the files.
@@ -74,7 +94,11 @@ class Weak:
             if (told := _told(nodes[m.at[0]], m.at[1], parents)) is not None:
                 found.setdefault(told[0], []).append((number, told[1]))
         for e, others in found.items():
-            call = ast.Call(ast.Name(EITHER, ast.Load()), [ast.Constant(len(self._places)), e, *(_later(o) for _, o in others)], [])
+            call = ast.Call(
+                ast.Name(EITHER, ast.Load()),
+                [ast.Constant(len(self._places)), e, *(_later(o) for _, o in others)],
+                [],
+            )
             self._places.append(Place(_is_asked(e, parents), tuple(n for n, _ in others)))
             _exchanged(parents[e], e, ast.copy_location(call, e))
         self._compiled(compile(ast.fix_missing_locations(module), str(tree / path), "exec"))
@@ -128,7 +152,9 @@ def _differ(a: object, b: object, truth: bool) -> bool:
 
 
 def _told(node: ast.AST, which: int, parents: Parents) -> tuple[ast.expr, ast.expr] | None:
-    """The expression that a change of a node alters, and what it is then; None where its value tells nothing."""
+    """The expression that a change of a node alters, and what it is then; None where its value
+    tells nothing.
+    """
     match node:
         case ast.If(test=test) | ast.IfExp(test=test):
             return _sound(test, ast.Constant(False))
@@ -165,7 +191,9 @@ def _sound(e: ast.expr, other: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """Both, if they may be computed one after the other."""
     for n in (*ast.walk(e), *ast.walk(other)):
         name = n.func if isinstance(n, ast.Call) else None
-        called = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
+        called = (
+            name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
+        )
         if isinstance(n, _UNTOLD) or called in _ALTERS:
             return None
     return e, other
@@ -188,7 +216,11 @@ def _top(node: ast.AST, parents: Parents) -> ast.expr:
 def _within_fold(at: ast.AST, above: ast.AST, parents: Parents) -> bool:
     """Whether a node is an element or a condition of a generator that is folded."""
     if isinstance(above, ast.comprehension):
-        return at in above.ifs and isinstance(parents[above], ast.GeneratorExp) and _folds(parents[parents[above]])
+        return (
+            at in above.ifs
+            and isinstance(parents[above], ast.GeneratorExp)
+            and _folds(parents[parents[above]])
+        )
     return isinstance(above, ast.GeneratorExp) and at is above.elt and _folds(parents[above])
 
 
@@ -199,7 +231,13 @@ def _folds(node: ast.AST) -> bool:
 def _is_asked(e: ast.expr, parents: Parents) -> bool:
     """Whether only the truth of an expression matters."""
     match parents[e]:
-        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) | ast.Assert(test=test) | ast.match_case(guard=test):
+        case (
+            ast.If(test=test)
+            | ast.IfExp(test=test)
+            | ast.While(test=test)
+            | ast.Assert(test=test)
+            | ast.match_case(guard=test)
+        ):
             return test is e
         case ast.comprehension(ifs=ifs):
             return e in ifs

@@ -15,13 +15,19 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
         return
     unsigned = f"u{found.dtype.itemsize}"
     both_nan = np.isnan(found) & np.isnan(expected)
-    differs = ~both_nan & (found.reshape(-1).view(unsigned) != expected.reshape(-1).view(unsigned)).reshape(found.shape)
+    differs = ~both_nan & (found.reshape(-1).view(unsigned) != expected.reshape(-1).view(unsigned)).reshape(
+        found.shape
+    )
     count = np.count_nonzero(differs)
-    assert not count, f"{count} of {differs.size} differ, first {found[differs][0]!r}, not {expected[differs][0]!r}"
+    assert not count, (
+        f"{count} of {differs.size} differ, first {found[differs][0]!r}, not {expected[differs][0]!r}"
+    )
 
 
 def same_numbers(found: np.ndarray, expected: np.ndarray, t: DType) -> None:
-    """As `assert_same_bits`, of arrays as `t` is stored, whose bits NumPy takes for integers where it lacks the type."""
+    """As `assert_same_bits`, of arrays as `t` is stored, whose bits NumPy takes for integers
+    where it lacks the type.
+    """
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     assert_same_bits(*(np.asarray(numbers_of(x, t)) if t.as_bits else x for x in (found, expected)))
 

@@ -14,29 +14,47 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("texpr", deadline=None, max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fuzz", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "texpr", deadline=None, max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "texpr"))
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # Shells start jobs in the background so, and children would inherit it: tests of Ctrl-C would wait for ever.
+    # Shells start jobs in the background so, and children would inherit it: tests of Ctrl-C would
+    # wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff afterwards")
-    parser.addoption("--all", action="store_true", help="all cases, those too that `tests/sweeps.txt` leaves out")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew; read the diff afterwards"
+    )
+    parser.addoption(
+        "--all", action="store_true", help="all cases, those too that `tests/sweeps.txt` leaves out"
+    )
 
 
 MISSING = {
     "gpu": "" if Path("/dev/nvidiactl").exists() else "no CUDA device here",
-    "qemu": "" if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc") else "no qemu-aarch64 with a cross compiler here",
+    "qemu": ""
+    if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc")
+    else "no qemu-aarch64 with a cross compiler here",
 }
 """Why tests with a marker cannot run on this machine."""
 
 
-SWEEPS = {name: int(rate) for rate, name in map(str.split, Path(__file__).with_name("sweeps.txt").read_text(encoding="utf-8").splitlines())}
-"""Of the cases of these tests each n-th one runs unless all are asked for, of those with 0 none (`scripts/sweeps.py`)."""
+SWEEPS = {
+    name: int(rate)
+    for rate, name in map(
+        str.split, Path(__file__).with_name("sweeps.txt").read_text(encoding="utf-8").splitlines()
+    )
+}
+"""Of the cases of these tests each n-th one runs unless all are asked for, of those with 0 none
+(`scripts/sweeps.py`).
+"""
 
 
 @pytest.hookimpl(trylast=True)  # what is left once others were deselected
@@ -45,7 +63,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, reason in MISSING.items():
             if reason and item.get_closest_marker(marker) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
-    if not config.getoption("--all") and not any("::" in each for each in config.args) and not config.option.keyword:
+    if (
+        not config.getoption("--all")
+        and not any("::" in each for each in config.args)
+        and not config.option.keyword
+    ):
         _thin_out(config, items)
 
 
@@ -63,14 +85,18 @@ def _thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def only_new_objects_are_collected() -> None:
-    """What was there before a file of tests stays: millions of objects at last, that no collection of garbage need look at."""
+    """What was there before a file of tests stays: millions of objects at last, that no
+    collection of garbage need look at.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Compare a text with `golden/<test file>/<test name>.txt` beside the test; `--update-golden` writes it."""
+    """Compare a text with `golden/<test file>/<test name>.txt` beside the test;
+    `--update-golden` writes it.
+    """
     here = Path(str(request.path))
     name = request.node.name.replace("[", "-").replace("]", "").replace("/", "_")
     path = here.parent / "golden" / here.stem / f"{name}.txt"
@@ -82,7 +108,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             return
-        assert path.exists(), f"no golden file {path.name}: run pytest --update-golden and read what it writes"
+        assert path.exists(), (
+            f"no golden file {path.name}: run pytest --update-golden and read what it writes"
+        )
         assert text == path.read_text(encoding="utf-8")
 
     return check

@@ -1,4 +1,5 @@
-"""Kernels whose arrays end, or begin, at a page that cannot be touched. They run in child processes, which die where one goes outside.
+"""Kernels whose arrays end, or begin, at a page that cannot be touched. They run in child
+processes, which die where one goes outside.
 
     run("tests.guarded:library_case", "softmax", 1)
 """
@@ -47,7 +48,9 @@ def run(function: str, *arguments: object, text: str = "", seconds: float = 600)
 
 
 def library_case(name: str, order: int) -> None:
-    """Run an operator of the library (0), its gradient (1) or the gradient of that (2): symbolic, the first two constant sizes too."""
+    """Run an operator of the library (0), its gradient (1) or the gradient of that (2):
+    symbolic, the first two constant sizes too.
+    """
     operator: Op = getattr(ops, name)
     if order == 0:
         case = FIRST[name]
@@ -62,8 +65,12 @@ def library_case(name: str, order: int) -> None:
     call(second, (), given | v, constant=False)
 
 
-def call(operator: Op, arrays: Sequence[np.ndarray], options: Mapping[str, object], *, constant: bool) -> None:
-    """A kernel of symbolic sizes, and one of constant sizes if wanted, each on both sides of such a page: the results are the same."""
+def call(
+    operator: Op, arrays: Sequence[np.ndarray], options: Mapping[str, object], *, constant: bool
+) -> None:
+    """A kernel of symbolic sizes, and one of constant sizes if wanted, each on both sides of
+    such a page: the results are the same.
+    """
     program, given = instance(operator, tuple(arrays), options)
     sizes = bind_sizes(program.inputs, [a.shape for a in given])[0]
     for each in ({}, sizes) if constant else ({},):
@@ -81,7 +88,9 @@ def differentiable(order: int) -> list[str]:
 
 
 def run_loops(text: str, sizes: Mapping[str, int], target: str = "native", seed: int = 0) -> None:
-    """Loops as they are written, by code for a target that this processor runs, against the interpreter, on both sides of such a page."""
+    """Loops as they are written, by code for a target that this processor runs, against the
+    interpreter, on both sides of such a page.
+    """
     kernel = parse_kernel(text)
     values = {v: sizes[v.name] for v in kernel.sizes}
     inputs = inputs_of(kernel, values, seed)
@@ -90,8 +99,12 @@ def run_loops(text: str, sizes: Mapping[str, int], target: str = "native", seed:
         entry = linked(kernel, target)
     for side in SIDES:
         with tx.options(guard=side):
-            for tensor, found, wanted in zip(kernel.outputs, call_loops(entry, kernel, inputs, values), expected, strict=True):
-                np.testing.assert_array_equal(found, wanted, f"{tensor.name} for {target}, arrays at the {side}")
+            for tensor, found, wanted in zip(
+                kernel.outputs, call_loops(entry, kernel, inputs, values), expected, strict=True
+            ):
+                np.testing.assert_array_equal(
+                    found, wanted, f"{tensor.name} for {target}, arrays at the {side}"
+                )
 
 
 def linked(kernel: Kernel, target: str) -> Loaded:
@@ -102,12 +115,20 @@ def linked(kernel: Kernel, target: str) -> Loaded:
 
 
 def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int, most: int = 4) -> list[np.ndarray]:
-    """Whole numbers up to `most`, below 0 of types with a sign; of tensors with a range, numbers in it."""
+    """Whole numbers up to `most`, below 0 of types with a sign; of tensors with a range, numbers
+    in it.
+    """
     random, arrays = np.random.default_rng(seed), list[np.ndarray]()
     for t in kernel.inputs:
         least = 0 if t.dtype.kind == "u" else -most
-        low, high = (least, most + 1) if t.value_range is None else (evaluate_size(e, sizes) for e in t.value_range)
-        arrays.append(np.asarray(random.integers(low, max(high, low + 1), flat_shape(t, sizes))).astype(numpy_dtype(t.dtype)))
+        low, high = (
+            (least, most + 1) if t.value_range is None else (evaluate_size(e, sizes) for e in t.value_range)
+        )
+        arrays.append(
+            np.asarray(random.integers(low, max(high, low + 1), flat_shape(t, sizes))).astype(
+                numpy_dtype(t.dtype)
+            )
+        )
     return arrays
 
 
@@ -125,17 +146,25 @@ define i32 @texpr_garbage(ptr %slots) {
 
 
 def _garbage() -> None:
-    """Leave bytes of 165 on the stack, so that accumulators that are read before they are written show."""
+    """Leave bytes of 165 on the stack, so that accumulators that are read before they are
+    written show.
+    """
     ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(_dirty().address)(None)
 
 
-def call_loops(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
-    """The outputs of linked loops. All their bytes are 165 before, so that what is not written shows."""
+def call_loops(
+    entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]
+) -> list[np.ndarray]:
+    """The outputs of linked loops. All their bytes are 165 before, so that what is not written
+    shows.
+    """
     outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
     for each in outputs:
         each.reshape(-1).view(np.uint8)[...] = 165
     _garbage()
     slots = [*(a.ctypes.data for a in (*inputs, *outputs)), *sizes.values()]
-    status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * len(slots))(*slots))
+    status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)(
+        (ctypes.c_int64 * len(slots))(*slots)
+    )
     assert status == 0, f"status {status}"
     return outputs

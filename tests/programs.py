@@ -1,4 +1,6 @@
-"""Well-known operators built by hand as Programs, without the parser, and small helpers to build more."""
+"""Well-known operators built by hand as Programs, without the parser, and small helpers to build
+more.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,11 @@ def reduction(op: str, axes: Sequence[Axis], body: Expr, where: Expr | None = No
 def matmul(dtype: DType = F32) -> Program:
     """C[i, j] = sum(k: A[i, k] * B[k, j])"""
     m, n, k, i, j, r = names("M N K i j k")
-    a, b, c = Tensor("A", dtype, plain(m, k)), Tensor("B", dtype, plain(k, n)), Tensor("C", dtype, plain(m, n))
+    a, b, c = (
+        Tensor("A", dtype, plain(m, k)),
+        Tensor("B", dtype, plain(k, n)),
+        Tensor("C", dtype, plain(m, n)),
+    )
     value = reduction("sum", [axis(r, k)], Mul(Read(a, (i, r)), Read(b, (r, j))))
     return Program("matmul", (a, b), (c,), (Equation(c, (i, j), (axis(i, m), axis(j, n)), value),), (m, k, n))
 
@@ -62,8 +68,15 @@ def conv2d(stride: int = 2, pad: int = 1) -> Program:
     """Y[n, k, y, x] = b[k] + sum(c, r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[k, c, r, q])"""
     n, c, h, w, k, r, q = sizes = names("N C H W K R Q")
     vn, vk, vy, vx, vc, vr, vq = names("n k y x c r q")
-    source, f, b = Tensor("X", F32, plain(n, c, h, w)), Tensor("F", F32, plain(k, c, r, q)), Tensor("b", F32, plain(k))
-    out = [add(floordiv(sub(add(size, index(2 * pad)), window), index(stride)), index(1)) for size, window in ((h, r), (w, q))]
+    source, f, b = (
+        Tensor("X", F32, plain(n, c, h, w)),
+        Tensor("F", F32, plain(k, c, r, q)),
+        Tensor("b", F32, plain(k)),
+    )
+    out = [
+        add(floordiv(sub(add(size, index(2 * pad)), window), index(stride)), index(1))
+        for size, window in ((h, r), (w, q))
+    ]
     y = Tensor("Y", F32, plain(n, k, *out))
 
     def at(o: Var, i: Var) -> Expr:
@@ -72,7 +85,13 @@ def conv2d(stride: int = 2, pad: int = 1) -> Program:
     read = Read(source, (vn, vc, at(vy, vr), at(vx, vq)), Guard("value", number(0)))
     total = reduction("sum", [axis(vc, c), axis(vr, r), axis(vq, q)], Mul(read, Read(f, (vk, vc, vr, vq))))
     axes = (axis(vn, n), axis(vk, k), axis(vy, out[0]), axis(vx, out[1]))
-    return Program("conv2d", (source, f, b), (y,), (Equation(y, (vn, vk, vy, vx), axes, Add(Read(b, (vk,)), total)),), tuple(sizes))
+    return Program(
+        "conv2d",
+        (source, f, b),
+        (y,),
+        (Equation(y, (vn, vk, vy, vx), axes, Add(Read(b, (vk,)), total)),),
+        tuple(sizes),
+    )
 
 
 def softmax(dtype: DType = F32) -> Program:
@@ -83,11 +102,22 @@ def softmax(dtype: DType = F32) -> Program:
     x, y = (Tensor(name, dtype, (pack_a, Dim((d,)), pack_b)) for name in "XY")
     m, e = Tensor("m", dtype, (pack_a, pack_b)), Tensor("e", dtype, (pack_a, Dim((d,)), pack_b))
     outer, inner = (axis(va, a), axis(vb, b)), (axis(va, a), axis(vj, d), axis(vb, b))
-    return Program("softmax", (x,), (y,), (
-        Equation(m, (va, vb), outer, reduction("max", [axis(vk, d)], Read(x, (va, vk, vb)))),
-        Equation(e, (va, vj, vb), inner, Call("exp", (Sub(Read(x, (va, vj, vb)), Read(m, (va, vb))),))),
-        Equation(y, (va, vj, vb), inner, Div(Read(e, (va, vj, vb)), reduction("sum", [axis(vl, d)], Read(e, (va, vl, vb))))),
-    ), (a, d, b))
+    return Program(
+        "softmax",
+        (x,),
+        (y,),
+        (
+            Equation(m, (va, vb), outer, reduction("max", [axis(vk, d)], Read(x, (va, vk, vb)))),
+            Equation(e, (va, vj, vb), inner, Call("exp", (Sub(Read(x, (va, vj, vb)), Read(m, (va, vb))),))),
+            Equation(
+                y,
+                (va, vj, vb),
+                inner,
+                Div(Read(e, (va, vj, vb)), reduction("sum", [axis(vl, d)], Read(e, (va, vl, vb)))),
+            ),
+        ),
+        (a, d, b),
+    )
 
 
 def embed_grad(rows: int) -> Program:
@@ -95,10 +125,22 @@ def embed_grad(rows: int) -> Program:
     b, d, vv, vd, wb, wd = names("B D v d b e")
     g, idx = Tensor("G", F32, plain(b, d)), Tensor("idx", I32, plain(b), value_range=(index(0), index(rows)))
     de = Tensor("dE", F32, plain(index(rows), d))
-    return Program("embed_grad", (g, idx), (de,), (
-        Equation(de, (vv, vd), (axis(vv, rows), axis(vd, d)), number(0)),
-        Equation(de, (Cast(Read(idx, (wb,)), dtype=I64), wd), (axis(wb, b), axis(wd, d)), Read(g, (wb, wd)), "add"),
-    ), (b, d))
+    return Program(
+        "embed_grad",
+        (g, idx),
+        (de,),
+        (
+            Equation(de, (vv, vd), (axis(vv, rows), axis(vd, d)), number(0)),
+            Equation(
+                de,
+                (Cast(Read(idx, (wb,)), dtype=I64), wd),
+                (axis(wb, b), axis(wd, d)),
+                Read(g, (wb, wd)),
+                "add",
+            ),
+        ),
+        (b, d),
+    )
 
 
 def cumsum(dtype: DType = F32) -> Program:
@@ -106,14 +148,26 @@ def cumsum(dtype: DType = F32) -> Program:
     size, pack, t, d = Var("L"), Var("D", pack=True), Var("t"), Var("d", pack=True)
     x, y = (Tensor(name, dtype, (Dim((size,)), Dim((pack,), pack=True))) for name in "XY")
     before = Read(y, (Sub(t, index(1)), d), Guard("value", number(0, dtype)))
-    return Program("cumsum", (x,), (y,), (Equation(y, (t, d), (axis(t, size), axis(d, pack)), Add(before, Read(x, (t, d)))),), (size, pack))
+    return Program(
+        "cumsum",
+        (x,),
+        (y,),
+        (Equation(y, (t, d), (axis(t, size), axis(d, pack)), Add(before, Read(x, (t, d)))),),
+        (size, pack),
+    )
 
 
 def flatten() -> Program:
     """Y[n, (c, h)] = X[n, c, h]"""
     n, c, h, i, j, k = names("N C H n c h")
     x, y = Tensor("X", F32, plain(n, c, h)), Tensor("Y", F32, (Dim((n,)), Dim((c, h))))
-    return Program("flatten", (x,), (y,), (Equation(y, (i, j, k), (axis(i, n), axis(j, c), axis(k, h)), Read(x, (i, j, k))),), (n, c, h))
+    return Program(
+        "flatten",
+        (x,),
+        (y,),
+        (Equation(y, (i, j, k), (axis(i, n), axis(j, c), axis(k, h)), Read(x, (i, j, k))),),
+        (n, c, h),
+    )
 
 
 def relu_shift() -> Program:

@@ -1,4 +1,6 @@
-"""What random tests draw: arrays of every dtype and layout, scalar expressions, and small Programs."""
+"""What random tests draw: arrays of every dtype and layout, scalar expressions, and small
+Programs.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,78 @@ def special_values(t: DType) -> np.ndarray:
         return np.array([False, True])
     if t.is_int:
         lo, hi = int_range(t)
-        return np.array(sorted({lo, lo + 1, hi, hi - 1, 0, 1, 2, 3, 7, *((-1, -2, -7) if lo else ())}), numpy_dtype(t))
+        return np.array(
+            sorted({lo, lo + 1, hi, hi - 1, 0, 1, 2, 3, 7, *((-1, -2, -7) if lo else ())}), numpy_dtype(t)
+        )
     if t == BF16:
-        return np.array([0, 0x8000, 1, 0x8001, 0x3F80, 0xBF80, 0x3F81, 0x4040, 0xC0E0, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0], np.uint16)
+        return np.array(
+            [
+                0,
+                0x8000,
+                1,
+                0x8001,
+                0x3F80,
+                0xBF80,
+                0x3F81,
+                0x4040,
+                0xC0E0,
+                0x7F7F,
+                0xFF7F,
+                0x7F80,
+                0xFF80,
+                0x7FC0,
+            ],
+            np.uint16,
+        )
     if t.as_bits:  # zeros, denormal and normal numbers next to each other, 1, 1.5 and -2.5, the last numbers, infinities, NaN
-        return np.array([0, 0x80, 1, 0x81, 3, 4, 7, 8, 0x38, 0x3C, 0xBC, 0x42, 0xC2, 0x7B, 0xFB, 0x7C, 0xFC, 0x7E, 0xFE, 0x7F], np.uint8)
+        return np.array(
+            [
+                0,
+                0x80,
+                1,
+                0x81,
+                3,
+                4,
+                7,
+                8,
+                0x38,
+                0x3C,
+                0xBC,
+                0x42,
+                0xC2,
+                0x7B,
+                0xFB,
+                0x7C,
+                0xFC,
+                0x7E,
+                0xFE,
+                0x7F,
+            ],
+            np.uint8,
+        )
     limits = np.finfo(numpy_dtype(t))
-    return np.array([0.0, -0.0, 1, -1, 1.5, -2.5, 3, 7.25, -7.25, 0.1, limits.max, limits.min, limits.tiny, limits.smallest_subnormal,
-                     np.inf, -np.inf, np.nan], limits.dtype)
+    return np.array(
+        [
+            0.0,
+            -0.0,
+            1,
+            -1,
+            1.5,
+            -2.5,
+            3,
+            7.25,
+            -7.25,
+            0.1,
+            limits.max,
+            limits.min,
+            limits.tiny,
+            limits.smallest_subnormal,
+            np.inf,
+            -np.inf,
+            np.nan,
+        ],
+        limits.dtype,
+    )
 
 
 def elements(t: DType) -> st.SearchStrategy[np.generic]:
@@ -80,7 +146,9 @@ def elements(t: DType) -> st.SearchStrategy[np.generic]:
 def arrays(draw: st.DrawFn, t: DType, shape: tuple[int, ...]) -> np.ndarray:
     """A plain array of stored elements."""
     count = int(np.prod(shape, dtype=int))
-    return np.array(draw(st.lists(elements(t), min_size=count, max_size=count)), numpy_dtype(t)).reshape(shape)
+    return np.array(draw(st.lists(elements(t), min_size=count, max_size=count)), numpy_dtype(t)).reshape(
+        shape
+    )
 
 
 def _every_other(a: np.ndarray) -> np.ndarray:
@@ -125,7 +193,9 @@ def laid_out(draw: st.DrawFn, t: DType, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def scalar_exprs(t: DType, leaves: Sequence[Expr], size: int = 8) -> st.SearchStrategy[Expr]:
-    """Expressions of type `t` over leaves of type `t`, whose value every interpreter gives bit for bit."""
+    """Expressions of type `t` over leaves of type `t`, whose value every interpreter gives bit
+    for bit.
+    """
     start = st.sampled_from([*leaves, *leaves, *(number(k, t) for k in (0, 1, 2, 3))])
     return st.recursive(start, lambda below: _grown(t, below), max_leaves=size)
 
@@ -153,33 +223,55 @@ class Case:
         printer.text(repr(self))
 
     def __repr__(self) -> str:
-        return "\n".join([show_program(self.program), *(f"{x.name} = {a!r}" for x, a in zip(self.program.inputs, self.arrays))])
+        return "\n".join(
+            [
+                show_program(self.program),
+                *(f"{x.name} = {a!r}" for x, a in zip(self.program.inputs, self.arrays)),
+            ]
+        )
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """A small program: elementwise, guarded, reduced or scattered, over one or two inputs; sizes from 1 to 5."""
+    """A small program: elementwise, guarded, reduced or scattered, over one or two inputs; sizes
+    from 1 to 5.
+    """
     t = draw(st.sampled_from([F32, F64, I32, I64]))
     sizes = [Var("M"), Var("N")]
     extents = {size: draw(st.integers(2, 5)) for size in sizes}
     ranks = draw(st.lists(st.integers(0, 2), min_size=1, max_size=2))
-    inputs = [Tensor(f"X{k}", t, plain(*(draw(st.sampled_from(sizes)) for _ in range(rank)))) for k, rank in enumerate(ranks)]
+    inputs = [
+        Tensor(f"X{k}", t, plain(*(draw(st.sampled_from(sizes)) for _ in range(rank))))
+        for k, rank in enumerate(ranks)
+    ]
     inputs.append(Tensor("Z", t, plain(*sizes)))  # so that every size is bound
     axes = [axis(Var(name), draw(st.sampled_from(sizes))) for name in "ij"[: draw(st.integers(1, 2))]]
     leaves: list[Expr] = [draw(_reads(x, axes, t)) for x in inputs]
     binder = axis(Var("k"), draw(st.sampled_from(sizes)))
     body = draw(scalar_exprs(t, [draw(_reads(x, [*axes, binder], t)) for x in inputs], 3))
-    leaves.append(reduction(draw(st.sampled_from(["sum", "prod", "max", "min"])), [binder], body, draw(_conditions(axes, binder))))
+    leaves.append(
+        reduction(
+            draw(st.sampled_from(["sum", "prod", "max", "min"])),
+            [binder],
+            body,
+            draw(_conditions(axes, binder)),
+        )
+    )
     target = Tensor("Y", t, plain(*(a.hi for a in axes)))
     equations = [Equation(target, tuple(a.var for a in axes), tuple(axes), draw(scalar_exprs(t, leaves, 5)))]
     if draw(st.booleans()):
         equations.append(draw(_updates(target, inputs, t)))
     program = Program("case", tuple(inputs), (target,), tuple(equations), tuple(sizes))
-    return Case(program, tuple(draw(arrays(t, tuple(extents[s] for s in x.shape if isinstance(s, Var)))) for x in inputs))
+    return Case(
+        program,
+        tuple(draw(arrays(t, tuple(extents[s] for s in x.shape if isinstance(s, Var)))) for x in inputs),
+    )
 
 
 def _conditions(axes: list[Axis], binder: Axis) -> st.SearchStrategy[Expr | None]:
-    return st.sampled_from([None, Compare("<=", binder.var, axes[0].var), Compare("!=", binder.var, index(1))])
+    return st.sampled_from(
+        [None, Compare("<=", binder.var, axes[0].var), Compare("!=", binder.var, index(1))]
+    )
 
 
 @st.composite
@@ -199,12 +291,12 @@ def _reads(draw: st.DrawFn, tensor: Tensor, axes: list[Axis], t: DType) -> Read:
 
 @st.composite
 def _updates(draw: st.DrawFn, target: Tensor, inputs: list[Tensor], t: DType) -> Equation:
-    """Y[(i + c) // 2, ...] op= e, where elements are hit several times and some writes are dropped."""
+    """Y[(i + c) // 2, ...] op= e, where elements are hit several times and some writes are
+    dropped.
+    """
     axes = [axis(Var(name), size) for name, size in zip("uv", target.shape)]
     value = draw(scalar_exprs(t, [draw(_reads(x, axes, t)) for x in inputs], 3))
     first = FloorDiv(Add(axes[0].var, index(draw(st.integers(-1, 1)))), index(2))
     mode = draw(st.sampled_from(["drop", "clamp"]))
     op = draw(st.sampled_from(["add", "mul", "max", "min"]))
     return Equation(target, (first, *(a.var for a in axes[1:])), tuple(axes), value, op, guard=Guard(mode))
-
-

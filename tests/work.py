@@ -13,7 +13,9 @@ MANY = 20_000_000
 
 @contextmanager
 def at_most(calls: int = MANY) -> Iterator[None]:
-    """The body calls at most so many functions written in Python, in this thread; an exception of its own goes on."""
+    """The body calls at most so many functions written in Python, in this thread; an exception
+    of its own goes on.
+    """
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

@@ -1,8 +1,9 @@
 """texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks.
 
-A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds. Beside the names of `__all__` there
-are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.python_form.vocabulary`), and `texpr.gpu`,
-devices at run time (`texpr.runtime.gpu`).
+A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds.
+Beside the names of `__all__` there are the words of the Python form (`texpr.sum`, `texpr.exp`,
+`texpr.select`, ...; `texpr.lang.python_form.vocabulary`), and `texpr.gpu`, devices at run time
+(`texpr.runtime.gpu`).
 """
 
 from __future__ import annotations
@@ -51,17 +52,71 @@ if TYPE_CHECKING:
     from texpr.tune import tune
 
 __all__ = [
-    "CallError", "CertificateError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError",
-    "CompiledKernel", "Error", "MissingExtra", "Op", "ParseError", "ResourceError", "Schedule", "ScheduleError",
-    "Tensor", "check_grad", "fallbacks", "from_dlpack", "grad", "interpret", "jit", "jvp", "load", "no_grad", "op",
-    "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp", "where",
+    "CallError",
+    "CertificateError",
+    "CertificateWarning",
+    "CheckError",
+    "CheckpointError",
+    "CompileError",
+    "CompiledKernel",
+    "Error",
+    "MissingExtra",
+    "Op",
+    "ParseError",
+    "ResourceError",
+    "Schedule",
+    "ScheduleError",
+    "Tensor",
+    "check_grad",
+    "fallbacks",
+    "from_dlpack",
+    "grad",
+    "interpret",
+    "jit",
+    "jvp",
+    "load",
+    "no_grad",
+    "op",
+    "options",
+    "profile",
+    "register_extern",
+    "register_vjp",
+    "schedule",
+    "tensor",
+    "tune",
+    "vjp",
+    "where",
 ]
-_ELSEWHERE = {"MissingExtra": "support.extras", "options": "support.options", "profile": "graph.report.profile",
-              "tune": "tune",
-              **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}
-_PARTS = frozenset({"aot", "autodiff", "autoschedule", "compiler", "graph", "interop", "ir", "lang", "nn",
-                    "onnx", "ops", "passes", "poly", "runtime", "schedule", "support", "targets", "tools",
-                    "tune"})
+_ELSEWHERE = {
+    "MissingExtra": "support.extras",
+    "options": "support.options",
+    "profile": "graph.report.profile",
+    "tune": "tune",
+    **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy"),
+}
+_PARTS = frozenset(
+    {
+        "aot",
+        "autodiff",
+        "autoschedule",
+        "compiler",
+        "graph",
+        "interop",
+        "ir",
+        "lang",
+        "nn",
+        "onnx",
+        "ops",
+        "passes",
+        "poly",
+        "runtime",
+        "schedule",
+        "support",
+        "targets",
+        "tools",
+        "tune",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,8 +15,11 @@ TOOLS = (run, show, check, trace, view, tune, bench, fuzz, cache, doctor)
 
 def command_line() -> argparse.ArgumentParser:
     """The tree of commands."""
-    parser = argparse.ArgumentParser(prog="texpr", description="Tensor operators as mathematics.",
-                                     epilog="`texpr COMMAND --help` shows the arguments of a command.")
+    parser = argparse.ArgumentParser(
+        prog="texpr",
+        description="Tensor operators as mathematics.",
+        epilog="`texpr COMMAND --help` shows the arguments of a command.",
+    )
     parser.set_defaults(parser=parser)
     commands = add_commands(parser)
     for tool in TOOLS:
@@ -25,7 +28,9 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; 0 if it went well, 1 if it was refused (the reason is on stderr), 2 if the arguments make no sense."""
+    """Run a command; 0 if it went well, 1 if it was refused (the reason is on stderr), 2 if the
+    arguments make no sense.
+    """
     # argparse takes the sizes only where they stand together; options may stand between them.
     arguments, sizes = command_line().parse_known_args(argv)
     if sizes and (not hasattr(arguments, "sizes") or any(text.startswith("-") for text in sizes)):

@@ -1,4 +1,6 @@
-"""The whole of `make gpu`: starts processes, gathers what they say, writes the report. Of the standard library alone."""
+"""The whole of `make gpu`: starts processes, gathers what they say, writes the report. Of the
+standard library alone.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         1 if an operator is wrong, a row ended in an error, or nothing could run.
     """
-    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description="Correctness and speed on a GPU, as a report.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.gpu", description="Correctness and speed on a GPU, as a report."
+    )
     parser.add_argument("--emulate", action="store_true", help="on the emulated device, at tiny sizes")
     parser.add_argument("--device", default="cuda", help="its name (default: cuda)")
     parser.add_argument("--wheels", default="", help="folder with wheels of what is not installed")
     parser.add_argument("--report", default="", help="file to write (default: standard output only)")
     parser.add_argument("--log", default="", help="file for all that the processes say beside their results")
     parser.add_argument("--seconds", type=float, default=500, help="for everything (default: 500)")
-    parser.add_argument("--files", default="", help="files of operators, with commas between (default: the library)")
+    parser.add_argument(
+        "--files", default="", help="files of operators, with commas between (default: the library)"
+    )
     parser.add_argument("--rows", default="", help="numbers of rows, with commas between (default: all)")
     arguments = parser.parse_args(argv)
     try:
@@ -47,16 +53,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run("emulated" if arguments.emulate else arguments.device, arguments.emulate, children, arguments.seconds,
-               arguments.log)
+    run = _Run(
+        "emulated" if arguments.emulate else arguments.device,
+        arguments.emulate,
+        children,
+        arguments.seconds,
+        arguments.log,
+    )
     about = run.record()
     if "error" in about:
         print(f"nothing was run: {about['error']}", file=sys.stderr)
         return 1
-    files = arguments.files.split(",") if arguments.files else sorted(map(str, (ROOT / "texpr" / "ops" / "library").glob("*.tx")))
+    files = (
+        arguments.files.split(",")
+        if arguments.files
+        else sorted(map(str, (ROOT / "texpr" / "ops" / "library").glob("*.tx")))
+    )
     timed = run.times([int(k) for k in arguments.rows.split(",")] if arguments.rows else None)
     checked = run.library(files)
-    text = report(about, checked, timed, time.monotonic() - run.began, "make gpu" + (" EMULATE=1" if arguments.emulate else ""))
+    text = report(
+        about,
+        checked,
+        timed,
+        time.monotonic() - run.began,
+        "make gpu" + (" EMULATE=1" if arguments.emulate else ""),
+    )
     print(text)
     if arguments.report:
         Path(arguments.report).write_text(text, encoding="utf-8")
@@ -66,7 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Run:
     """Processes on a device, and how long they may take altogether."""
 
-    def __init__(self, device: str, tiny: bool, children: dict[str, str], seconds: float, log: str = "") -> None:
+    def __init__(
+        self, device: str, tiny: bool, children: dict[str, str], seconds: float, log: str = ""
+    ) -> None:
         self.device, self.tiny, self.children, self.log = device, tiny, children, log
         self.writing = Lock()
         self.began = time.monotonic()
@@ -84,14 +107,26 @@ class _Run:
         """All that `measure` prints before it ends, and why it ended."""
         code, out, err = self._process("bench.gpu.measure", self.device, *more, timeout=timeout)
         said = [line for line in err.splitlines() if line.strip()]
-        error = next((line for line in reversed(said) if "error" in line.lower()), said[-1] if said else f"status {code}")
-        return ([json.loads(line) for line in out.splitlines() if line.startswith("{")],
-                f"took more than {timeout:.0f} s" if code is None else error)
+        error = next(
+            (line for line in reversed(said) if "error" in line.lower()),
+            said[-1] if said else f"status {code}",
+        )
+        return (
+            [json.loads(line) for line in out.splitlines() if line.startswith("{")],
+            f"took more than {timeout:.0f} s" if code is None else error,
+        )
 
     def _process(self, module: str, *more: str, timeout: float) -> tuple[int | None, str, str]:
         try:
-            done = subprocess.run([sys.executable, "-m", module, *more], env=self.children, cwd=ROOT, capture_output=True, text=True,
-                                  timeout=max(timeout, 1), check=False)
+            done = subprocess.run(
+                [sys.executable, "-m", module, *more],
+                env=self.children,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=max(timeout, 1),
+                check=False,
+            )
         except subprocess.TimeoutExpired as cut:
             out, err = ((each or b"").decode(errors="replace") for each in (cut.stdout, cut.stderr))
             self._note(module, more, err + "\ncut")
@@ -108,26 +143,50 @@ class _Run:
     def library(self, files: Sequence[str]) -> list[Checked]:
         """All files, large ones in parts, several at once."""
         until = self.began + self.seconds
-        parts = [(f, k, n) for f in sorted(files) for n in [1 + os.path.getsize(f) // PART] for k in range(1, n + 1)]
+        parts = [
+            (f, k, n)
+            for f in sorted(files)
+            for n in [1 + os.path.getsize(f) // PART]
+            for k in range(1, n + 1)
+        ]
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:
             found = list(pool.map(lambda p: self._checked(p[0], p[1], p[2], until), parts))
-        return [_together([c for c in found if c.file == name]) for name in dict.fromkeys(c.file for c in found)]
+        return [
+            _together([c for c in found if c.file == name]) for name in dict.fromkeys(c.file for c in found)
+        ]
 
     def _checked(self, file: str, part: int, parts: int, until: float) -> Checked:
         name = Path(file).name
-        code, out, err = self._process("texpr", "bench", "targets", file, "--targets", self.device, "--part", f"{part}/{parts}",
-                                       timeout=until - time.monotonic())
+        code, out, err = self._process(
+            "texpr",
+            "bench",
+            "targets",
+            file,
+            "--targets",
+            self.device,
+            "--part",
+            f"{part}/{parts}",
+            timeout=until - time.monotonic(),
+        )
         lines = out.splitlines()
-        counts = next((re.findall(r"(\d+) / (\d+)", line) for line in lines if line.startswith(self.device)), [])
+        counts = next(
+            (re.findall(r"(\d+) / (\d+)", line) for line in lines if line.startswith(self.device)), []
+        )
         if len(counts) != 2:
-            said = "did not end in time" if code is None else (err.strip().splitlines() or [f"ended with {code}"])[-1]
+            said = (
+                "did not end in time"
+                if code is None
+                else (err.strip().splitlines() or [f"ended with {code}"])[-1]
+            )
             return Checked(name, wrong=[f"{name}, part {part} of {parts}: {said}"])
         (right, of), (right_of_gradients, of_gradients) = [(int(a), int(b)) for a, b in counts]
         wrong = [line for line in lines if re.match(rf"{self.device}(:\d+)?: ", line)]
         return Checked(name, (right, of, right_of_gradients, of_gradients), wrong)
 
     def times(self, which: Sequence[int] | None) -> list[Timed]:
-        """The rows, one after the other in one process; in another one, those behind a row that ended it."""
+        """The rows, one after the other in one process; in another one, those behind a row that
+        ended it.
+        """
         code, out, err = self._process("bench.gpu.list", *(["--tiny"] if self.tiny else []), timeout=60)
         rows = json.loads(out) if code == 0 else []
         found: dict[int, dict[str, Any]] = {}

@@ -26,7 +26,9 @@ def main(argv: list[str] | None = None) -> int:
     """Print a record of each; its `error` says what went wrong, if anything did."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu.measure", description=__doc__)
     parser.add_argument("device")
-    parser.add_argument("--rows", default="", help="their numbers, with commas between; what the device is unless given")
+    parser.add_argument(
+        "--rows", default="", help="their numbers, with commas between; what the device is unless given"
+    )
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args(argv)
     device = find_device(arguments.device)
@@ -41,10 +43,18 @@ def main(argv: list[str] | None = None) -> int:
 def about(device: Device) -> dict[str, Any]:
     """The device, the versions, and how fast it copies."""
     torch = _torch()
-    return {"device": device.facts.name, "capability": ".".join(map(str, device.facts.capability)), "driver": device.facts.driver,
-            "memory": f"{device.facts.memory / 2**30:.0f} GiB", "target": target_of(device).name, "python": python_version(),
-            "numpy": np.__version__, "llvmlite": llvmlite.__version__, "torch": torch.__version__ if torch else "absent",
-            "copy": copy_rate(device, 1 << (28 if device.facts.shares else 16))}
+    return {
+        "device": device.facts.name,
+        "capability": ".".join(map(str, device.facts.capability)),
+        "driver": device.facts.driver,
+        "memory": f"{device.facts.memory / 2**30:.0f} GiB",
+        "target": target_of(device).name,
+        "python": python_version(),
+        "numpy": np.__version__,
+        "llvmlite": llvmlite.__version__,
+        "torch": torch.__version__ if torch else "absent",
+        "copy": copy_rate(device, 1 << (28 if device.facts.shares else 16)),
+    }
 
 
 def copy_rate(device: Device, size: int) -> float:
@@ -62,7 +72,10 @@ def compared(row: Row, device: Device, tiny: bool) -> dict[str, Any]:
     ours = row.ours(device.name)
     ours.run()
     device.synchronize()
-    found: dict[str, Any] = {"first": time.perf_counter() - start, "ours": seconds_of(ours.run, device, 1 if tiny else SAMPLES)}
+    found: dict[str, Any] = {
+        "first": time.perf_counter() - start,
+        "ours": seconds_of(ours.run, device, 1 if tiny else SAMPLES),
+    }
     found["kernels"] = kernels_of(ours.run, device)
     torch = None if tiny else _torch()
     if torch is not None:
@@ -70,22 +83,30 @@ def compared(row: Row, device: Device, tiny: bool) -> dict[str, Any]:
         if ours.result is not None:
             found["apart"] = _apart(ours.result(), list(works.values())[-1]().float().cpu().numpy())
         times = _peers(row, works, torch)
-        found |= {"peer": min(times.values()), "peer name": min(times, key=lambda name: times[name])} if times else {}
+        found |= (
+            {"peer": min(times.values()), "peer name": min(times, key=lambda name: times[name])}
+            if times
+            else {}
+        )
     return found
 
 
 def kernels_of(work: Work, device: Device) -> list[tuple[str, str, int, float, int, int]]:
-    """The most expensive kernels of a run: name, shapes, calls, seconds of all of them, float operations and bytes of one. Each is waited
-    for.
+    """The most expensive kernels of a run: name, shapes, calls, seconds of all of them, float
+    operations and bytes of one. Each is waited for.
     """
     with tx.profile() as profile:
         work()
         device.synchronize()
-    return [(r.name, r.shapes, r.calls, r.seconds, r.operations, r.moved) for r in profile.rows[:MOST_KERNELS]]
+    return [
+        (r.name, r.shapes, r.calls, r.seconds, r.operations, r.moved) for r in profile.rows[:MOST_KERNELS]
+    ]
 
 
 def seconds_of(work: Work, device: Device, samples: int) -> float:
-    """The median time of one run on the device, from event to event, after one that does not count."""
+    """The median time of one run on the device, from event to event, after one that does not
+    count.
+    """
     work()
     device.synchronize()
     start = time.perf_counter()

@@ -23,7 +23,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A row: its name, its bar, float operations and bytes of a run, and what was measured, or why nothing was."""
+    """A row: its name, its bar, float operations and bytes of a run, and what was measured, or
+    why nothing was.
+    """
 
     name: str
     bar: float
@@ -32,12 +34,27 @@ class Timed:
     found: dict[str, Any]
 
 
-def report(about: dict[str, Any], checked: Sequence[Checked], timed: Sequence[Timed], seconds: float, command: str) -> str:
+def report(
+    about: dict[str, Any], checked: Sequence[Checked], timed: Sequence[Timed], seconds: float, command: str
+) -> str:
     """The whole page."""
     emulated = about.get("device") == "emulated"
     lines = ["# On a GPU", "", f"Written by `{command}` in {seconds:.0f} s."]
-    lines += ["", "**Emulated: every GPU thread was a fiber of the CPU. The times say nothing, nothing ran on a GPU.**"] if emulated else []
-    lines += ["", "| | |", "|---|---|", *(f"| {name} | {_shown(name, value)} |" for name, value in about.items())]
+    lines += (
+        [
+            "",
+            "**Emulated: every GPU thread was a fiber of the CPU. The times say nothing, nothing ran on a "
+            "GPU.**",
+        ]
+        if emulated
+        else []
+    )
+    lines += [
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {_shown(name, value)} |" for name, value in about.items()),
+    ]
     lines += ["", "## The operator library", "", *_library(checked)]
     lines += ["", "## Times", "", *_times(timed, float(about.get("copy", 0)))]
     for each in timed:
@@ -51,17 +68,29 @@ def _shown(name: str, value: Any) -> str:
 
 def _library(checked: Sequence[Checked]) -> list[str]:
     total = [sum(c.counts[k] for c in checked) for k in range(4)]
-    lines = ["Results on the device against the interpreter's, at small sizes.", "", "| file | operators | gradients |", "|---|---|---|"]
-    lines += [f"| {c.file} | {c.counts[0]} / {c.counts[1]} | {c.counts[2]} / {c.counts[3]} |" for c in checked]
+    lines = [
+        "Results on the device against the interpreter's, at small sizes.",
+        "",
+        "| file | operators | gradients |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {c.file} | {c.counts[0]} / {c.counts[1]} | {c.counts[2]} / {c.counts[3]} |" for c in checked
+    ]
     lines += [f"| **all** | {total[0]} / {total[1]} | {total[2]} / {total[3]} |"]
     wrong = [line for c in checked for line in c.wrong]
     return [*lines, "", *(f"* {line}" for line in wrong)] if wrong else lines
 
 
 def _times(timed: Sequence[Timed], copy: float) -> list[str]:
-    lines = ["Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the rate of a copy. "
-             "`apart`: from torch's result, relative to the largest element.", "",
-             "| what | texpr ms | rate | torch ms | ratio | bar | apart | first run s |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the "
+        "rate of a copy. "
+        "`apart`: from torch's result, relative to the largest element.",
+        "",
+        "| what | texpr ms | rate | torch ms | ratio | bar | apart | first run s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     return [*lines, *(_row(t, copy) for t in timed)]
 
 
@@ -83,8 +112,17 @@ def _kernels(t: Timed) -> list[str]:
     kernels = t.found.get("kernels", [])
     if len(kernels) < 2:
         return []
-    lines = ["", f"## Kernels: {t.name}", "",
-             "The most expensive ones, each waited for: some 10 us of each call are no work of the kernel.", "",
-             "| kernel | calls | ms | TFLOP/s | GB/s | shapes |", "|---|---|---|---|---|---|"]
-    return lines + [f"| {name} | {calls} | {seconds * 1e3:.3f} | {operations * calls / seconds / 1e12:.1f} | "
-                    f"{moved * calls / seconds / 1e9:.0f} | {shapes} |" for name, shapes, calls, seconds, operations, moved in kernels]
+    lines = [
+        "",
+        f"## Kernels: {t.name}",
+        "",
+        "The most expensive ones, each waited for: some 10 us of each call are no work of the kernel.",
+        "",
+        "| kernel | calls | ms | TFLOP/s | GB/s | shapes |",
+        "|---|---|---|---|---|---|",
+    ]
+    return lines + [
+        f"| {name} | {calls} | {seconds * 1e3:.3f} | {operations * calls / seconds / 1e12:.1f} | "
+        f"{moved * calls / seconds / 1e9:.0f} | {shapes} |"
+        for name, shapes, calls, seconds, operations, moved in kernels
+    ]

@@ -72,7 +72,9 @@ def _given(torch: Any, shapes: Sequence[Sequence[int]], dtype: str) -> list[Any]
     return [torch.from_numpy(_drawn(shape, k)).to("cuda", kind) for k, shape in enumerate(shapes)]
 
 
-def _one(function: Callable[[Any], Callable[..., Any]], shapes: Sequence[Sequence[int]], dtype: str) -> Callable[[Any], dict[str, Work]]:
+def _one(
+    function: Callable[[Any], Callable[..., Any]], shapes: Sequence[Sequence[int]], dtype: str
+) -> Callable[[Any], dict[str, Work]]:
     def works(torch: Any) -> dict[str, Work]:
         given = _given(torch, shapes, dtype)
         return {"torch": lambda: function(torch)(*given)}
@@ -82,7 +84,14 @@ def _one(function: Callable[[Any], Callable[..., Any]], shapes: Sequence[Sequenc
 
 def _product(dtype: str, n: int, bar: float) -> Row:
     shapes = [(n, n), (n, n)]
-    return Row(f"product {dtype} {n}", bar, 2 * n**3, 0, _ours(ops.matmul, shapes, dtype), _one(lambda torch: torch.matmul, shapes, dtype))
+    return Row(
+        f"product {dtype} {n}",
+        bar,
+        2 * n**3,
+        0,
+        _ours(ops.matmul, shapes, dtype),
+        _one(lambda torch: torch.matmul, shapes, dtype),
+    )
 
 
 def _attention(dtype: str, batch: int, heads: int, length: int, width: int) -> Row:
@@ -99,29 +108,51 @@ def _attention(dtype: str, batch: int, heads: int, length: int, width: int) -> R
 
             return run
 
-        return {kind.name: on(kind) for kind in (kinds.FLASH_ATTENTION, kinds.EFFICIENT_ATTENTION, kinds.CUDNN_ATTENTION, kinds.MATH)}
+        return {
+            kind.name: on(kind)
+            for kind in (kinds.FLASH_ATTENTION, kinds.EFFICIENT_ATTENTION, kinds.CUDNN_ATTENTION, kinds.MATH)
+        }
 
     operations = 4 * batch * heads * length * length * width
-    return Row(f"attention {dtype} {batch}x{heads}x{length}x{width}", 0.8, operations, 0, _ours(ops.attention, shapes, dtype), peers)
+    return Row(
+        f"attention {dtype} {batch}x{heads}x{length}x{width}",
+        0.8,
+        operations,
+        0,
+        _ours(ops.attention, shapes, dtype),
+        peers,
+    )
 
 
-def _memory(name: str, ours: Callable[..., Any], peer: Callable[[Any], Callable[..., Any]], shapes: Sequence[Sequence[int]]) -> Row:
+def _memory(
+    name: str,
+    ours: Callable[..., Any],
+    peer: Callable[[Any], Callable[..., Any]],
+    shapes: Sequence[Sequence[int]],
+) -> Row:
     rows, columns = shapes[0]
     moved = 2 * 4 * rows * columns
-    return Row(f"{name} f32 {rows}x{columns}", 0.9, 0, moved, _ours(ours, shapes, "f32"), _one(peer, shapes, "f32"))
+    return Row(
+        f"{name} f32 {rows}x{columns}", 0.9, 0, moved, _ours(ours, shapes, "f32"), _one(peer, shapes, "f32")
+    )
 
 
 def _training(layers: int, width: int, heads: int, length: int, batch: int) -> Row:
     x, y = _drawn((batch, length, width), 1), _drawn((batch, length, width), 2)
 
     def ours(device: str) -> Ours:
-        parts = [nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True) for _ in range(layers)]
+        parts = [
+            nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True) for _ in range(layers)
+        ]
         model = nn.Sequential(*parts).to(device)
         step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.Adam(model.parameters(), lr=1e-4))
         return Ours(lambda: step(x, y))
 
     def peers(torch: Any) -> dict[str, Work]:
-        parts = [torch.nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True) for _ in range(layers)]
+        parts = [
+            torch.nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True)
+            for _ in range(layers)
+        ]
         model, loss_of = torch.nn.Sequential(*parts).cuda(), torch.nn.MSELoss()
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
@@ -148,11 +179,19 @@ def rows(tiny: bool) -> list[Row]:
     step = (1, 8, 2, 4, 2) if tiny else (4, 512, 8, 256, 16)
     square = (half, large)
     return [
-        _product("bf16", half, 0.9), _product("bf16", large, 0.9), _product("f32", half, 0.9),
+        _product("bf16", half, 0.9),
+        _product("bf16", large, 0.9),
+        _product("f32", half, 0.9),
         _attention("bf16", *heads),
-        _memory("softmax", lambda x: ops.softmax(x, axis=1), lambda torch: lambda x: torch.softmax(x, 1), [square]),
-        _memory("layernorm", ops.layer_norm, lambda torch: lambda x, w, b: torch.nn.functional.layer_norm(x, (large,), w, b),
-                [square, (large,), (large,)]),
+        _memory(
+            "softmax", lambda x: ops.softmax(x, axis=1), lambda torch: lambda x: torch.softmax(x, 1), [square]
+        ),
+        _memory(
+            "layernorm",
+            ops.layer_norm,
+            lambda torch: lambda x, w, b: torch.nn.functional.layer_norm(x, (large,), w, b),
+            [square, (large,), (large,)],
+        ),
         _memory("gelu", ops.gelu, lambda torch: torch.nn.functional.gelu, [square]),
         _training(*step),
     ]

@@ -26,11 +26,18 @@ def prepare(folder: str, needed: Sequence[str] = NEEDED) -> str:
         Missing: there is no wheel of it.
     """
     absent = [name for name in needed if find_spec(name) is None]
-    wheels = {name: wheel for name in absent for wheel in sorted(Path(folder).glob("*.whl")) if wheel.name.split("-")[0].lower() == name}
+    wheels = {
+        name: wheel
+        for name in absent
+        for wheel in sorted(Path(folder).glob("*.whl"))
+        if wheel.name.split("-")[0].lower() == name
+    }
     lost = [name for name in absent if name not in wheels]
     if lost:
-        raise Missing(f"{', '.join(lost)}: not installed, and no wheels of them in {folder or 'any folder'}; "
-                      "pip install them, or name a folder of wheels: make gpu WHEELS=folder")
+        raise Missing(
+            f"{', '.join(lost)}: not installed, and no wheels of them in {folder or 'any folder'}; "
+            "pip install them, or name a folder of wheels: make gpu WHEELS=folder"
+        )
     if not absent:
         return ""
     target = tempfile.mkdtemp(prefix="texpr-wheels-")

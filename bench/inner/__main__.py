@@ -1,7 +1,8 @@
 """Says which innermost loops of the bench keep something on the stack:  python -m bench.inner [--targets NAME,...] [--rows REGEX]
 
-For every row of `python -m bench.x86` and every target: how many innermost loops its default schedule becomes, and how many of these load
-from or store to a fixed place of the stack, since there were too few registers. Nothing runs: any machine can ask for all targets.
+For every row of `python -m bench.x86` and every target: how many innermost loops its default
+schedule becomes, and how many of these load from or store to a fixed place of the stack, since
+there were too few registers. Nothing runs: any machine can ask for all targets.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ def main() -> int:
         print(f"no row contains {options.rows!r}")
         return 2
     width = max(len(case.name) for case in chosen)
-    table = Table({"loops, of them with something on the stack": f"<{width}",
-                   **dict.fromkeys(targets, ">11")})
+    table = Table(
+        {"loops, of them with something on the stack": f"<{width}", **dict.fromkeys(targets, ">11")}
+    )
     print(table.header())
     found: list[str] = []
     for case in chosen:
@@ -49,9 +51,18 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.inner", description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--targets", default=",".join(TARGETS), metavar="NAME,...", help=f"default: {','.join(TARGETS)}")
-    parser.add_argument("--rows", default="", metavar="REGEX", help="rows whose names, with their class, contain this (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.inner", description=(__doc__ or "").partition(":")[0]
+    )
+    parser.add_argument(
+        "--targets", default=",".join(TARGETS), metavar="NAME,...", help=f"default: {','.join(TARGETS)}"
+    )
+    parser.add_argument(
+        "--rows",
+        default="",
+        metavar="REGEX",
+        help="rows whose names, with their class, contain this (default: all)",
+    )
     return parser
 
 

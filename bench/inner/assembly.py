@@ -8,17 +8,36 @@ from dataclasses import dataclass, field
 _LABEL = re.compile(r"([.\w\"]+):")
 _INSTRUCTION = re.compile(r"\t([a-z][\w.]*)(?:\t(.*))?$")
 _COMMENT = re.compile(r"//.*|@.*|[ \t]#(?![-\d]).*")
-_BRANCH = re.compile(r"b(\.?(eq|ne|[hlg][iest]|[chlmp][csilo]|v[cs]|al|first|none|any|last))?$|cbn?z$|tbn?z$|j[a-z]+$")
+_BRANCH = re.compile(
+    r"b(\.?(eq|ne|[hlg][iest]|[chlmp][csilo]|v[cs]|al|first|none|any|last))?$|cbn?z$|tbn?z$|j[a-z]+$"
+)
 _ALWAYS = ("b", "jmp", "ret", "retq", "bx", "br", "brk", "udf", "trap")
 _CALLS = ("bl", "blr", "blx", "call", "callq")
 _ENTRY = re.compile(r"^(?=(?!\.L)[.\w\"$]+:)", re.MULTILINE)
 _FRAME = re.compile(r"^\t(?:(?:mov|add)\t(x29|r11), sp\b|movq\t%rsp, (%rbp)$)", re.MULTILINE)
-"""What a function begins with that keeps a place of the stack in a register for its whole length."""
-_FIXED = re.compile(r"\((%[er]sp|frame)\)|(?:\[|v?(?:ld|st)m\w*\t)(\w+)(?:, #-?\w+(?:, mul vl)?)?(?:[]!]|, \{|:\d+\])")
+"""What a function begins with that keeps a place of the stack in a register for its whole
+length.
+"""
+_FIXED = re.compile(
+    r"\((%[er]sp|frame)\)|(?:\[|v?(?:ld|st)m\w*\t)(\w+)(?:, #-?\w+(?:, mul vl)?)?(?:[]!]|, \{|:\d+\])"
+)
 """A place in memory that is a register and a number: `-8(%rsp)`, `[sp, #8]`, `vldmia r2, {...}`."""
 _PLACE = re.compile(r"add(?:vl)?\t(\w+), (?:sp|frame), #")
 _WRITTEN = re.compile(r"\w+\t(\w+), ")
-_PRODUCTS = ("fmla", "vmla", "vfma", "vpdp", "vdpbf16", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla", "tdp")
+_PRODUCTS = (
+    "fmla",
+    "vmla",
+    "vfma",
+    "vpdp",
+    "vdpbf16",
+    "sdot",
+    "udot",
+    "bfdot",
+    "bfmmla",
+    "smmla",
+    "ummla",
+    "tdp",
+)
 
 
 @dataclass(eq=False)
@@ -32,8 +51,8 @@ class _Block:
 
 
 def inner_loops(assembly: str) -> list[list[str]]:
-    """The instructions of each loop without one inside, but for loops that call a function: those hand out work. What is done for numbers
-    that are seldom met is left out.
+    """The instructions of each loop without one inside, but for loops that call a function: those
+    hand out work. What is done for numbers that are seldom met is left out.
 
     A register that holds a place of the stack for the whole function is called `frame` in them.
     """
@@ -42,17 +61,27 @@ def inner_loops(assembly: str) -> list[list[str]]:
 
 def _of_function(assembly: str) -> list[list[str]]:
     for frame in {name for found in _FRAME.findall(assembly) for name in found if name}:
-        counts = re.search(rf"\t{frame}, {frame}\b", assembly)  # it holds an address for some time, and other values too
+        counts = re.search(
+            rf"\t{frame}, {frame}\b", assembly
+        )  # it holds an address for some time, and other values too
         assembly = assembly if counts else re.sub(rf"{frame}\b", "frame", assembly)
     blocks = _blocks(assembly)
     found = _loops(blocks)
-    inner = [loop for header, loop in found.items() if not any(other in loop for other in found if other is not header)]
-    bodies = [[n for block in blocks if block in loop and not _is_rare(block) for n in block.body] for loop in inner]
+    inner = [
+        loop
+        for header, loop in found.items()
+        if not any(other in loop for other in found if other is not header)
+    ]
+    bodies = [
+        [n for block in blocks if block in loop and not _is_rare(block) for n in block.body] for loop in inner
+    ]
     return [body for body in bodies if not any(n.split()[0] in _CALLS for n in body)]
 
 
 def _is_rare(block: _Block) -> bool:
-    """Whether a block calls code for numbers that are seldom met, with what is put aside around the call."""
+    """Whether a block calls code for numbers that are seldom met, with what is put aside around
+    the call.
+    """
     return any(n.split()[0] in _CALLS and "rare" in n for n in block.body)
 
 
@@ -94,7 +123,9 @@ def ended_by(name: str, operands: str) -> bool:
 
 
 def _loops(blocks: list[_Block]) -> dict[_Block, set[_Block]]:
-    """The natural loops: of each header, the blocks that lead back to it without leaving what it dominates."""
+    """The natural loops: of each header, the blocks that lead back to it without leaving what it
+    dominates.
+    """
     found: dict[_Block, set[_Block]] = {}
     for header in blocks:
         reached, stack = {header}, [header]
@@ -133,8 +164,8 @@ def on_stack(loop: list[str]) -> list[str]:
 
 
 def kept(loop: list[str]) -> list[str]:
-    """Those that load or store at a fixed place of the stack, which is what becomes of values that no register is left for: an offset from
-    it, or what a register was just made the address of.
+    """Those that load or store at a fixed place of the stack, which is what becomes of values that
+    no register is left for: an offset from it, or what a register was just made the address of.
 
     Tensors that lie there as well are indexed by registers.
     """
@@ -142,7 +173,9 @@ def kept(loop: list[str]) -> list[str]:
     places: set[str] = set()
     for n in loop:
         bases = [match[1] or match[2] for match in _FIXED.finditer(n)]
-        if not n.startswith("lea") and any(base in ("%rsp", "%esp", "sp", "frame") or base in places for base in bases):
+        if not n.startswith("lea") and any(
+            base in ("%rsp", "%esp", "sp", "frame") or base in places for base in bases
+        ):
             found.append(n)
         if made := _PLACE.match(n):
             places.add(made[1])

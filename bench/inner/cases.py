@@ -36,7 +36,10 @@ class Case:
     def schedule(self) -> tx.Schedule:
         """Its naive loops, for these sizes."""
         op = getattr(operators(), self.kind)
-        program = op.program({v: DTYPES[self.dtype] for v in ("T",) if self.kind == "gemm"} or None, dict(self.constants) or None)
+        program = op.program(
+            {v: DTYPES[self.dtype] for v in ("T",) if self.kind == "gemm"} or None,
+            dict(self.constants) or None,
+        )
         given = zip(program.inputs, self.shapes, strict=True)
         sizes = {d: n for t, shape in given for d, n in zip(t.shape, shape, strict=True)}
         return tx.Schedule(program, {v: sizes[v] for v in program.sizes})
@@ -53,14 +56,18 @@ def operators() -> SimpleNamespace:
     return tx.load(TEXT)
 
 
-def of_bench(kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int) -> str:
+def of_bench(
+    kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int
+) -> str:
     """The assembly of an operator of the bench with its default schedule, for any sizes."""
     program = getattr(operators(), kind).program({"T": DTYPES[dtype]} if dtype else None, constants)
     return tx.Schedule(program, {v: sizes[v.name] for v in program.sizes}).auto(target).compile(target).asm
 
 
 def cases() -> Iterator[Case]:
-    """All rows; images and weights with channels last, and weights in panels, are cases of their own."""
+    """All rows; images and weights with channels last, and weights in panels, are cases of their
+    own.
+    """
     for each in CLASSES:
         for row in each.rows:
             for layout, kind, shapes in _layouts(row):

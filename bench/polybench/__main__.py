@@ -1,7 +1,8 @@
 """Times the kernels of PolyBench:  python -m bench.polybench [--only REGEX] [--dataset large] [--threads 1] [--json FILE]
 
-Every kernel runs in a process of its own, with a time limit, so that one that is slow or fails does not stop the others. The loops of gcc
-are serial; with several threads OpenMP has a column too, and the ratio is that of the faster of the two.
+Every kernel runs in a process of its own, with a time limit, so that one that is slow or fails does
+not stop the others. The loops of gcc are serial; with several threads OpenMP has a column too, and
+the ratio is that of the faster of the two.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ def main() -> int:
         print(f"{native.COMPILER} is not here: there is nothing to compare with")
         return 1
     limits = measure_limits(options.threads)
-    head = (f"PolyBench 4.2, {options.dataset}, threads: {options.threads}. {describe()}\n"
-            f"texpr {version('texpr')}, {native.compiler_version()} {' '.join(native.FLAGS)}; {limits}")
+    head = (
+        f"PolyBench 4.2, {options.dataset}, threads: {options.threads}. {describe()}\n"
+        f"texpr {version('texpr')}, {native.compiler_version()} {' '.join(native.FLAGS)}; {limits}"
+    )
     results = []
     for name in (name for name in KERNELS if re.search(options.only, name)):
         results.append(_result(name, options))
@@ -48,15 +51,33 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.polybench", description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--only", default="", metavar="REGEX", help="kernels whose names contain this (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.polybench", description=(__doc__ or "").partition(":")[0]
+    )
+    parser.add_argument(
+        "--only", default="", metavar="REGEX", help="kernels whose names contain this (default: all)"
+    )
     parser.add_argument("--dataset", default="large", choices=DATASETS)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
-    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of one kernel (default: 300)")
-    parser.add_argument("--budget", type=float, default=5, metavar="SECONDS", help="for the samples of one kernel (default: 5)")
+    parser.add_argument(
+        "--limit", type=float, default=300, metavar="SECONDS", help="of one kernel (default: 300)"
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=5,
+        metavar="SECONDS",
+        help="for the samples of one kernel (default: 5)",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="the least number of samples (default: 3)")
-    parser.add_argument("--proof", type=float, default=60, metavar="SECONDS", help="for the certificate of one kernel (default: 60)")
+    parser.add_argument(
+        "--proof",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="for the certificate of one kernel (default: 60)",
+    )
     parser.add_argument("--child", choices=("measure", "prove"), help=argparse.SUPPRESS)
     return parser
 
@@ -93,8 +114,23 @@ def _in_a_process(what: str, name: str, options: argparse.Namespace, limit: floa
     Raises:
         ChildError: it failed, with the last line of why; or it took longer than `limit` seconds.
     """
-    command = [sys.executable, "-m", "bench.polybench", "--child", what, "--only", name, "--dataset", options.dataset,
-               "--threads", str(options.threads), "--budget", str(options.budget), "--rounds", str(options.rounds)]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.polybench",
+        "--child",
+        what,
+        "--only",
+        name,
+        "--dataset",
+        options.dataset,
+        "--threads",
+        str(options.threads),
+        "--budget",
+        str(options.budget),
+        "--rounds",
+        str(options.rounds),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT)
     except subprocess.TimeoutExpired:

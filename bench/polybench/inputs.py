@@ -1,4 +1,6 @@
-"""What the inputs of the kernels are made of. No maker gives numbers whose results become tiny: arithmetic on those is slow."""
+"""What the inputs of the kernels are made of. No maker gives numbers whose results become tiny:
+arithmetic on those is slow.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def picture(random: np.random.Generator, shape: Shape) -> np.ndarray:
 
 
 def dominant(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """A matrix whose diagonal is larger than the rest of each row together: elimination needs no pivots."""
+    """A matrix whose diagonal is larger than the rest of each row together: elimination needs no
+    pivots.
+    """
     return random.uniform(-1, 1, shape) + shape[0] * np.eye(shape[0])
 
 
@@ -63,7 +67,17 @@ def constant(value: float) -> Maker:
 
 
 MAKERS: dict[str, Maker] = {
-    "": uniform, "positive": positive, "picture": picture, "dominant": dominant, "definite": definite, "decaying": decaying,
-    "counting": counting, "distances": distances, "bases": bases, "1.5": constant(1.5), "1.2": constant(1.2), "0.25": constant(0.25),
+    "": uniform,
+    "positive": positive,
+    "picture": picture,
+    "dominant": dominant,
+    "definite": definite,
+    "decaying": decaying,
+    "counting": counting,
+    "distances": distances,
+    "bases": bases,
+    "1.5": constant(1.5),
+    "1.2": constant(1.2),
+    "0.25": constant(0.25),
 }
 """By the name that the table gives them."""

@@ -73,10 +73,16 @@ def measure(kernel: Kernel, dataset: str, threads: int, budget: float, rounds: i
         errors = [difference(f, e) for f, e in zip(results, expected, strict=True)]
         samples = _samples(kernel, compiled, others, operands, arguments, threads, budget, rounds)
     return Outcome(
-        kernel.name, {name: timing.typical(found) for name, found in samples.items()}, max(errors),
-        all(e <= BOUNDS[x.dtype.str[1:]] for e, x in zip(errors, expected)), compiling, kernel.work(sizes),
-        sum(a.nbytes for a in (*operands.values(), *results)), kernel.dtype.replace("f8", "f64").replace("f4", "f32"),
-        all(map(timing.undisturbed, samples.values())))
+        kernel.name,
+        {name: timing.typical(found) for name, found in samples.items()},
+        max(errors),
+        all(e <= BOUNDS[x.dtype.str[1:]] for e, x in zip(errors, expected)),
+        compiling,
+        kernel.work(sizes),
+        sum(a.nbytes for a in (*operands.values(), *results)),
+        kernel.dtype.replace("f8", "f64").replace("f4", "f32"),
+        all(map(timing.undisturbed, samples.values())),
+    )
 
 
 def _run_once(kernel: Kernel, function: Callable[[Arrays], None], arguments: Arrays) -> list[np.ndarray]:
@@ -86,9 +92,19 @@ def _run_once(kernel: Kernel, function: Callable[[Arrays], None], arguments: Arr
     return [used[name] for name in kernel.results.split()]
 
 
-def _samples(kernel: Kernel, compiled: operator.Compiled, others: dict[str, Callable[[Arrays], None]], operands: Arrays, arguments: Arrays,
-             threads: int, budget: float, rounds: int) -> dict[str, list[timing.Sample]]:
-    """Both sides begin with arguments that were just written, which is not timed: the C functions change theirs."""
+def _samples(
+    kernel: Kernel,
+    compiled: operator.Compiled,
+    others: dict[str, Callable[[Arrays], None]],
+    operands: Arrays,
+    arguments: Arrays,
+    threads: int,
+    budget: float,
+    rounds: int,
+) -> dict[str, list[timing.Sample]]:
+    """Both sides begin with arguments that were just written, which is not timed: the C
+    functions change theirs.
+    """
     clock = timing.measure_processor if threads == 1 else timing.measure
     used, given = _aligned(arguments), _aligned(operands)
 
@@ -99,6 +115,7 @@ def _samples(kernel: Kernel, compiled: operator.Compiled, others: dict[str, Call
             if threads > 1:
                 time.sleep(timing.SETTLING)
             return taken
+
         return sample
 
     def texpr_sample() -> timing.Sample:
@@ -107,7 +124,11 @@ def _samples(kernel: Kernel, compiled: operator.Compiled, others: dict[str, Call
 
     gc.disable()
     try:
-        return timing.in_turns({"texpr": texpr_sample} | {name: c_sample(f) for name, f in others.items()}, least=rounds, budget=budget)
+        return timing.in_turns(
+            {"texpr": texpr_sample} | {name: c_sample(f) for name, f in others.items()},
+            least=rounds,
+            budget=budget,
+        )
     finally:
         gc.enable()
 

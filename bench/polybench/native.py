@@ -29,7 +29,9 @@ def compiler_version() -> str:
     return f"{COMPILER} {shown.stdout.strip()}"
 
 
-def compile_kernel(kernel: Kernel, sizes: Sizes, folder: Path, *, parallel: bool = False) -> Callable[[Arrays], None]:
+def compile_kernel(
+    kernel: Kernel, sizes: Sizes, folder: Path, *, parallel: bool = False
+) -> Callable[[Arrays], None]:
     """The C function for these sizes. It takes all its arguments by name and changes the arrays.
 
     Args:
@@ -42,7 +44,10 @@ def compile_kernel(kernel: Kernel, sizes: Sizes, folder: Path, *, parallel: bool
     macros = [f"-D{name}={value}" for name, value in sizes.items()]
     openmp = ["-fopenmp"] if parallel else []
     compiled = library.with_suffix(".o")
-    subprocess.run([COMPILER, *FLAGS, *openmp, "-fPIC", *macros, "-c", "-o", compiled, FOLDER / f"{kernel.name}.c"], check=True)
+    subprocess.run(
+        [COMPILER, *FLAGS, *openmp, "-fPIC", *macros, "-c", "-o", compiled, FOLDER / f"{kernel.name}.c"],
+        check=True,
+    )
     # Linked with -ffast-math, a library turns denormals off for the whole process that loads it.
     subprocess.run([COMPILER, *openmp, "-shared", "-o", library, compiled, "-lm"], check=True)
     function = getattr(ctypes.CDLL(str(library)), function_name(kernel))
@@ -55,7 +60,9 @@ def compile_kernel(kernel: Kernel, sizes: Sizes, folder: Path, *, parallel: bool
 
 
 def function_name(kernel: Kernel) -> str:
-    """The C function and the operator have the kernel's name, as far as that is an identifier: 2mm is mm2."""
+    """The C function and the operator have the kernel's name, as far as that is an identifier:
+    2mm is mm2.
+    """
     digits, rest = (kernel.name[0], kernel.name[1:]) if kernel.name[0].isdigit() else ("", kernel.name)
     return rest.replace("-", "_") + digits
 

@@ -26,7 +26,9 @@ def schedule(kernel: Kernel, sizes: Sizes) -> tx.Schedule:
 
 
 class Compiled:
-    """A scheduled operator as a function of its inputs, which writes the same outputs every time."""
+    """A scheduled operator as a function of its inputs, which writes the same outputs every
+    time.
+    """
 
     def __init__(self, kernel: Kernel, sizes: Sizes) -> None:
         self._kernel = schedule(kernel, sizes).compile()
@@ -52,7 +54,11 @@ def is_proven(kernel: Kernel, sizes: Sizes) -> bool:
 def interpret(kernel: Kernel, sizes: Sizes, inputs: Arrays) -> tuple[np.ndarray, ...]:
     """What the operator means."""
     operator = load(kernel)
-    return results(tx.interpret(operator, *inputs.values(), **{c.name: sizes[c.name] for c in operator.signature.constants}))
+    return results(
+        tx.interpret(
+            operator, *inputs.values(), **{c.name: sizes[c.name] for c in operator.signature.constants}
+        )
+    )
 
 
 def results(value: object) -> tuple[np.ndarray, ...]:

@@ -66,6 +66,13 @@ def share_of_limit(outcome: Outcome, limits: Limits) -> float:
 
 def _row(outcome: Outcome, proven: bool, others: Sequence[str], limits: Limits) -> list[str]:
     notes = {"wrong": not outcome.correct, "unproven": not proven, "disturbed": not outcome.clean}
-    return [outcome.kernel, *(seconds(outcome.seconds[name]) for name in others), seconds(outcome.seconds["texpr"]),
-            ratio(advantage(outcome)), percent(share_of_limit(outcome, limits)), f"{outcome.error:.0e}", seconds(outcome.compiling),
-            " ".join(note for note, holds in notes.items() if holds)]
+    return [
+        outcome.kernel,
+        *(seconds(outcome.seconds[name]) for name in others),
+        seconds(outcome.seconds["texpr"]),
+        ratio(advantage(outcome)),
+        percent(share_of_limit(outcome, limits)),
+        f"{outcome.error:.0e}",
+        seconds(outcome.compiling),
+        " ".join(note for note, holds in notes.items() if holds),
+    ]

@@ -1,4 +1,6 @@
-"""Training steps timed beside other libraries, in turns: `python -m bench.train` or `make bench-train`.
+"""Training steps timed beside other libraries, in turns: `python -m bench.train` or `make
+bench-train`.
 
-`nets` says which networks, `steps` how each library trains them. Each library runs in a worker process, stopped while it is not its turn.
+`nets` says which networks, `steps` how each library trains them. Each library runs in a worker
+process, stopped while it is not its turn.
 """

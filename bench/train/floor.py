@@ -1,4 +1,6 @@
-"""The least arithmetic of a training step: the products of its layers, and of the gradients in both factors of each."""
+"""The least arithmetic of a training step: the products of its layers, and of the gradients in
+both factors of each.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ FLOOR = 1.2
 
 
 def operations(net: Net) -> int:
-    """Multiplications and additions of a step; padding counts. What is given to the network needs no gradient, unless it is words."""
+    """Multiplications and additions of a step; padding counts. What is given to the network
+    needs no gradient, unless it is words.
+    """
     products = list(_products(net))
     terms = sum(products)
     if net.optimizer:
@@ -38,11 +42,21 @@ def _products(net: Net) -> Iterator[int]:
                 yield rows * prod(field) * i * o * 9
             case "block", [i, o, stride]:
                 field = [-(-n // stride) for n in field]
-                yield from (rows * prod(field) * terms for terms in (9 * i * o, 9 * o * o, *([i * o] if (i, stride) != (o, 1) else [])))
+                yield from (
+                    rows * prod(field) * terms
+                    for terms in (9 * i * o, 9 * o * o, *([i * o] if (i, stride) != (o, 1) else []))
+                )
             case "lstm", [i, hidden]:
                 yield from (rows * field[0] * 4 * hidden * inputs for inputs in (i, hidden))
             case "encoder", [width, _, inside]:
-                maps = (3 * width * width, field[0] * width, field[0] * width, width * width, width * inside, inside * width)
+                maps = (
+                    3 * width * width,
+                    field[0] * width,
+                    field[0] * width,
+                    width * width,
+                    width * inside,
+                    inside * width,
+                )
                 yield from (rows * field[0] * terms for terms in maps)
             case "tokens", []:
                 rows *= field[0]

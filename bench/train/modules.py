@@ -18,7 +18,9 @@ def _convolution(nn: Any, i: int, o: int, window: int, stride: int) -> Any:
 
 
 def _block(nn: Any, i: int, o: int, stride: int) -> Any:
-    """Two convolutions beside a way around them: He et al., Deep Residual Learning for Image Recognition, 2016."""
+    """Two convolutions beside a way around them: He et al., Deep Residual Learning for Image
+    Recognition, 2016.
+    """
 
     class Block(nn.Module):
         def __init__(self) -> None:
@@ -59,5 +61,7 @@ _LAYERS: dict[str, Callable[..., Any]] = {
     "tokens": lambda nn: nn.Flatten(0, 1),
     "embedding": lambda nn, words, width: nn.Embedding(words, width),
     "lstm": _last,
-    "encoder": lambda nn, width, heads, inside: nn.TransformerEncoderLayer(width, heads, inside, 0.0, batch_first=True, norm_first=True),
+    "encoder": lambda nn, width, heads, inside: nn.TransformerEncoderLayer(
+        width, heads, inside, 0.0, batch_first=True, norm_first=True
+    ),
 }

@@ -37,13 +37,20 @@ class Net:
     def weights(self) -> list[list[np.ndarray]]:
         """The parameters of each layer that has some, in torch's order."""
         rng = np.random.default_rng(0)
-        each = ([rng.uniform(lo, hi, shape).astype(np.float32) for shape, lo, hi in parameters_of(layer)] for layer in self.layers)
+        each = (
+            [rng.uniform(lo, hi, shape).astype(np.float32) for shape, lo, hi in parameters_of(layer)]
+            for layer in self.layers
+        )
         return [found for found in each if found]
 
     def batch(self) -> tuple[np.ndarray, np.ndarray]:
         """Data and labels."""
         rng = np.random.default_rng(1)
-        data = rng.integers(0, self.words, self.shape) if self.words else rng.standard_normal(self.shape, dtype=np.float32)
+        data = (
+            rng.integers(0, self.words, self.shape)
+            if self.words
+            else rng.standard_normal(self.shape, dtype=np.float32)
+        )
         return data, rng.integers(0, self.classes, prod(self.shape) if self.words else self.shape[0])
 
 
@@ -59,14 +66,23 @@ def parameters_of(layer: Layer) -> list[Uniform]:
         case "conv_norm_relu", [i, o]:
             return _convolution(i, o, 3)
         case "block", [i, o, stride]:
-            return [*_convolution(i, o, 3), *_convolution(o, o, 3), *(_convolution(i, o, 1) if (i, stride) != (o, 1) else [])]
+            return [
+                *_convolution(i, o, 3),
+                *_convolution(o, o, 3),
+                *(_convolution(i, o, 1) if (i, stride) != (o, 1) else []),
+            ]
         case "embedding", [words, width]:
             return _even(1, (words, width))
         case "lstm", [i, hidden]:
             return _even(hidden, (4 * hidden, i), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,))
         case "encoder", [width, _, inside]:
             maps = [(3 * width, width), (3 * width,), (width, width), (width,), (inside, width), (inside,)]
-            return [*_even(width, *maps), *_even(inside, (width, inside), (width,)), *_norm(width), *_norm(width)]
+            return [
+                *_even(width, *maps),
+                *_even(inside, (width, inside), (width,)),
+                *_norm(width),
+                *_norm(width),
+            ]
     return []
 
 
@@ -97,17 +113,37 @@ def _resnet(widths: tuple[int, ...], classes: int) -> tuple[Layer, ...]:
     return (*blocks, ("mean",), ("linear", widths[-1], classes))
 
 
-_CNN: tuple[Layer, ...] = (("conv", 1, 32, 3), ("relu",), ("conv", 32, 64, 3), ("relu",), ("pool", 2), ("flatten",), ("linear", 9216, 128),
-                           ("relu",), ("linear", 128, 10))
+_CNN: tuple[Layer, ...] = (
+    ("conv", 1, 32, 3),
+    ("relu",),
+    ("conv", 32, 64, 3),
+    ("relu",),
+    ("pool", 2),
+    ("flatten",),
+    ("linear", 9216, 128),
+    ("relu",),
+    ("linear", 128, 10),
+)
 
-NETS = {net.name: net for net in (
-    Net("digits-mlp", _mlp(64, 128, 10), (32, 64), 10, "adam", 1e-3, 0.25),
-    Net("mlp", _mlp(784, 512, 512, 10), (128, 784), 10, "sgd", 1e-2, 0.80),
-    Net("mlp-one", _mlp(784, 512, 512, 10), (1, 784), 10, "", 0.0, 0.60),
-    Net("cnn", _CNN, (64, 1, 28, 28), 10, "adam", 1e-3, 0.70),
-    Net("lstm", (("lstm", 128, 128), ("linear", 128, 10)), (32, 64, 128), 10, "adam", 1e-3, 0.80),
-    Net("resnet", _resnet((32, 64, 128, 256), 10), (32, 3, 32, 32), 10, "sgd", 1e-2, 0.85),
-    Net("transformer", (("embedding", 64, 128), *[("encoder", 128, 4, 512)] * 4, ("tokens",), ("linear", 128, 64)), (16, 128), 64,
-        "adamw", 1e-3, 0.75, words=64),
-)}
+NETS = {
+    net.name: net
+    for net in (
+        Net("digits-mlp", _mlp(64, 128, 10), (32, 64), 10, "adam", 1e-3, 0.25),
+        Net("mlp", _mlp(784, 512, 512, 10), (128, 784), 10, "sgd", 1e-2, 0.80),
+        Net("mlp-one", _mlp(784, 512, 512, 10), (1, 784), 10, "", 0.0, 0.60),
+        Net("cnn", _CNN, (64, 1, 28, 28), 10, "adam", 1e-3, 0.70),
+        Net("lstm", (("lstm", 128, 128), ("linear", 128, 10)), (32, 64, 128), 10, "adam", 1e-3, 0.80),
+        Net("resnet", _resnet((32, 64, 128, 256), 10), (32, 3, 32, 32), 10, "sgd", 1e-2, 0.85),
+        Net(
+            "transformer",
+            (("embedding", 64, 128), *[("encoder", 128, 4, 512)] * 4, ("tokens",), ("linear", 128, 64)),
+            (16, 128),
+            64,
+            "adamw",
+            1e-3,
+            0.75,
+            words=64,
+        ),
+    )
+}
 """What is timed."""

@@ -1,4 +1,5 @@
-"""How each library makes a step: functions that make one step and give its loss as a float, by column.
+"""How each library makes a step: functions that make one step and give its loss as a float, by
+column.
 
 A network that is not trained gives the first number of its result instead.
 """
@@ -124,7 +125,10 @@ def with_jax(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
         if not net.optimizer:
             apply = jax.jit(lambda x: output(net, weights, x))
             return lambda: float(apply(x)[0, 0])
-        states: Any = [() if net.optimizer == "sgd" else (jnp.zeros_like(p), jnp.zeros_like(p)) for p in jax.tree.leaves(weights)]
+        states: Any = [
+            () if net.optimizer == "sgd" else (jnp.zeros_like(p), jnp.zeros_like(p))
+            for p in jax.tree.leaves(weights)
+        ]
         run = jax.jit(step, donate_argnums=(0, 1))
         t = 0
 

@@ -27,7 +27,9 @@ class Worker:
         self.typical: dict[str, float] = {}
 
     def prepare(self, name: str) -> dict[str, dict[str, object]]:
-        """Make the steps: how long the first one took with all compiling (`first`, processor seconds), and the first losses."""
+        """Make the steps: how long the first one took with all compiling (`first`, processor
+        seconds), and the first losses.
+        """
         self.steps, self.typical = {}, {}
         found: dict[str, dict[str, object]] = {}
         for column, make in LIBRARIES[self.library](NETS[name], self.threads).items():

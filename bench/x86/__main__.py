@@ -1,7 +1,7 @@
 """Times classes of operators beside other libraries:  python -m bench.x86 [--only CLASS,...] [--threads 1,2] [--json FILE]
 
-The other libraries live in an environment of their own (`make bench-peers`, which `--python` names); those that are not there are shown
-as absent. One thread is bound to one CPU, two to two.
+The other libraries live in an environment of their own (`make bench-peers`, which `--python`
+names); those that are not there are shown as absent. One thread is bound to one CPU, two to two.
 """
 
 from __future__ import annotations
@@ -40,17 +40,38 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.x86", description=(__doc__ or "").partition(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.x86", description=(__doc__ or "").partition(":")[0]
+    )
     names = ", ".join(each.name for each in CLASSES)
     parser.add_argument("--only", default="", metavar="CLASS,...", help=f"classes: {names} (default: all)")
-    parser.add_argument("--rows", default="", metavar="REGEX", help="rows whose names contain this (default: all)")
+    parser.add_argument(
+        "--rows", default="", metavar="REGEX", help="rows whose names contain this (default: all)"
+    )
     parser.add_argument("--threads", default="1,2", metavar="N,...", help="numbers of threads (default: 1,2)")
-    parser.add_argument("--libraries", default=",".join(LIBRARIES), metavar="NAME,...", help=f"columns (default: {','.join(LIBRARIES)})")
+    parser.add_argument(
+        "--libraries",
+        default=",".join(LIBRARIES),
+        metavar="NAME,...",
+        help=f"columns (default: {','.join(LIBRARIES)})",
+    )
     parser.add_argument("--python", default=str(PEERS), help="the interpreter that has the other libraries")
-    parser.add_argument("--clock", default="wall", choices=("wall", "processor"),
-                        help="processor: for one thread on a machine that does other work")
-    parser.add_argument("--budget", type=float, default=12, metavar="SECONDS", help="for the samples of one row (default: 12)")
-    parser.add_argument("--limit", type=float, default=240, metavar="SECONDS", help="for one answer of a library (default: 240)")
+    parser.add_argument(
+        "--clock",
+        default="wall",
+        choices=("wall", "processor"),
+        help="processor: for one thread on a machine that does other work",
+    )
+    parser.add_argument(
+        "--budget", type=float, default=12, metavar="SECONDS", help="for the samples of one row (default: 12)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=240,
+        metavar="SECONDS",
+        help="for one answer of a library (default: 240)",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     return parser
 
@@ -62,7 +83,10 @@ def _run(chosen: list[Class], threads: int, options: argparse.Namespace) -> dict
     os.environ.setdefault("PYTHONPATH", str(parent.ROOT))
     libraries = [Library(name, settings) for name in options.libraries.split(",")]
     present = {each.name: each.version for each in libraries if not each.absent}
-    print(f"\nthreads: {threads}; {limits}\n" + ", ".join(f"{name} {version}" for name, version in present.items()))
+    print(
+        f"\nthreads: {threads}; {limits}\n"
+        + ", ".join(f"{name} {version}" for name, version in present.items())
+    )
     print("".join(f"absent: {each.name}: {each.absent}\n" for each in libraries if each.absent))
     measured: dict[str, tuple[Class, list[Found]]] = {}
     try:
@@ -72,7 +96,9 @@ def _run(chosen: list[Class], threads: int, options: argparse.Namespace) -> dict
                 if not re.search(options.rows, row.name):
                     continue
                 print(f"{each.name}: {row.name} ...", file=sys.stderr, flush=True)
-                found.append(parent.measure(each.name, row, [one for one in libraries if not one.absent], settings))
+                found.append(
+                    parent.measure(each.name, row, [one for one in libraries if not one.absent], settings)
+                )
             if found:
                 measured[each.name] = each, found
                 print(table(each, found, limits), flush=True)
@@ -80,8 +106,12 @@ def _run(chosen: list[Class], threads: int, options: argparse.Namespace) -> dict
         for library in libraries:
             library.close()
     print(summary(measured, limits.threads))
-    return {"threads": threads, "limits": limits.as_json(), "versions": present,
-            "classes": {name: [f.as_json() for f in found] for name, (_, found) in measured.items()}}
+    return {
+        "threads": threads,
+        "limits": limits.as_json(),
+        "versions": present,
+        "classes": {name: [f.as_json() for f in found] for name, (_, found) in measured.items()},
+    }
 
 
 if __name__ == "__main__":

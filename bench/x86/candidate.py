@@ -17,7 +17,8 @@ class Candidate:
 
     Attributes:
         run: computes the row once, and gives its result.
-        result: what `run` gave as an array in the layout of the reference; None if it gives none, and is no candidate for the best.
+        result: what `run` gave as an array in the layout of the reference; None if it gives none,
+            and is no candidate for the best.
     """
 
     run: Callable[[], object]
@@ -39,11 +40,17 @@ def channels_first(image: object) -> np.ndarray:
 
 
 def weights_last(weights: np.ndarray) -> np.ndarray:
-    """Weights with the window first, then the channels in, then those out: (R, Q, C, K), or (R, Q, C) for one window per channel."""
-    return np.ascontiguousarray(weights.transpose(2, 3, 1, 0) if weights.ndim == 4 else weights.transpose(1, 2, 0))
+    """Weights with the window first, then the channels in, then those out: (R, Q, C, K), or (R,
+    Q, C) for one window per channel.
+    """
+    return np.ascontiguousarray(
+        weights.transpose(2, 3, 1, 0) if weights.ndim == 4 else weights.transpose(1, 2, 0)
+    )
 
 
 def in_panels(weights: np.ndarray, width: int) -> np.ndarray:
-    """Weights with `width` channels of the output beside each other: (K / width, R, Q, C, width)."""
+    """Weights with `width` channels of the output beside each other: (K / width, R, Q, C,
+    width).
+    """
     last = weights_last(weights)
     return np.ascontiguousarray(np.moveaxis(last.reshape(*last.shape[:-1], -1, width), -2, 0))

@@ -21,10 +21,23 @@ ROOT = Path(__file__).parents[2]
 OWN = ("texpr", "peak")
 """What needs no library of others."""
 LIBRARIES = ("texpr", "numpy", "torch", "jax", "ort", "numba", "peak")
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NPROC", "PJRT_NPROC",
-                    "TEXPR_THREADS")
-# Libraries that allocate their results would pay for fresh pages in every call: let malloc keep what it got.
-KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_TOP_PAD_": str(1 << 26), "MALLOC_ARENA_MAX": "1"}
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NPROC",
+    "PJRT_NPROC",
+    "TEXPR_THREADS",
+)
+# Libraries that allocate their results would pay for fresh pages in every call: let malloc keep
+# what it got.
+KEPT_MEMORY = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 34),
+    "MALLOC_TOP_PAD_": str(1 << 26),
+    "MALLOC_ARENA_MAX": "1",
+}
 SAMPLE_SECONDS = 0.04
 
 
@@ -58,7 +71,8 @@ class Found:
     Attributes:
         row: its name.
         seconds: medians by column.
-        details: by column: `first` seconds until the first result, `error` and `correct` where there is one; or `failed`.
+        details: by column: `first` seconds until the first result, `error` and `correct` where
+            there is one; or `failed`.
         clean: no median had to use disturbed samples.
     """
 
@@ -89,15 +103,34 @@ class Library:
     def _begin(self) -> None:
         settings = self._settings
         python = sys.executable if self.name in OWN else settings.python
-        command = [python, "-m", settings.worker, self.name, "--threads", str(settings.threads), "--clock", settings.clock]
+        command = [
+            python,
+            "-m",
+            settings.worker,
+            self.name,
+            "--threads",
+            str(settings.threads),
+            "--clock",
+            settings.clock,
+        ]
         try:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=_environment(self.name, settings), text=True, stdin=subprocess.PIPE,
-                                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self._process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=_environment(self.name, settings),
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
         except OSError as problem:
             self.absent = str(problem)
             return
         answer = self._read(settings.limit)
-        self.version, self.absent = str(answer.get("version", "")), str(answer.get("absent", answer.get("failed", "")))
+        self.version, self.absent = (
+            str(answer.get("version", "")),
+            str(answer.get("absent", answer.get("failed", ""))),
+        )
         if self.absent:
             self.close()
         else:
@@ -146,8 +179,12 @@ class Library:
 def _environment(name: str, settings: Settings) -> dict[str, str]:
     """Thread counts for everyone; bound threads for torch, which loses much without."""
     found = os.environ | dict.fromkeys(THREAD_VARIABLES, str(settings.threads)) | KEPT_MEMORY
-    found |= {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3", "TORCHINDUCTOR_COMPILE_THREADS": "1",
-              "TORCHINDUCTOR_CACHE_DIR": str(Path(gettempdir()) / f"inductor-{settings.threads}")}
+    found |= {
+        "JAX_PLATFORMS": "cpu",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TORCHINDUCTOR_CACHE_DIR": str(Path(gettempdir()) / f"inductor-{settings.threads}"),
+    }
     if name == "torch" and settings.threads > 1:
         found |= {"OMP_PROC_BIND": "true", "OMP_WAIT_POLICY": "active"}
     return found
@@ -166,8 +203,15 @@ def measure(of: str, row: Row, libraries: Sequence[Library], settings: Settings)
             if "failed" not in details:
                 owners[column] = library
     started = time.perf_counter()
-    samples = in_turns({column: lambda column=column, library=library: _sample(library, column) for column, library in owners.items()},
-                       least=settings.rounds, most=10 * settings.rounds, budget=max(0.0, settings.budget - (time.perf_counter() - started)))
+    samples = in_turns(
+        {
+            column: lambda column=column, library=library: _sample(library, column)
+            for column, library in owners.items()
+        },
+        least=settings.rounds,
+        most=10 * settings.rounds,
+        budget=max(0.0, settings.budget - (time.perf_counter() - started)),
+    )
     for column, taken in samples.items():
         good = [s for s in taken if s.seconds > 0]
         if len(good) < len(taken):

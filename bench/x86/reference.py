@@ -38,7 +38,9 @@ def conv(arrays: Arrays, constants: Constants) -> Part:
     for y in _some(out):
         band = padded[:, stride * y : stride * y + window]
         patches = np.stack([band[:, :, stride * x : stride * x + window] for x in range(out)], -1)
-        lines.append(np.einsum("crqx,kcrq->kx", patches, F) if F.ndim == 4 else np.einsum("crqx,crq->cx", patches, F))
+        lines.append(
+            np.einsum("crqx,kcrq->kx", patches, F) if F.ndim == 4 else np.einsum("crqx,crq->cx", patches, F)
+        )
     return (-1, slice(None), _some(out)), np.stack(lines)
 
 
@@ -99,9 +101,19 @@ def _whole(compute: Callable[[Arrays], np.ndarray]) -> Callable[[Arrays, Constan
 
 
 REFERENCES: dict[str, Callable[[Arrays, Constants], Part]] = {
-    "gemm": gemm, "gemm_batched": gemm, "gemm_int8": gemm, "gemm_bf16": gemm, "conv": conv, "depthwise": conv, "softmax": softmax,
-    "layernorm": layernorm, "gelu": gelu, "gelu_tanh": gelu_tanh, "attention": attention,
-    "attention_causal": attention_causal, "blur": blur,
+    "gemm": gemm,
+    "gemm_batched": gemm,
+    "gemm_int8": gemm,
+    "gemm_bf16": gemm,
+    "conv": conv,
+    "depthwise": conv,
+    "softmax": softmax,
+    "layernorm": layernorm,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "attention": attention,
+    "attention_causal": attention_causal,
+    "blur": blur,
     "bias_relu": _whole(lambda a: np.maximum(a["X"].astype("f8") + a["b"], 0)),
     "transpose": _whole(lambda a: a["X"].T.astype("f8")),
     "total": _whole(lambda a: a["X"].sum(dtype="f8")),

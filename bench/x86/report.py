@@ -35,7 +35,9 @@ def advantage(found: Found) -> float | None:
 
 
 def of_peak(found: Found) -> float | None:
-    """texpr's share of the rate that products of numbers in registers have; None where one of them is missing."""
+    """texpr's share of the rate that products of numbers in registers have; None where one of
+    them is missing.
+    """
     mine, peak = ours(found), found.seconds.get(PEAK)
     return None if mine is None or peak is None else peak / mine
 
@@ -47,14 +49,18 @@ def mean(rows: Sequence[Found]) -> float:
 
 def table(of: Class, found: Sequence[Found], limits: Limits) -> str:
     """The rows of a class, their mean, and what failed."""
-    columns = [c for c in dict.fromkeys(c for f in found for c in f.details) if any(c in f.seconds for f in found)]
-    columns.sort(key=lambda c: (c.startswith(OURS), c == PEAK))      # texpr beside its shares
+    columns = [
+        c for c in dict.fromkeys(c for f in found for c in f.details) if any(c in f.seconds for f in found)
+    ]
+    columns.sort(key=lambda c: (c.startswith(OURS), c == PEAK))  # texpr beside its shares
     peaks = ["of peak"] * (PEAK in columns)
     by_name = {row.name: row for row in of.rows}
     header = [of.name, *columns, "ratio", *peaks, "of limit", "first", "notes"]
     text = aligned([header, *(_cells(by_name[f.row], f, columns, limits) for f in found)], "<>")
     reached = sum(a is not None and a >= of.least for a in map(advantage, found))
-    failed = "".join(f"failed: {f.row}, {c}: {d['failed']}\n" for f in found for c, d in f.details.items() if "failed" in d)
+    failed = "".join(
+        f"failed: {f.row}, {c}: {d['failed']}\n" for f in found for c, d in f.details.items() if "failed" in d
+    )
     bar = of.bar(limits.threads)
     return f"{text}\ngeometric mean {mean(found):.2f}, bar {bar:.2f}; {reached} of {len(found)} at least {of.least:.2f}\n{failed}"
 
@@ -65,8 +71,17 @@ def summary(classes: Mapping[str, tuple[Class, Sequence[Found]]], threads: int) 
     for name, (of, found) in classes.items():
         worst = min((a for a in map(advantage, found) if a is not None), default=0.0)
         reached = mean(found) >= of.bar(threads) and worst >= of.least
-        rows.append([name, str(len(found)), ratio(mean(found)), ratio(of.bar(threads)), ratio(worst), ratio(of.least),
-                     "yes" if reached else "no"])
+        rows.append(
+            [
+                name,
+                str(len(found)),
+                ratio(mean(found)),
+                ratio(of.bar(threads)),
+                ratio(worst),
+                ratio(of.least),
+                "yes" if reached else "no",
+            ]
+        )
     return aligned(rows, "<>")
 
 
@@ -80,6 +95,12 @@ def _cells(row: Row, found: Found, columns: Sequence[str], limits: Limits) -> li
     starts = [float(str(d["first"])) for c, d in found.details.items() if c.startswith(OURS) and "first" in d]
     wrong = [c for c in found.seconds if not found.details[c].get("correct", c == PEAK)]
     notes = ([f"wrong: {', '.join(wrong)}"] if wrong else []) + ([] if found.clean else ["disturbed"])
-    return [row.name, *(seconds(found.seconds.get(c)) for c in columns), ratio(advantage(found)),
-            *([percent(of_peak(found))] * (PEAK in columns)), percent(share),
-            seconds(max(starts, default=None)), "; ".join(notes)]
+    return [
+        row.name,
+        *(seconds(found.seconds.get(c)) for c in columns),
+        ratio(advantage(found)),
+        *([percent(of_peak(found))] * (PEAK in columns)),
+        percent(share),
+        seconds(max(starts, default=None)),
+        "; ".join(notes),
+    ]

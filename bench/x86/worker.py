@@ -54,7 +54,11 @@ class Worker:
             self.typical[column] = self._estimate(candidate)
         except Exception as problem:  # whatever a library raises is a result too
             return {"failed": f"{type(problem).__name__}: {problem}"[:300]}
-        return {"first": first} if error is None else {"first": first, "error": error, "correct": error <= BOUNDS[row.dtype]}
+        return (
+            {"first": first}
+            if error is None
+            else {"first": first, "error": error, "correct": error <= BOUNDS[row.dtype]}
+        )
 
     def _estimate(self, candidate: Candidate) -> float:
         for _ in range(WARM_CALLS):

@@ -1,4 +1,6 @@
-"""What every operator of the `.tx` files beside this one computes, in NumPy: one function of the same name and arguments."""
+"""What every operator of the `.tx` files beside this one computes, in NumPy: one function of the
+same name and arguments.
+"""
 
 from __future__ import annotations
 
@@ -318,7 +320,9 @@ def nussinov(base: Array) -> Array:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            P[i, j] = max(P[i + 1, j - 1] + int(base[i] + base[j] == 3), *(P[i, k] + P[k + 1, j] for k in range(i, j)))
+            P[i, j] = max(
+                P[i + 1, j - 1] + int(base[i] + base[j] == 3), *(P[i, k] + P[k + 1, j] for k in range(i, j))
+            )
     return P
 
 
@@ -357,7 +361,9 @@ def smith_waterman(A: Array, B: Array, match: Array, mismatch: Array, gap: Array
     H = np.zeros((len(A) + 1, len(B) + 1))
     for i, a in enumerate(A):
         for j, b in enumerate(B):
-            H[i + 1, j + 1] = max(0, H[i, j] + (match if a == b else mismatch), H[i, j + 1] - gap, H[i + 1, j] - gap)
+            H[i + 1, j + 1] = max(
+                0, H[i, j] + (match if a == b else mismatch), H[i, j + 1] - gap, H[i + 1, j] - gap
+            )
     return H.max()
 
 

@@ -1,4 +1,5 @@
-"""Attention, eight queries at a time: scores, their softmax and the weighted values of a block of rows never leave the cache.
+"""Attention, eight queries at a time: scores, their softmax and the weighted values of a block of
+rows never leave the cache.
 
 Source: Vaswani et al., Attention Is All You Need, NeurIPS 2017.
 """
@@ -17,7 +18,9 @@ op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M
 
 
 def schedule(**sizes: int) -> tx.Schedule:
-    """Everything at a block of rows; values in vectors, blocks in parallel; no sum changes its order."""
+    """Everything at a block of rows; values in vectors, blocks in parallel; no sum changes its
+    order.
+    """
     s = tx.schedule(tx.op(TEXT), **sizes).split("O.i", 8)
     for producer in ("z", "P", "m", "S"):
         s.compute_at(producer, "O.io")

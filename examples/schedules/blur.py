@@ -1,4 +1,5 @@
-"""A 3x3 box blur in two passes, tile by tile: each tile computes the rows of the first pass that it needs, two of them again.
+"""A 3x3 box blur in two passes, tile by tile: each tile computes the rows of the first pass that it
+needs, two of them again.
 
 Halide's first example. Source: Ragan-Kelley et al., Halide, PLDI 2013.
 """
@@ -14,7 +15,9 @@ op blur(X: f32[H, W]) -> Y: f32[H, W] {
 
 
 def schedule(**sizes: int) -> tx.Schedule:
-    """Tiles of 32 rows in parallel, 64 columns in vectors; the first pass stays in a buffer of 34 rows."""
+    """Tiles of 32 rows in parallel, 64 columns in vectors; the first pass stays in a buffer of
+    34 rows.
+    """
     s = tx.schedule(tx.op(TEXT), **sizes)
     s.tile("Y.i", "Y.j", sizes=(32, 64)).compute_at("T", "Y.jo", recompute=True)
     return s.vectorize("Y.ji").vectorize("T.j").parallel("Y.io")

@@ -1,7 +1,8 @@
 """Gauss-Seidel sweeps as a wavefront.
 
-Each point needs its left and upper neighbour of this sweep and its right and lower ones of the last, so neither loop over points can run in
-parallel. Skewed by the rows, all points of an anti-diagonal are independent.
+Each point needs its left and upper neighbour of this sweep and its right and lower ones of the
+last, so neither loop over points can run in parallel. Skewed by the rows, all points of an
+anti-diagonal are independent.
 """
 
 import texpr as tx

@@ -1,4 +1,5 @@
-"""A matrix product in blocks for three caches: both operands packed, a tile of 8 x 32 sums in registers, sums in the order of the program.
+"""A matrix product in blocks for three caches: both operands packed, a tile of 8 x 32 sums in
+registers, sums in the order of the program.
 
 Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008.
 """
@@ -11,7 +12,9 @@ TEXT = "op gemm(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A
 def schedule(**sizes: int) -> tx.Schedule:
     """A block of 256 x 512 of B in the second cache, 8 rows of A in the first, rows in parallel."""
     s = tx.schedule(tx.op(TEXT), **sizes).allow_fma()
-    s.split("C.j", 32, tail="mask").split("C.jo", 16, tail="clip").split("C.i", 8, tail="peel").split("C.k", 256, tail="clip")
+    s.split("C.j", 32, tail="mask").split("C.jo", 16, tail="clip").split("C.i", 8, tail="peel").split(
+        "C.k", 256, tail="clip"
+    )
     s.reorder("C.joo", "C.ko", "C.io", "C.joi", "C.ki", "C.ii", "C.ji")
     pack(s, "B", at="C.ko", loop="B_cache.d1", layout="a b -> b/32 a b%32")
     s.cache_read("A", "C.io").layout("A_cache", "a b -> b a")

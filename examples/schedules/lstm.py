@@ -18,9 +18,13 @@ op lstm(X: f32[L, B, I], Wx: f32[4, H, I], Wh: f32[4, H, H], b: f32[4, H], h0: f
 
 
 def schedule(**sizes: int) -> tx.Schedule:
-    """Sums over inputs and over hidden units with 16 results at a time, sequences of the batch in parallel, time in order."""
+    """Sums over inputs and over hidden units with 16 results at a time, sequences of the batch
+    in parallel, time in order.
+    """
     s = tx.schedule(tx.op(TEXT), **sizes)
     s.reorder("g_sum.i", "g_sum.q", "g_sum.j").split("g_sum.j", 16).vectorize("g_sum.ji").parallel("g_sum.t")
-    s.reorder("g_sum_.k", "g_sum_.q", "g_sum_.j").split("g_sum_.j", 16).vectorize("g_sum_.ji").parallel("g_sum_.n")
+    s.reorder("g_sum_.k", "g_sum_.q", "g_sum_.j").split("g_sum_.j", 16).vectorize("g_sum_.ji").parallel(
+        "g_sum_.n"
+    )
     s.split("g.j", 16).vectorize("g.ji").split("c.1.j", 16).vectorize("c.1.ji")
     return s.split("h.1.j", 16).vectorize("h.1.ji")

@@ -1,6 +1,8 @@
-"""LU decomposition without pivoting, right-looking: step k subtracts a rank-1 product from what is left.
+"""LU decomposition without pivoting, right-looking: step k subtracts a rank-1 product from what is
+left.
 
-The steps follow each other; within one, all rows are independent and the columns of a row fill vectors.
+The steps follow each other; within one, all rows are independent and the columns of a row fill
+vectors.
 Source: Golub and Van Loan, Matrix Computations, algorithm 3.2.1.
 """
 

@@ -2,9 +2,10 @@
 
     gradients_torch.py FOLDER
 
-The folder has `cases.json`, a list of names and constants, and `arrays.npz` with the inputs `k.x0, k.x1, ...`, cotangents of outputs
-`k.u0, ...` and of the gradient `k.v0, ...` of case k. Writes `found.npz` with outputs `k.y0, ...`, gradients `k.g0, ...` and what v gives
-of the gradient, `k.h0, ...`.
+The folder has `cases.json`, a list of names and constants, and `arrays.npz` with the inputs `k.x0,
+k.x1, ...`, cotangents of outputs `k.u0, ...` and of the gradient `k.v0, ...` of case k. Writes
+`found.npz` with outputs `k.y0, ...`, gradients `k.g0, ...` and what v gives of the gradient, `k.h0,
+...`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def numbered(arrays: Mapping[str, np.ndarray], case: int, letter: str) -> list[t
     return found
 
 
-def derivatives(f: Any, x: list[torch.Tensor], u: list[torch.Tensor], v: list[torch.Tensor]) -> dict[str, list[torch.Tensor]]:
+def derivatives(
+    f: Any, x: list[torch.Tensor], u: list[torch.Tensor], v: list[torch.Tensor]
+) -> dict[str, list[torch.Tensor]]:
     """Outputs, J^T u, and the gradient of v . J^T u in the inputs and in u."""
     outputs = f(*x)
     y = [e for e in (outputs if isinstance(outputs, tuple | list) else (outputs,)) if e.is_floating_point()]
@@ -45,12 +48,16 @@ def derivatives(f: Any, x: list[torch.Tensor], u: list[torch.Tensor], v: list[to
         return {"y": y, "g": g}
 
 
-def gradient(outputs: list[torch.Tensor], inputs: list[torch.Tensor], cotangents: list[torch.Tensor]) -> list[torch.Tensor]:
+def gradient(
+    outputs: list[torch.Tensor], inputs: list[torch.Tensor], cotangents: list[torch.Tensor]
+) -> list[torch.Tensor]:
     """One cotangent per input, zeros where nothing depends on it."""
     pairs = [(y, c) for y, c in zip(outputs, cotangents, strict=True) if y.requires_grad]
     if not pairs:
         return [torch.zeros_like(e) for e in inputs]
-    found = torch.autograd.grad([y for y, _ in pairs], inputs, [c for _, c in pairs], create_graph=True, allow_unused=True)
+    found = torch.autograd.grad(
+        [y for y, _ in pairs], inputs, [c for _, c in pairs], create_graph=True, allow_unused=True
+    )
     return [torch.zeros_like(e) if g is None else g for g, e in zip(found, inputs)]
 
 
@@ -63,7 +70,11 @@ def main(folder: Path) -> None:
             continue
         x, u, v = (numbered(arrays, k, letter) for letter in "xuv")
         results = derivatives(lambda *a, f=f, c=constants: f(*a, **c), x, u, v)
-        found |= {f"{k}.{letter}{n}": e.numpy(force=True) for letter, every in results.items() for n, e in enumerate(every)}
+        found |= {
+            f"{k}.{letter}{n}": e.numpy(force=True)
+            for letter, every in results.items()
+            for n, e in enumerate(every)
+        }
     np.savez(folder / "found.npz", **found)
 
 

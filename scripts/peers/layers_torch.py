@@ -1,7 +1,9 @@
-"""The layers of `tests/nn/layer_table.py` in PyTorch, in f64: `layers_torch.py FOLDER` writes `found.npz` there.
+"""The layers of `tests/nn/layer_table.py` in PyTorch, in f64: `layers_torch.py FOLDER` writes
+`found.npz` there.
 
-Of case k: the state before the call `k.s.NAME`, outputs `k.y0, ...`, gradients of the inputs `k.g0, ...` and parameters `k.p.NAME` where
-the cotangents of the outputs are `waves`, and the state after the call `k.b.NAME`.
+Of case k: the state before the call `k.s.NAME`, outputs `k.y0, ...`, gradients of the inputs `k.g0,
+...` and parameters `k.p.NAME` where the cotangents of the outputs are `waves`, and the state after
+the call `k.b.NAME`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ def placed(tree: Any, arrays: Iterator[torch.Tensor]) -> Any:
 
 def filled(case: Case) -> torch.nn.Module:
     """The module with the values of the table."""
-    module = eval(case.text, {**vars(torch.nn), "torch": torch, "nn": torch.nn, "Packed": packing(torch.nn)}).double().train(case.training)
+    module = (
+        eval(case.text, {**vars(torch.nn), "torch": torch, "nn": torch.nn, "Packed": packing(torch.nn)})
+        .double()
+        .train(case.training)
+    )
     for name, value in module.state_dict().items():
         if value.is_floating_point():
             value.copy_(torch.from_numpy(first_values(name, value.shape)))
@@ -50,16 +56,22 @@ def found(case: Case) -> dict[str, np.ndarray]:
     floats = [inputs[k].requires_grad_() for k in case.differentiable()]
     arrays = iter(inputs)
     given = placed(case.inputs, arrays)
-    outputs = list(tensors(module(*given, **{name: next(arrays) for name, _ in case.named}, **dict(case.options))))
+    outputs = list(
+        tensors(module(*given, **{name: next(arrays) for name, _ in case.named}, **dict(case.options)))
+    )
     results |= {f"y{n}": y.numpy(force=True) for n, y in enumerate(outputs)}
     results |= {f"b.{name}": value.numpy().copy() for name, value in module.state_dict().items()}
     if case.gradient and any(y.requires_grad for y in outputs):
-        total = sum((y * torch.from_numpy(waves(f"{case.key}{n}", y.shape))).sum() for n, y in enumerate(outputs))
-        names, parameters = zip(*module.named_parameters(), strict=True) if list(module.parameters()) else ((), ())
+        total = sum(
+            (y * torch.from_numpy(waves(f"{case.key}{n}", y.shape))).sum() for n, y in enumerate(outputs)
+        )
+        names, parameters = (
+            zip(*module.named_parameters(), strict=True) if list(module.parameters()) else ((), ())
+        )
         gradients = torch.autograd.grad(total, [*floats, *parameters], allow_unused=True)
         every = [torch.zeros_like(v) if g is None else g for g, v in zip(gradients, [*floats, *parameters])]
         results |= {f"g{n}": g.numpy() for n, g in enumerate(every[: len(floats)])}
-        results |= {f"p.{name}": g.numpy() for name, g in zip(names, every[len(floats):])}
+        results |= {f"p.{name}": g.numpy() for name, g in zip(names, every[len(floats) :])}
     return results
 
 

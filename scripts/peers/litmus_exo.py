@@ -1,4 +1,6 @@
-"""What Exo makes of the litmus cases: procedures as text, its scheduling operators, compiled by the C compiler."""
+"""What Exo makes of the litmus cases: procedures as text, its scheduling operators, compiled by
+the C compiler.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,17 @@ def text(program: Program) -> tuple[list[str], list[str], str]:
     match program.kind:
         case "stencil":
             terms = "".join(f" + A[i + {UP - a}, j + {LEFT - b}] * 0.25" for a, b in program.distances)
-            return ([f"X: f32[{HEIGHT}, {WIDTH}]", f"A: f32[{HEIGHT}, {WIDTH}]"], ["i", "j"],
-                    f"A[i + {UP}, j + {LEFT}] = X[i + {UP}, j + {LEFT}]{terms}")
+            return (
+                [f"X: f32[{HEIGHT}, {WIDTH}]", f"A: f32[{HEIGHT}, {WIDTH}]"],
+                ["i", "j"],
+                f"A[i + {UP}, j + {LEFT}] = X[i + {UP}, j + {LEFT}]{terms}",
+            )
         case "line":
-            return [f"X: f32[{N + 8}]", f"Y: f32[{N + 8}]"], ["t"], f"Y[t + 8] = X[t + 8] + Y[t + {8 - program.distances[0][0]}] * 0.5"
+            return (
+                [f"X: f32[{N + 8}]", f"Y: f32[{N + 8}]"],
+                ["t"],
+                f"Y[t + 8] = X[t + 8] + Y[t + {8 - program.distances[0][0]}] * 0.5",
+            )
         case "halves":
             return [f"A: f32[{N}]", f"B: f32[{N}]"], ["i"], "B[i / 2] += A[i]"
         case "matmul":
@@ -37,7 +46,12 @@ def text(program: Program) -> tuple[list[str], list[str], str]:
 
 def attempt(program: Program, operations: tuple[Operation, ...]) -> np.ndarray:
     arguments, order, statement = text(program)
-    lines = ["from __future__ import annotations", "from exo import proc", "@proc", f"def f({', '.join(arguments)}):"]
+    lines = [
+        "from __future__ import annotations",
+        "from exo import proc",
+        "@proc",
+        f"def f({', '.join(arguments)}):",
+    ]
     lines += [f"{'    ' * (k + 1)}for {n} in seq(0, {N}):" for k, n in enumerate(order)]
     lines.append("    " * (len(order) + 1) + statement)
     procedure = load("\n".join(lines) + "\n")
@@ -77,11 +91,15 @@ def load(source: str):
 
 
 def run(procedure, program: Program) -> np.ndarray:
-    code = "\n".join(line for line in procedure.c_code_str().splitlines() if not line.startswith('#include "'))
+    code = "\n".join(
+        line for line in procedure.c_code_str().splitlines() if not line.startswith('#include "')
+    )
     source = FOLDER / f"c{len(list(FOLDER.iterdir()))}.c"
     library = source.with_suffix(".so")
     source.write_text(code)
-    subprocess.run(["cc", "-O1", "-fopenmp", "-shared", "-fPIC", "-o", library, source], check=True, capture_output=True)
+    subprocess.run(
+        ["cc", "-O1", "-fopenmp", "-shared", "-fPIC", "-o", library, source], check=True, capture_output=True
+    )
     arrays = program.inputs()
     ctypes.CDLL(str(library)).f(None, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
     return arrays[-1]

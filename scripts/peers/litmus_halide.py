@@ -7,7 +7,9 @@ import numpy as np
 from programs import LEFT, UP, N, NotExpressible, Operation, Program, report
 
 
-def built(program: Program, arrays: list[np.ndarray]) -> tuple[hl.Func, hl.Stage, dict[str, hl.RVar | hl.Var]]:
+def built(
+    program: Program, arrays: list[np.ndarray]
+) -> tuple[hl.Func, hl.Stage, dict[str, hl.RVar | hl.Var]]:
     """The function, its update, and the loops by name. Halide's first index is NumPy's last."""
     x, y = hl.Var("x"), hl.Var("y")
     *given, start = map(hl.Buffer, arrays)

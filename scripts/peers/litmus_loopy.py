@@ -1,4 +1,6 @@
-"""What loopy makes of the litmus cases. Loops are run as C; parallel ones are only generated, as OpenCL."""
+"""What loopy makes of the litmus cases. Loops are run as C; parallel ones are only generated, as
+OpenCL.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,25 @@ def parts(program: Program) -> tuple[str, str, list[tuple[str, type, tuple[int, 
     match program.kind:
         case "stencil":
             terms = "".join(f" + 0.25f*A[i+{UP - a}, j+{LEFT - b}]" for a, b in program.distances)
-            return "i,j", f"A[i+{UP}, j+{LEFT}] = X[i+{UP}, j+{LEFT}]{terms}", [("X", f32, (HEIGHT, WIDTH)), ("A", f32, (HEIGHT, WIDTH))]
+            return (
+                "i,j",
+                f"A[i+{UP}, j+{LEFT}] = X[i+{UP}, j+{LEFT}]{terms}",
+                [("X", f32, (HEIGHT, WIDTH)), ("A", f32, (HEIGHT, WIDTH))],
+            )
         case "line":
-            return "t", f"Y[t+8] = X[t+8] + 0.5f*Y[t+{8 - program.distances[0][0]}]", [("X", f32, (N + 8,)), ("Y", f32, (N + 8,))]
+            return (
+                "t",
+                f"Y[t+8] = X[t+8] + 0.5f*Y[t+{8 - program.distances[0][0]}]",
+                [("X", f32, (N + 8,)), ("Y", f32, (N + 8,))],
+            )
         case "halves":
             return "i", "B[i//2] = B[i//2] + A[i]", [("A", f32, (N,)), ("B", f32, (N,))]
         case "matmul":
-            return "i,j,k", "C[i,j] = C[i,j] + A[i,k]*B[k,j]", [("A", f32, (N, N)), ("B", f32, (N, N)), ("C", f32, (N, N))]
+            return (
+                "i,j,k",
+                "C[i,j] = C[i,j] + A[i,k]*B[k,j]",
+                [("A", f32, (N, N)), ("B", f32, (N, N)), ("C", f32, (N, N))],
+            )
         case "rowsum":
             return "i,k", "y[i] = y[i] + X[i,k]", [("X", f32, (N, N)), ("y", f32, (N,))]
         case "histogram":
@@ -37,15 +51,21 @@ def attempt(program: Program, operations: tuple[Operation, ...]) -> np.ndarray |
     loops, statement, arrays = parts(program)
     at_once = any(step == "parallel" for step, *_ in operations)
     domain = " and ".join(f"0 <= {n} < {N}" for n in loops.split(","))
-    kernel = lp.make_kernel(f"{{[{loops}]: {domain}}}", statement.replace("0.25f", "0.25").replace("0.5f", "0.5"),
-                            [lp.GlobalArg(name, dtype, shape=shape) for name, dtype, shape in arrays], lang_version=(2018, 2),
-                            target=lp.OpenCLTarget() if at_once else lp.ExecutableCTarget())
+    kernel = lp.make_kernel(
+        f"{{[{loops}]: {domain}}}",
+        statement.replace("0.25f", "0.25").replace("0.5f", "0.5"),
+        [lp.GlobalArg(name, dtype, shape=shape) for name, dtype, shape in arrays],
+        lang_version=(2018, 2),
+        target=lp.OpenCLTarget() if at_once else lp.ExecutableCTarget(),
+    )
     order = loops
     for step, *arguments in operations:
         match step:
             case "split":
                 name, factor = arguments
-                kernel = lp.split_iname(kernel, name, int(factor), outer_iname=name + "o", inner_iname=name + "i")
+                kernel = lp.split_iname(
+                    kernel, name, int(factor), outer_iname=name + "o", inner_iname=name + "i"
+                )
                 order = order.replace(name, f"{name}o,{name}i")
             case "reorder":
                 order = ",".join([*arguments, *(n for n in order.split(",") if n not in arguments)])

@@ -1,4 +1,6 @@
-"""The optimizers and schedulers of `tests/nn/optimizer_table.py` in PyTorch, in f64: writes JSON to the standard output."""
+"""The optimizers and schedulers of `tests/nn/optimizer_table.py` in PyTorch, in f64: writes JSON
+to the standard output.
+"""
 
 from __future__ import annotations
 
@@ -42,4 +44,11 @@ def schedule(text: str) -> list[list[float]]:
 if __name__ == "__main__":
     torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
-    print(json.dumps({"optimizers": {t: trajectory(t) for t in OPTIMIZERS}, "schedulers": {t: schedule(t) for t in SCHEDULERS}}))
+    print(
+        json.dumps(
+            {
+                "optimizers": {t: trajectory(t) for t in OPTIMIZERS},
+                "schedulers": {t: schedule(t) for t in SCHEDULERS},
+            }
+        )
+    )

@@ -1,4 +1,5 @@
-"""The litmus cases that other compilers can express: programs with loops, what is done to the loops, and the right results.
+"""The litmus cases that other compilers can express: programs with loops, what is done to the
+loops, and the right results.
 
 Cases that turn on the order within a float sum are left out, since others do not promise it.
 """
@@ -20,7 +21,9 @@ HEIGHT = N + UP
 
 @dataclass(frozen=True)
 class Program:
-    """`stencil`: A[i, j] = X[i, j] + sum of A[i - a, j - b] / 4 over (a, b); `line`: Y[t] = X[t] + Y[t - d] / 2; the others as named."""
+    """`stencil`: A[i, j] = X[i, j] + sum of A[i - a, j - b] / 4 over (a, b); `line`: Y[t] = X[t]
+    + Y[t - d] / 2; the others as named.
+    """
 
     kind: str
     distances: tuple[tuple[int, int], ...] = ()
@@ -38,14 +41,21 @@ class Program:
             case "halves":
                 return [random.random(N, np.float32), np.zeros(N, np.float32)]
             case "matmul":
-                return [random.integers(0, 9, (N, N)).astype(np.float32), random.integers(0, 9, (N, N)).astype(np.float32),
-                        np.zeros((N, N), np.float32)]
+                return [
+                    random.integers(0, 9, (N, N)).astype(np.float32),
+                    random.integers(0, 9, (N, N)).astype(np.float32),
+                    np.zeros((N, N), np.float32),
+                ]
             case "rowsum":
                 return [random.integers(0, 9, (N, N)).astype(np.float32), np.zeros(N, np.float32)]
             case "histogram":
                 return [random.integers(0, 4, N).astype(np.int32), np.zeros(4, np.int32)]
             case "gather":
-                return [random.random((N, N), np.float32), random.integers(0, N, N).astype(np.int32), np.zeros((N, N), np.float32)]
+                return [
+                    random.random((N, N), np.float32),
+                    random.integers(0, N, N).astype(np.int32),
+                    np.zeros((N, N), np.float32),
+                ]
             case "shifted":
                 return [random.random(N, np.float32), np.zeros(N, np.float32)]
         raise AssertionError(self.kind)
@@ -88,35 +98,52 @@ def stencil(*distances: tuple[int, int]) -> Program:
 
 
 DIAGONAL, ANTIDIAGONAL, COLUMN = stencil((1, 1)), stencil((1, -1)), stencil((1, 0))
-SEIDEL, MIXED, HEAT, UPWIND = stencil((1, 0), (0, 1)), stencil((1, -1), (0, 1)), stencil((1, -1), (1, 0), (1, 1)), stencil((1, 0), (1, 1))
+SEIDEL, MIXED, HEAT, UPWIND = (
+    stencil((1, 0), (0, 1)),
+    stencil((1, -1), (0, 1)),
+    stencil((1, -1), (1, 0), (1, 1)),
+    stencil((1, 0), (1, 1)),
+)
 TILES = (("split", "i", "4"), ("split", "j", "4"), ("reorder", "io", "jo", "ii", "ji"))
 EXCHANGE = (("reorder", "j", "i"),)
 LINE, FOUR = Program("line", ((1, 0),)), Program("line", ((4, 0),))
 HALVES, MATMUL, ROWSUM = Program("halves"), Program("matmul"), Program("rowsum")
 
 CASES: dict[str, tuple[Program, tuple[Operation, ...]]] = {
-    "interchange_antidiagonal": (ANTIDIAGONAL, EXCHANGE), "interchange_diagonal": (DIAGONAL, EXCHANGE),
-    "interchange_column": (COLUMN, EXCHANGE), "interchange_seidel": (SEIDEL, EXCHANGE), "interchange_mixed": (MIXED, EXCHANGE),
-    "interchange_heat": (HEAT, EXCHANGE), "interchange_upwind": (UPWIND, EXCHANGE),
-    "tile_diagonal": (DIAGONAL, TILES), "tile_seidel": (SEIDEL, TILES), "tile_antidiagonal": (ANTIDIAGONAL, TILES),
-    "tile_heat": (HEAT, TILES), "tile_upwind": (UPWIND, TILES),
+    "interchange_antidiagonal": (ANTIDIAGONAL, EXCHANGE),
+    "interchange_diagonal": (DIAGONAL, EXCHANGE),
+    "interchange_column": (COLUMN, EXCHANGE),
+    "interchange_seidel": (SEIDEL, EXCHANGE),
+    "interchange_mixed": (MIXED, EXCHANGE),
+    "interchange_heat": (HEAT, EXCHANGE),
+    "interchange_upwind": (UPWIND, EXCHANGE),
+    "tile_diagonal": (DIAGONAL, TILES),
+    "tile_seidel": (SEIDEL, TILES),
+    "tile_antidiagonal": (ANTIDIAGONAL, TILES),
+    "tile_heat": (HEAT, TILES),
+    "tile_upwind": (UPWIND, TILES),
     "matmul_any_order": (MATMUL, (("reorder", "k", "j", "i"),)),
     "parallel_prefix_sum": (LINE, (("parallel", "t"),)),
     "vectorize_prefix_sum": (LINE, (("split", "t", "8"), ("vectorize", "ti"))),
     "vectorize_within_the_distance": (FOUR, (("split", "t", "4"), ("vectorize", "ti"))),
     "vectorize_beyond_the_distance": (FOUR, (("split", "t", "8"), ("vectorize", "ti"))),
     "parallel_tiles_of_a_recurrence": (FOUR, (("split", "t", "4"), ("parallel", "to"))),
-    "parallel_rows_of_a_recurrence": (COLUMN, (("parallel", "j"),)), "parallel_time_of_rows": (COLUMN, (("parallel", "i"),)),
+    "parallel_rows_of_a_recurrence": (COLUMN, (("parallel", "j"),)),
+    "parallel_time_of_rows": (COLUMN, (("parallel", "i"),)),
     "parallel_inner_of_diagonal": (DIAGONAL, (("parallel", "j"),)),
-    "parallel_seidel_inner": (SEIDEL, (("parallel", "j"),)), "parallel_seidel_outer": (SEIDEL, (("parallel", "i"),)),
-    "parallel_heat_space": (HEAT, (("parallel", "j"),)), "parallel_heat_time": (HEAT, (("parallel", "i"),)),
+    "parallel_seidel_inner": (SEIDEL, (("parallel", "j"),)),
+    "parallel_seidel_outer": (SEIDEL, (("parallel", "i"),)),
+    "parallel_heat_space": (HEAT, (("parallel", "j"),)),
+    "parallel_heat_time": (HEAT, (("parallel", "i"),)),
     "parallel_halves": (HALVES, (("parallel", "i"),)),
     "parallel_pairs_of_halves": (HALVES, (("split", "i", "2"), ("parallel", "io"))),
     "parallel_matmul_rows": (MATMUL, (("parallel", "i"),)),
     "parallel_k_of_matmul": (MATMUL, (("reorder", "k", "i", "j"), ("parallel", "k"))),
-    "parallel_sum": (ROWSUM, (("parallel", "k"),)), "split_sum": (ROWSUM, (("split", "k", "4"),)),
+    "parallel_sum": (ROWSUM, (("parallel", "k"),)),
+    "split_sum": (ROWSUM, (("split", "k", "4"),)),
     "histogram_parallel": (Program("histogram"), (("parallel", "i"),)),
-    "gather_parallel": (Program("gather"), (("parallel", "b"),)), "gather_exchanged": (Program("gather"), (("reorder", "d", "b"),)),
+    "gather_parallel": (Program("gather"), (("parallel", "b"),)),
+    "gather_exchanged": (Program("gather"), (("reorder", "d", "b"),)),
     "shifted_read": (Program("shifted"), ()),
 }
 
@@ -126,8 +153,8 @@ class NotExpressible(Exception):
 
 
 def report(attempt: Callable[[Program, tuple[Operation, ...]], np.ndarray | None]) -> None:
-    """Print a verdict per case as JSON: `attempt` schedules and runs one and gives the result, None where it only made code; it raises
-    where the schedule is refused."""
+    """Print a verdict per case as JSON: `attempt` schedules and runs one and gives the result, None
+    where it only made code; it raises where the schedule is refused."""
     said: dict[str, str] = {}
     for name, (program, operations) in CASES.items():
         try:

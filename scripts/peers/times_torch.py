@@ -1,4 +1,6 @@
-"""Times of operators in PyTorch on one thread: `times_torch.py FOLDER SECONDS`, with what `gradients_torch.py` reads. Writes times.json."""
+"""Times of operators in PyTorch on one thread: `times_torch.py FOLDER SECONDS`, with what
+`gradients_torch.py` reads. Writes times.json.
+"""
 
 from __future__ import annotations
 

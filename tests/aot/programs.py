@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None or shutil.which("g++") is None, reason="no gcc and g++ here")
+needs_gcc = pytest.mark.skipif(
+    shutil.which("gcc") is None or shutil.which("g++") is None, reason="no gcc and g++ here"
+)
 FLAGS = {"gcc": ("-x", "c", "-std=c99"), "g++": ("-x", "c++", "-std=c++11")}
 
 _MAIN = """
@@ -30,9 +32,19 @@ int main(void) {
 """
 
 
-def run(folder: Path, name: str, code: str, header: str, arrays: Sequence[tuple[np.ndarray, bool]], numbers: Sequence[int] = (), *,
-        compiler: str = "gcc", times: int = 1) -> list[np.ndarray]:
-    """Call `texpr_NAME_call` of saved code from a new program: what it leaves in the arrays that it writes.
+def run(
+    folder: Path,
+    name: str,
+    code: str,
+    header: str,
+    arrays: Sequence[tuple[np.ndarray, bool]],
+    numbers: Sequence[int] = (),
+    *,
+    compiler: str = "gcc",
+    times: int = 1,
+) -> list[np.ndarray]:
+    """Call `texpr_NAME_call` of saved code from a new program: what it leaves in the arrays that it
+    writes.
 
     Args:
         arrays: in the order of the parameters, and whether each is written.
@@ -43,8 +55,22 @@ def run(folder: Path, name: str, code: str, header: str, arrays: Sequence[tuple[
         for array, _ in arrays:
             file.write(array.tobytes())
     (folder / "main.source").write_text(_main(name, header, arrays, numbers, times))
-    command = [compiler, "-Wall", "-Wextra", "-Werror", "-pedantic", *FLAGS[compiler], "main.source", "-x", "none", code,
-               "-lm", "-Wl,-rpath,.", "-o", "main"]
+    command = [
+        compiler,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pedantic",
+        *FLAGS[compiler],
+        "main.source",
+        "-x",
+        "none",
+        code,
+        "-lm",
+        "-Wl,-rpath,.",
+        "-o",
+        "main",
+    ]
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert built.returncode == 0, built.stderr
     done = subprocess.run(["./main"], cwd=folder, timeout=60)
@@ -59,14 +85,30 @@ def run(folder: Path, name: str, code: str, header: str, arrays: Sequence[tuple[
 _TYPES = {"float32": "float", "float64": "double", "bool": "uint8_t"}
 
 
-def _main(name: str, header: str, arrays: Sequence[tuple[np.ndarray, bool]], numbers: Sequence[int], times: int) -> str:
+def _main(
+    name: str, header: str, arrays: Sequence[tuple[np.ndarray, bool]], numbers: Sequence[int], times: int
+) -> str:
     # An array of C has an element at least.
-    declared = "\n".join(f"static {_type(a)} a{k}[{max(a.size, 1)}] __attribute__((aligned(64)));" for k, (a, _) in enumerate(arrays))
+    declared = "\n".join(
+        f"static {_type(a)} a{k}[{max(a.size, 1)}] __attribute__((aligned(64)));"
+        for k, (a, _) in enumerate(arrays)
+    )
     reads = "".join(f" || fread(a{k}, 1, {a.nbytes}, file) != {a.nbytes}" for k, (a, _) in enumerate(arrays))
-    writes = "".join(f" || fwrite(a{k}, 1, {a.nbytes}, file) != {a.nbytes}" for k, (a, written) in enumerate(arrays) if written)
+    writes = "".join(
+        f" || fwrite(a{k}, 1, {a.nbytes}, file) != {a.nbytes}"
+        for k, (a, written) in enumerate(arrays)
+        if written
+    )
     arguments = ", ".join([*(f"a{k}" for k in range(len(arrays))), *map(str, numbers)])
-    return _MAIN % {"header": header, "arrays": declared, "reads": reads, "writes": writes, "name": name, "arguments": arguments,
-                    "times": times}
+    return _MAIN % {
+        "header": header,
+        "arrays": declared,
+        "reads": reads,
+        "writes": writes,
+        "name": name,
+        "arguments": arguments,
+        "times": times,
+    }
 
 
 def _type(array: np.ndarray) -> str:

@@ -1,4 +1,6 @@
-"""Gradients against central differences in f64, with the interpreter as the meaning of both sides."""
+"""Gradients against central differences in f64, with the interpreter as the meaning of both
+sides.
+"""
 
 from __future__ import annotations
 
@@ -42,35 +44,48 @@ def _weighted(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequen
     return float(sum((o * c).sum() for o, c in zip(floats, cotangents)))
 
 
-def _central_difference(program: Program, arrays: Sequence[np.ndarray], position: int, cotangents: Sequence[np.ndarray]) -> np.ndarray:
+def _central_difference(
+    program: Program, arrays: Sequence[np.ndarray], position: int, cotangents: Sequence[np.ndarray]
+) -> np.ndarray:
     result = np.zeros(arrays[position].shape)
     for element in np.ndindex(result.shape):
         sides = []
         for step in (STEP, -STEP):
             moved = arrays[position].copy()
             moved[element] += step
-            sides.append(_weighted(program, [*arrays[:position], moved, *arrays[position + 1:]], cotangents))
+            sides.append(_weighted(program, [*arrays[:position], moved, *arrays[position + 1 :]], cotangents))
         result[element] = (sides[0] - sides[1]) / (2 * STEP)
     return result
 
 
-def check_vjp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequence[np.ndarray], expected: Sequence[np.ndarray],
-              wrt: Sequence[str] | None = None, checkpoint: Sequence[str] | None = None) -> None:
+def check_vjp(
+    program: Program,
+    arrays: Sequence[np.ndarray],
+    cotangents: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
+    wrt: Sequence[str] | None = None,
+    checkpoint: Sequence[str] | None = None,
+) -> None:
     """The two halves give the same numbers as the gradient."""
     forward, backward = vjp(program, wrt, checkpoint=checkpoint)
     verify_program(forward)
     verify_program(backward)
     known = dict(zip((t.name for t in program.inputs), arrays))
     known |= dict(zip((t.name for t in forward.outputs), interpret(forward, arrays)))
-    seeds = backward.inputs[len(backward.inputs) - len(cotangents):]
+    seeds = backward.inputs[len(backward.inputs) - len(cotangents) :]
     known |= dict(zip((t.name for t in seeds), cotangents))
     found = interpret(backward, [known[t.name] for t in backward.inputs])
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
-def check_jvp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequence[np.ndarray], gradient: Sequence[np.ndarray],
-              wrt: Sequence[str] | None) -> None:
+def check_jvp(
+    program: Program,
+    arrays: Sequence[np.ndarray],
+    cotangents: Sequence[np.ndarray],
+    gradient: Sequence[np.ndarray],
+    wrt: Sequence[str] | None,
+) -> None:
     """Both modes agree: u . (J v) == (J^T u) . v."""
     forward_mode = jvp(program, wrt)
     verify_program(forward_mode)
@@ -79,7 +94,7 @@ def check_jvp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequen
     results = interpret(forward_mode, [*arrays, *tangents])
     for a, b in zip(results, interpret(program, arrays)):
         np.testing.assert_array_equal(a, b)
-    changes = results[len(program.outputs):]
+    changes = results[len(program.outputs) :]
     left = sum(float((u * c).sum()) for u, c in zip(cotangents, changes, strict=True))
     right = sum(float((g * v).sum()) for g, v in zip(gradient, tangents, strict=True))
     np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-9)

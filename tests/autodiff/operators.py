@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tests.autodiff.writing import array, axes, call, equation, iff, invoke, maximum, names, or_value, program, reduce, to
+from tests.autodiff.writing import (
+    array,
+    axes,
+    call,
+    equation,
+    iff,
+    invoke,
+    maximum,
+    names,
+    or_value,
+    program,
+    reduce,
+    to,
+)
 from texpr.ir.dtypes import F64, I64
 from texpr.ir.expr import Guard
 from texpr.ir.tensor import Program
@@ -25,38 +38,74 @@ def conv2d(stride: int, pad: int) -> Program:
     guard = (or_value(0),) if pad else ()
     read = X[n, c, y * stride + r - pad, x * stride + q - pad, *guard]
     value = b[k] + reduce("sum", axes(c, C, r, R, q, Q), read * F[k, c, r, q])
-    return program("conv2d", [X, F, b], [Y], [equation(Y, (n, k, y, x), axes(n, N, k, K, y, U, x, V), value)], sizes)
+    return program(
+        "conv2d", [X, F, b], [Y], [equation(Y, (n, k, y, x), axes(n, N, k, K, y, U, x, V), value)], sizes
+    )
 
 
 def softmax() -> Program:
     A, D, B, a, j, b, k = names("*A D *B *a j *b k")
     over = axes(a, A, j, D, b, B)
     X, m, e, Y = array("X", A, D, B, pack=1), array("m", A, B), array("e", A, D, B), array("Y", A, D, B)
-    return program("softmax", [X], [Y], [
-        equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, j, b])),
-        equation(e, (a, j, b), over, call("exp", X[a, j, b] - m[a, b])),
-        equation(Y, (a, j, b), over, e[a, j, b] / reduce("sum", axes(k, D), e[a, k, b])),
-    ], [A, D, B], [0 < D])
+    return program(
+        "softmax",
+        [X],
+        [Y],
+        [
+            equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, j, b])),
+            equation(e, (a, j, b), over, call("exp", X[a, j, b] - m[a, b])),
+            equation(Y, (a, j, b), over, e[a, j, b] / reduce("sum", axes(k, D), e[a, k, b])),
+        ],
+        [A, D, B],
+        [0 < D],
+    )
 
 
 def logsumexp() -> Program:
     N, D, n, j, k = names("N D n j k")
     X, m, y = array("X", N, D), array("m", N), array("y", N)
-    return program("logsumexp", [X], [y], [
-        equation(m, (n,), axes(n, N), reduce("max", axes(j, D), X[n, j])),
-        equation(y, (n,), axes(n, N), m[n] + call("log", reduce("sum", axes(k, D), call("exp", X[n, k] - m[n])))),
-    ], [N, D], [0 < D])
+    return program(
+        "logsumexp",
+        [X],
+        [y],
+        [
+            equation(m, (n,), axes(n, N), reduce("max", axes(j, D), X[n, j])),
+            equation(
+                y,
+                (n,),
+                axes(n, N),
+                m[n] + call("log", reduce("sum", axes(k, D), call("exp", X[n, k] - m[n]))),
+            ),
+        ],
+        [N, D],
+        [0 < D],
+    )
 
 
 def layernorm() -> Program:
     N, D, n, j, k = names("N D n j k")
-    X, g, b, mu, var, Y = array("X", N, D), array("g", D), array("b", D), array("mu", N), array("var", N), array("Y", N, D)
+    X, g, b, mu, var, Y = (
+        array("X", N, D),
+        array("g", D),
+        array("b", D),
+        array("mu", N),
+        array("var", N),
+        array("Y", N, D),
+    )
     deviation = X[n, k] - mu[n]
-    return program("layernorm", [X, g, b], [Y], [
-        equation(mu, (n,), axes(n, N), reduce("sum", axes(k, D), X[n, k]) / to(F64, D)),
-        equation(var, (n,), axes(n, N), reduce("sum", axes(k, D), deviation * deviation) / to(F64, D)),
-        equation(Y, (n, j), axes(n, N, j, D), (X[n, j] - mu[n]) * call("rsqrt", var[n] + 1e-5) * g[j] + b[j]),
-    ], [N, D])
+    return program(
+        "layernorm",
+        [X, g, b],
+        [Y],
+        [
+            equation(mu, (n,), axes(n, N), reduce("sum", axes(k, D), X[n, k]) / to(F64, D)),
+            equation(var, (n,), axes(n, N), reduce("sum", axes(k, D), deviation * deviation) / to(F64, D)),
+            equation(
+                Y, (n, j), axes(n, N, j, D), (X[n, j] - mu[n]) * call("rsqrt", var[n] + 1e-5) * g[j] + b[j]
+            ),
+        ],
+        [N, D],
+    )
 
 
 def relu() -> Program:
@@ -84,22 +133,32 @@ def maxpool(size: int, stride: int, pad: int) -> Program:
 def embedding() -> Program:
     V, D, B, b, d = names("V D *B *b d")
     E, ids, Y = array("E", V, D), array("ids", B, dtype=I64, value_range=(0, V)), array("Y", B, D)
-    return program("embedding", [E, ids], [Y], [equation(Y, (b, d), axes(b, B, d, D), E[ids[b], d])], [V, D, B])
+    return program(
+        "embedding", [E, ids], [Y], [equation(Y, (b, d), axes(b, B, d, D), E[ids[b], d])], [V, D, B]
+    )
 
 
 def product() -> Program:
     N, D, n, j = names("N D n j")
     X, y = array("X", N, D), array("y", N)
-    return program("product", [X], [y], [equation(y, (n,), axes(n, N), reduce("prod", axes(j, D), X[n, j]))], [N, D])
+    return program(
+        "product", [X], [y], [equation(y, (n,), axes(n, N), reduce("prod", axes(j, D), X[n, j]))], [N, D]
+    )
 
 
 def concat() -> Program:
     A, N, M, B, a, i, b = names("*A N M *B *a i *b")
     X, Z, Y = array("X", A, N, B, pack=1), array("Z", A, M, B), array("Y", A, N + M, B)
-    return program("concat", [X, Z], [Y], [
-        equation(Y, (a, i, b), axes(a, A, i, N, b, B), X[a, i, b]),
-        equation(Y, (a, N + i, b), axes(a, A, i, M, b, B), Z[a, i, b]),
-    ], [A, N, M, B])
+    return program(
+        "concat",
+        [X, Z],
+        [Y],
+        [
+            equation(Y, (a, i, b), axes(a, A, i, N, b, B), X[a, i, b]),
+            equation(Y, (a, N + i, b), axes(a, A, i, M, b, B), Z[a, i, b]),
+        ],
+        [A, N, M, B],
+    )
 
 
 def heat() -> Program:
@@ -114,11 +173,19 @@ def attention() -> Program:
     Q, K, V = array("Q", B, L, D), array("K", B, M, D), array("V", B, M, D)
     S, P, Y = array("S", B, L, M), array("P", B, L, M), array("O", B, L, D)
     score = reduce("sum", axes(d, D), Q[b, i, d] * K[b, j, d]) * call("rsqrt", to(F64, D))
-    return program("attention", [Q, K, V], [Y], [
-        equation(S, (b, i, j), axes(b, B, i, L, j, M), iff(j <= i + M - L, score, -INF)),
-        invoke([P], row_softmax(), S),
-        equation(Y, (b, i, d), axes(b, B, i, L, d, D), reduce("sum", axes(j, M), P[b, i, j] * V[b, j, d])),
-    ], [B, L, M, D])
+    return program(
+        "attention",
+        [Q, K, V],
+        [Y],
+        [
+            equation(S, (b, i, j), axes(b, B, i, L, j, M), iff(j <= i + M - L, score, -INF)),
+            invoke([P], row_softmax(), S),
+            equation(
+                Y, (b, i, d), axes(b, B, i, L, d, D), reduce("sum", axes(j, M), P[b, i, j] * V[b, j, d])
+            ),
+        ],
+        [B, L, M, D],
+    )
 
 
 def row_softmax() -> Program:
@@ -126,20 +193,35 @@ def row_softmax() -> Program:
     A, D, B, a, j, b, k = names("A D B a j b k")
     X, m, e, Y = array("X", A, B, D), array("m", A, B), array("e", A, B, D), array("Y", A, B, D)
     over = axes(a, A, b, B, j, D)
-    return program("softmax", [X], [Y], [
-        equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, b, j])),
-        equation(e, (a, b, j), over, call("exp", X[a, b, j] - m[a, b])),
-        equation(Y, (a, b, j), over, e[a, b, j] / reduce("sum", axes(k, D), e[a, b, k])),
-    ], [A, D, B], [0 < D])
+    return program(
+        "softmax",
+        [X],
+        [Y],
+        [
+            equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, b, j])),
+            equation(e, (a, b, j), over, call("exp", X[a, b, j] - m[a, b])),
+            equation(Y, (a, b, j), over, e[a, b, j] / reduce("sum", axes(k, D), e[a, b, k])),
+        ],
+        [A, D, B],
+        [0 < D],
+    )
 
 
 def cumsum() -> Program:
     L, D, t, d = names("L *D t *d")
     X, Y = array("X", L, D), array("Y", L, D)
-    return program("cumsum", [X], [Y], [equation(Y, (t, d), axes(t, L, d, D), Y[t - 1, d, or_value(0)] + X[t, d])], [L, D])
+    return program(
+        "cumsum",
+        [X],
+        [Y],
+        [equation(Y, (t, d), axes(t, L, d, D), Y[t - 1, d, or_value(0)] + X[t, d])],
+        [L, D],
+    )
 
 
 def upsample() -> Program:
     H, W, y, x = names("H W y x")
     X, Y = array("X", H, W), array("Y", H * 2, W * 3)
-    return program("upsample", [X], [Y], [equation(Y, (y, x), axes(y, H * 2, x, W * 3), X[y // 2, x // 3])], [H, W])
+    return program(
+        "upsample", [X], [Y], [equation(Y, (y, x), axes(y, H * 2, x, W * 3), X[y // 2, x // 3])], [H, W]
+    )

@@ -1,4 +1,6 @@
-"""The gradient of every operator of the language's own test file, in f64, against central differences."""
+"""The gradient of every operator of the language's own test file, in f64, against central
+differences.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,23 @@ from texpr.lang import elaborate, parse
 
 TEXT = (Path(__file__).parent.parent / "lang" / "operators.tx").read_text()
 OPS = parse(TEXT.replace("bf16", "f64").replace("f32", "f64"), "operators.tx").ops
-CONSTANTS = {"iota": {"N": 8}, "embed_grad": {"V": 5}, "one_hot": {"C": 4}, "conv2d_dX": {"H": 5, "W": 5}, "resize": {"V": 4},
-             "conv2d": {"P": 1}, "softmax": {"axis": 1}, "concat": {"axis": 1}}
-SIZES = {"attention": {"L": 2, "M": 3}, "conv2d": {"R": 2, "Q": 3}, "conv2d_dX": {"R": 2, "Q": 2, "U": 4, "V": 4},
-         "gconv1d": {"R": 2}, "kv_update": {"L": 2, "S": 5}}
+CONSTANTS = {
+    "iota": {"N": 8},
+    "embed_grad": {"V": 5},
+    "one_hot": {"C": 4},
+    "conv2d_dX": {"H": 5, "W": 5},
+    "resize": {"V": 4},
+    "conv2d": {"P": 1},
+    "softmax": {"axis": 1},
+    "concat": {"axis": 1},
+}
+SIZES = {
+    "attention": {"L": 2, "M": 3},
+    "conv2d": {"R": 2, "Q": 3},
+    "conv2d_dX": {"R": 2, "Q": 2, "U": 4, "V": 4},
+    "gconv1d": {"R": 2},
+    "kv_update": {"L": 2, "S": 5},
+}
 WITHOUT = {"argsort", "sorted", "two", "maxpool1_grad"}
 DIFFERENTIABLE = [name for name, op in OPS.items() if name not in WITHOUT]
 

@@ -1,4 +1,6 @@
-"""Derivatives whose equations have dozens of reads, and definitions in many pieces: proven, since each part has a quota."""
+"""Derivatives whose equations have dozens of reads, and definitions in many pieces: proven,
+since each part has a quota.
+"""
 
 from __future__ import annotations
 
@@ -28,4 +30,6 @@ PIECES = """op f(X0: f64[K], X1: f64[M, N, M], p: i64[M, K] in 0..K, q: i64[K] i
 
 def test_they_are_accepted_as_text():
     twice = grad(grad(elaborate(parse(PIECES, "long.tx").ops["f"], {}, {})))
-    assert not check_program(elaborate(parse(show_program(twice, with_callees=True), "printed.tx").ops[twice.name], {}, {}))
+    assert not check_program(
+        elaborate(parse(show_program(twice, with_callees=True), "printed.tx").ops[twice.name], {}, {})
+    )

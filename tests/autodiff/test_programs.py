@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 from tests.autodiff.checking import check_gradient
-from tests.autodiff.writing import Value, array, axes, call, equation, iff, invoke, maximum, names, or_value, program, reduce, to
+from tests.autodiff.writing import (
+    Value,
+    array,
+    axes,
+    call,
+    equation,
+    iff,
+    invoke,
+    maximum,
+    names,
+    or_value,
+    program,
+    reduce,
+    to,
+)
 from texpr.autodiff import grad, register_vjp, vjp
 from texpr.autodiff.core.custom import _GRADIENTS
 from texpr.ir.dtypes import F16, F32, F64, I64
@@ -77,7 +91,9 @@ WINDOWS = {
 def test_window(name: str, stride: int):
     (r,) = names("r")
     read, length, size = WINDOWS[name]
-    p = one_dimensional(lambda X, i, N: reduce("sum", axes(r, length), read(X, i, r, stride)), lambda n: size(n, stride))
+    p = one_dimensional(
+        lambda X, i, N: reduce("sum", axes(r, length), read(X, i, r, stride)), lambda n: size(n, stride)
+    )
     gradient = check_gradient(p, normal(11))
     assert all(e.update is None for e in gradient.equations)  # type: ignore[union-attr]
 
@@ -85,27 +101,45 @@ def test_window(name: str, stride: int):
 def test_diagonal_and_skew():
     N, i, j = names("N i j")
     X, Y, Z = array("X", N, N), array("Y", N), array("Z", N, N)
-    p = program("diagonal", [X], [Y, Z], [
-        equation(Y, (i,), axes(i, N), X[i, i] * X[i, 0]),
-        equation(Z, (i, j), axes(i, N, j, N), X[i + j, i, or_value(0)] * X[2, j]),
-    ], [N])
+    p = program(
+        "diagonal",
+        [X],
+        [Y, Z],
+        [
+            equation(Y, (i,), axes(i, N), X[i, i] * X[i, 0]),
+            equation(Z, (i, j), axes(i, N, j, N), X[i + j, i, or_value(0)] * X[2, j]),
+        ],
+        [N],
+    )
     check_gradient(p, normal(4, 4))
 
 
 def test_outputs_read_by_equations_and_given_cotangents():
     N, i, j = names("N i j")
     X, s, Y = array("X", N), array("s"), array("Y", N)
-    p = program("normalised", [X], [s, Y], [
-        equation(s, (), (), reduce("sum", axes(j, N), X[j] * X[j])),
-        equation(Y, (i,), axes(i, N), X[i] / s[()]),
-    ], [N])
+    p = program(
+        "normalised",
+        [X],
+        [s, Y],
+        [
+            equation(s, (), (), reduce("sum", axes(j, N), X[j] * X[j])),
+            equation(Y, (i,), axes(i, N), X[i] / s[()]),
+        ],
+        [N],
+    )
     check_gradient(p, normal(4))
 
 
 def test_only_some_outputs_have_cotangents():
     N, i = names("N i")
     X, Y, Z = array("X", N), array("Y", N), array("Z", N)
-    p = program("two", [X], [Y, Z], [equation(Y, (i,), axes(i, N), X[i] * 2), equation(Z, (i,), axes(i, N), X[i] * X[i])], [N])
+    p = program(
+        "two",
+        [X],
+        [Y, Z],
+        [equation(Y, (i,), axes(i, N), X[i] * 2), equation(Z, (i,), axes(i, N), X[i] * X[i])],
+        [N],
+    )
     only = grad(p, outputs=["Z"])
     assert [t.name for t in only.inputs] == ["X", "dZ"]
     assert interpret(only, [np.array([3.0]), np.array([1.0])])[0].tolist() == [6]
@@ -114,26 +148,49 @@ def test_only_some_outputs_have_cotangents():
 def test_maximum_of_a_computed_body():
     N, M, i, j, k = names("N M i j k")
     X, W, Y = array("X", N, M), array("W", M), array("Y", N)
-    check_gradient(program("f", [X, W], [Y], [
-        equation(Y, (i,), axes(i, N), call("tanh", reduce("max", axes(j, M), X[i, j] * W[j])) + reduce("min", axes(k, M), X[i, k])),
-    ], [N, M]), normal(3, 5), normal(5))
+    check_gradient(
+        program(
+            "f",
+            [X, W],
+            [Y],
+            [
+                equation(
+                    Y,
+                    (i,),
+                    axes(i, N),
+                    call("tanh", reduce("max", axes(j, M), X[i, j] * W[j]))
+                    + reduce("min", axes(k, M), X[i, k]),
+                )
+            ],
+            [N, M],
+        ),
+        normal(3, 5),
+        normal(5),
+    )
 
 
 def test_nested_reductions():
     N, M, K, i, j, k = names("N M K i j k")
     A, B, y = array("A", N, K), array("B", K, M), array("y", N)
     inner = reduce("sum", axes(k, K), A[i, k] * B[k, j])
-    p = program("f", [A, B], [y], [equation(y, (i,), axes(i, N), reduce("sum", axes(j, M), inner * inner))], [N, M, K])
+    p = program(
+        "f", [A, B], [y], [equation(y, (i,), axes(i, N), reduce("sum", axes(j, M), inner * inner))], [N, M, K]
+    )
     check_gradient(p, normal(3, 4), normal(4, 2))
     inner = reduce("max", axes(k, K), A[i, k] * B[k, j])
-    p = program("f", [A, B], [y], [equation(y, (i,), axes(i, N), reduce("prod", axes(j, M), inner))], [N, M, K])
+    p = program(
+        "f", [A, B], [y], [equation(y, (i,), axes(i, N), reduce("prod", axes(j, M), inner))], [N, M, K]
+    )
     check_gradient(p, normal(3, 4), normal(4, 2))
 
 
 def test_product_over_two_binders():
     N, M, i, j = names("N M i j")
     X, y = array("X", N, M), array("y")
-    check_gradient(program("f", [X], [y], [equation(y, (), (), reduce("prod", axes(i, N, j, M), X[i, j]))], [N, M]), normal(2, 3))
+    check_gradient(
+        program("f", [X], [y], [equation(y, (), (), reduce("prod", axes(i, N, j, M), X[i, j]))], [N, M]),
+        normal(2, 3),
+    )
 
 
 def test_first_maximum_gets_the_gradient():
@@ -146,10 +203,16 @@ def test_first_maximum_gets_the_gradient():
 def test_fold():
     N, V, i, v = names("N V i v")
     X, W, ids, T = array("X", N), array("W", V), array("ids", N, dtype=I64, value_range=(0, V)), array("T", V)
-    p = program("histogram", [X, W, ids], [T], [
-        equation(T, (v,), axes(v, V), W[v] * 2),
-        equation(T, (ids[i],), axes(i, N), X[i] * X[i] * W[ids[i]], update="add"),
-    ], [N, V])
+    p = program(
+        "histogram",
+        [X, W, ids],
+        [T],
+        [
+            equation(T, (v,), axes(v, V), W[v] * 2),
+            equation(T, (ids[i],), axes(i, N), X[i] * X[i] * W[ids[i]], update="add"),
+        ],
+        [N, V],
+    )
     check_gradient(p, normal(5), normal(3), np.array([2, 0, 2, 2, 0]))
 
 
@@ -157,19 +220,37 @@ def test_fold():
 def test_fold_with_a_guard(mode: str):
     N, i = names("N i")
     X, T = array("X", N), array("T", N)
-    check_gradient(program("f", [X], [T], [
-        equation(T, (i,), axes(i, N), X[i]),
-        equation(T, (i - 1, Guard(mode)), axes(i, N), X[i] * X[i], update="add"),
-    ], [N]), normal(5))
+    check_gradient(
+        program(
+            "f",
+            [X],
+            [T],
+            [
+                equation(T, (i,), axes(i, N), X[i]),
+                equation(T, (i - 1, Guard(mode)), axes(i, N), X[i] * X[i], update="add"),
+            ],
+            [N],
+        ),
+        normal(5),
+    )
 
 
 def test_piecewise_with_where():
     N, i = names("N i")
     X, Y = array("X", N), array("Y", N)
-    check_gradient(program("f", [X], [Y], [
-        equation(Y, (i,), axes(i, N), X[i] * X[i], where=(i % 2).eq(0)),
-        equation(Y, (i,), axes(i, N), X[i] * X[i - 1], where=(i % 2).eq(1)),
-    ], [N]), normal(5))
+    check_gradient(
+        program(
+            "f",
+            [X],
+            [Y],
+            [
+                equation(Y, (i,), axes(i, N), X[i] * X[i], where=(i % 2).eq(0)),
+                equation(Y, (i,), axes(i, N), X[i] * X[i - 1], where=(i % 2).eq(1)),
+            ],
+            [N],
+        ),
+        normal(5),
+    )
 
 
 def test_integers_and_unused_inputs_have_zero_gradients():
@@ -183,7 +264,9 @@ def test_integers_and_unused_inputs_have_zero_gradients():
 def test_half_precision_sums_in_single_precision():
     N, j = names("N j")
     b, Y = array("b", dtype=F16), array("Y", N, dtype=F16)
-    p = program("f", [b], [Y], [Equation(Y.tensor, (j.expr,), axes(j, N), to(F16, to(F32, b[()]) * 1.0).expr)], [N])  # type: ignore[arg-type]
+    p = program(
+        "f", [b], [Y], [Equation(Y.tensor, (j.expr,), axes(j, N), to(F16, to(F32, b[()]) * 1.0).expr)], [N]
+    )  # type: ignore[arg-type]
     ones = np.ones(4096, np.float16)
     assert interpret(grad(p), [np.float16(2), ones])[0] == 4096
     assert all(n.dtype == F32 for n in walk(grad(p)) if type(n).__name__ == "Reduce")
@@ -192,54 +275,102 @@ def test_half_precision_sums_in_single_precision():
 def test_calls():
     N, M, i, j = names("N M i j")
     A, B, P, Q = array("A", N), array("B", N), array("P", N), array("Q")
-    callee = program("pair", [A, B], [P, Q], [
-        equation(P, (i,), axes(i, N), A[i] * B[i]),
-        equation(Q, (), (), reduce("sum", axes(j, N), B[j] * B[j])),
-    ], [N])
-    X, Z, p1, q1, p2, q2, y = array("X", M), array("Z", M), array("p1", M), array("q1"), array("p2", M), array("q2"), array("y", M)
-    p = program("f", [X, Z], [y], [
-        invoke([p1, q1], callee, X, Z),
-        invoke([p2, q2], callee, p1, p1),
-        equation(y, (j,), axes(j, M), p1[j] * q2[()] + X[j]),
-    ], [M])
+    callee = program(
+        "pair",
+        [A, B],
+        [P, Q],
+        [
+            equation(P, (i,), axes(i, N), A[i] * B[i]),
+            equation(Q, (), (), reduce("sum", axes(j, N), B[j] * B[j])),
+        ],
+        [N],
+    )
+    X, Z, p1, q1, p2, q2, y = (
+        array("X", M),
+        array("Z", M),
+        array("p1", M),
+        array("q1"),
+        array("p2", M),
+        array("q2"),
+        array("y", M),
+    )
+    p = program(
+        "f",
+        [X, Z],
+        [y],
+        [
+            invoke([p1, q1], callee, X, Z),
+            invoke([p2, q2], callee, p1, p1),
+            equation(y, (j,), axes(j, M), p1[j] * q2[()] + X[j]),
+        ],
+        [M],
+    )
     check_gradient(p, normal(3), normal(3))
 
 
 def test_lstm():
     T, B, H, t, n, j, k = names("T B H t n j k")
-    X, W, h0, h, c = array("X", T, B, 2, H), array("W", H, H), array("h0", B, H), array("h", T + 1, B, H), array("c", T + 1, B, H)
+    X, W, h0, h, c = (
+        array("X", T, B, 2, H),
+        array("W", H, H),
+        array("h0", B, H),
+        array("h", T + 1, B, H),
+        array("c", T + 1, B, H),
+    )
     over = axes(t, T, n, B, j, H)
     g = array("g", T, B, H)
-    p = program("cell", [X, W, h0], [h, c], [
-        equation(h, (0, n, j), axes(n, B, j, H), h0[n, j]),
-        equation(c, (0, n, j), axes(n, B, j, H), 0),
-        equation(g, (t, n, j), over, X[t, n, 0, j] + reduce("sum", axes(k, H), h[t, n, k] * W[j, k])),
-        equation(c, (t + 1, n, j), over, call("sigmoid", g[t, n, j]) * c[t, n, j] + call("tanh", X[t, n, 1, j])),
-        equation(h, (t + 1, n, j), over, call("sigmoid", g[t, n, j]) * call("tanh", c[t + 1, n, j])),
-    ], [T, B, H])
+    p = program(
+        "cell",
+        [X, W, h0],
+        [h, c],
+        [
+            equation(h, (0, n, j), axes(n, B, j, H), h0[n, j]),
+            equation(c, (0, n, j), axes(n, B, j, H), 0),
+            equation(g, (t, n, j), over, X[t, n, 0, j] + reduce("sum", axes(k, H), h[t, n, k] * W[j, k])),
+            equation(
+                c, (t + 1, n, j), over, call("sigmoid", g[t, n, j]) * c[t, n, j] + call("tanh", X[t, n, 1, j])
+            ),
+            equation(h, (t + 1, n, j), over, call("sigmoid", g[t, n, j]) * call("tanh", c[t + 1, n, j])),
+        ],
+        [T, B, H],
+    )
     check_gradient(p, normal(3, 1, 2, 2), normal(2, 2), normal(1, 2))
 
 
 def test_viterbi():
     L, S, t, s, q = names("L S t s q")
     A, E, V, y = array("A", S, S), array("E", L, S), array("V", L, S), array("y", S)
-    p = program("viterbi", [A, E], [y], [
-        equation(V, (0, s), axes(s, S), E[0, s]),
-        equation(V, (t + 1, s), axes(t, L - 1, s, S), reduce("max", axes(q, S), V[t, q] + A[q, s]) + E[t + 1, s]),
-        equation(y, (s,), axes(s, S), V[L - 1, s]),
-    ], [L, S])
+    p = program(
+        "viterbi",
+        [A, E],
+        [y],
+        [
+            equation(V, (0, s), axes(s, S), E[0, s]),
+            equation(
+                V,
+                (t + 1, s),
+                axes(t, L - 1, s, S),
+                reduce("max", axes(q, S), V[t, q] + A[q, s]) + E[t + 1, s],
+            ),
+            equation(y, (s,), axes(s, S), V[L - 1, s]),
+        ],
+        [L, S],
+    )
     check_gradient(p, normal(3, 3), normal(4, 3))
 
 
 def test_extern_needs_a_gradient():
-    N, = names("N")
+    (N,) = names("N")
     X, Y, Z, i = array("X", N), array("Y", N), array("Z", N), names("i")[0]
     extern = program("fft", [X], [Y], [], [N])
     p = program("f", [X], [Z], [invoke([Y], extern, X), equation(Z, (i,), axes(i, N), Y[i] * 3)], [N])
     with pytest.raises(CheckError) as e:
         grad(p)
-    assert str(e.value) == """error[gradient]: `fft` is extern: its gradient has to be given
+    assert (
+        str(e.value)
+        == """error[gradient]: `fft` is extern: its gradient has to be given
   help: register it with texpr.autodiff.register_vjp"""
+    )
 
 
 def test_a_gradient_by_hand():
@@ -281,17 +412,32 @@ def test_a_gradient_by_hand_with_a_wrong_input():
             grad(p)
     finally:
         del _GRADIENTS["odd"]
-    assert str(e.value) == """error[gradient]: the gradient of `odd` has an unknown input `Q`
+    assert (
+        str(e.value)
+        == """error[gradient]: the gradient of `odd` has an unknown input `Q`
   help: it may take X, Y, dY"""
+    )
 
 
 COMPLAINTS = {
-    "no input": (dict(wrt=["Q"]), """error[gradient]: `f` has no input `Q`
-  help: its inputs are X, k"""),
-    "integer input": (dict(wrt=["k"]), "error[gradient]: input `k` of `f` is i64: only floats have gradients"),
-    "no output": (dict(outputs=["Q"]), """error[gradient]: `f` has no output `Q`
-  help: its outputs are Y, a"""),
-    "integer output": (dict(outputs=["a"]), "error[gradient]: output `a` of `f` is i64: only floats have gradients"),
+    "no input": (
+        dict(wrt=["Q"]),
+        """error[gradient]: `f` has no input `Q`
+  help: its inputs are X, k""",
+    ),
+    "integer input": (
+        dict(wrt=["k"]),
+        "error[gradient]: input `k` of `f` is i64: only floats have gradients",
+    ),
+    "no output": (
+        dict(outputs=["Q"]),
+        """error[gradient]: `f` has no output `Q`
+  help: its outputs are Y, a""",
+    ),
+    "integer output": (
+        dict(outputs=["a"]),
+        "error[gradient]: output `a` of `f` is i64: only floats have gradients",
+    ),
 }
 
 
@@ -299,10 +445,16 @@ COMPLAINTS = {
 def test_complaints(name: str):
     N, i, j = names("N i j")
     X, k, Y, a = array("X", N), array("k", N, dtype=I64), array("Y", N), array("a", dtype=I64)
-    p = program("f", [X, k], [Y, a], [
-        equation(Y, (i,), axes(i, N), maximum(X[i], 0)),
-        equation(a, (), (), reduce("argmax", axes(j, N), X[j])),
-    ], [N])
+    p = program(
+        "f",
+        [X, k],
+        [Y, a],
+        [
+            equation(Y, (i,), axes(i, N), maximum(X[i], 0)),
+            equation(a, (), (), reduce("argmax", axes(j, N), X[j])),
+        ],
+        [N],
+    )
     arguments, text = COMPLAINTS[name]
     with pytest.raises(CheckError) as e:
         grad(p, **arguments)  # type: ignore[arg-type]

@@ -42,7 +42,9 @@ def test_places_of_extremes_in_long_expressions_are_in_bounds():
 
 
 def test_ranges_that_may_be_empty_ask_for_no_larger_sizes():
-    """The second derivative stores a product for each of M - 1 instances, and no array has -1 rows."""
+    """The second derivative stores a product for each of M - 1 instances, and no array has -1
+    rows.
+    """
     text = "op f(X: f64[M]) -> Y: f64[M] { Y[i] = prod(r in 0..M: X[i - r | clamp]) }"
     derived = grad(grad(elaborate(parse(text).ops["f"], {}, {})))
     assert not derived.requires and not check_program(derived)

@@ -41,23 +41,56 @@ class Value:
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
 
-    def __add__(self, other): return _binary(Add, self, other)
-    def __radd__(self, other): return _binary(Add, other, self)
-    def __sub__(self, other): return _binary(Sub, self, other)
-    def __rsub__(self, other): return _binary(Sub, other, self)
-    def __mul__(self, other): return _binary(Mul, self, other)
-    def __rmul__(self, other): return _binary(Mul, other, self)
-    def __truediv__(self, other): return _binary(Div, self, other)
-    def __rtruediv__(self, other): return _binary(Div, other, self)
-    def __floordiv__(self, other): return _binary(FloorDiv, self, other)
-    def __mod__(self, other): return _binary(Mod, self, other)
-    def __pow__(self, other): return _binary(Pow, self, other)
-    def __lt__(self, other): return _compare("<", self, other)
-    def __le__(self, other): return _compare("<=", self, other)
-    def __gt__(self, other): return _compare(">", self, other)
-    def eq(self, other): return _compare("==", self, other)
-    def ne(self, other): return _compare("!=", self, other)
-    def __neg__(self): return Value(Neg(self.expr))
+    def __add__(self, other):
+        return _binary(Add, self, other)
+
+    def __radd__(self, other):
+        return _binary(Add, other, self)
+
+    def __sub__(self, other):
+        return _binary(Sub, self, other)
+
+    def __rsub__(self, other):
+        return _binary(Sub, other, self)
+
+    def __mul__(self, other):
+        return _binary(Mul, self, other)
+
+    def __rmul__(self, other):
+        return _binary(Mul, other, self)
+
+    def __truediv__(self, other):
+        return _binary(Div, self, other)
+
+    def __rtruediv__(self, other):
+        return _binary(Div, other, self)
+
+    def __floordiv__(self, other):
+        return _binary(FloorDiv, self, other)
+
+    def __mod__(self, other):
+        return _binary(Mod, self, other)
+
+    def __pow__(self, other):
+        return _binary(Pow, self, other)
+
+    def __lt__(self, other):
+        return _compare("<", self, other)
+
+    def __le__(self, other):
+        return _compare("<=", self, other)
+
+    def __gt__(self, other):
+        return _compare(">", self, other)
+
+    def eq(self, other):
+        return _compare("==", self, other)
+
+    def ne(self, other):
+        return _compare("!=", self, other)
+
+    def __neg__(self):
+        return Value(Neg(self.expr))
 
 
 def expr(x: object, dtype: DType = F64) -> Expr:
@@ -106,8 +139,13 @@ def names(text: str) -> list[Value]:
     return [Value(Var(n.lstrip("*"), n.startswith("*"))) for n in text.split()]
 
 
-def array(name: str, *sizes: object, dtype: DType = F64, value_range: tuple[object, object] | None = None,
-          pack: int | None = None) -> Array:
+def array(
+    name: str,
+    *sizes: object,
+    dtype: DType = F64,
+    value_range: tuple[object, object] | None = None,
+    pack: int | None = None,
+) -> Array:
     """`pack` is the length of its packs, where several make it ambiguous."""
     shape = [rewrite(expr(s, I64), fold) for s in sizes]
     bounds = None if value_range is None else (expr(value_range[0], I64), expr(value_range[1], I64))
@@ -127,7 +165,9 @@ def axes(*pairs: object) -> tuple[Axis, ...]:
 
 def reduce(op: str, over: Sequence[Axis], body: Value, where: Value | None = None, which: int = 0) -> Value:
     dtype = I64 if op in ("argmax", "argmin") else body.expr.dtype
-    return Value(Reduce(op, tuple(over), body.expr, None if where is None else where.expr, which, dtype=dtype))
+    return Value(
+        Reduce(op, tuple(over), body.expr, None if where is None else where.expr, which, dtype=dtype)
+    )
 
 
 def call(name: str, *args: Value) -> Value:
@@ -150,20 +190,45 @@ def iff(cond: Value, then: object, orelse: object) -> Value:
     return Value(Select(cond.expr, *_pair(then, orelse)))
 
 
-def equation(target: Array, key: object, over: Sequence[Axis], value: object, update: str | None = None,
-             where: Value | None = None) -> Equation:
+def equation(
+    target: Array,
+    key: object,
+    over: Sequence[Axis],
+    value: object,
+    update: str | None = None,
+    where: Value | None = None,
+) -> Equation:
     indices, guard = position(key)
-    return Equation(target.tensor, indices, tuple(over), expr(value, target.tensor.dtype), update,
-                    None if where is None else where.expr, guard)
+    return Equation(
+        target.tensor,
+        indices,
+        tuple(over),
+        expr(value, target.tensor.dtype),
+        update,
+        None if where is None else where.expr,
+        guard,
+    )
 
 
 def invoke(targets: Sequence[Array], program: Program, *args: Array) -> Invoke:
     return Invoke(tuple(t.tensor for t in targets), program, tuple(a.tensor for a in args))
 
 
-def program(name: str, inputs: Sequence[Array], outputs: Sequence[Array], equations: Sequence[Equation | Invoke],
-            sizes: Sequence[Value] = (), requires: Sequence[Value] = ()) -> Program:
+def program(
+    name: str,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    equations: Sequence[Equation | Invoke],
+    sizes: Sequence[Value] = (),
+    requires: Sequence[Value] = (),
+) -> Program:
     given = [s.expr for s in sizes]
     order = dict.fromkeys(v for a in inputs for size in a.tensor.shape for v in walk(size) if v in given)
-    return Program(name, tuple(a.tensor for a in inputs), tuple(a.tensor for a in outputs), tuple(equations), tuple(order),  # type: ignore[arg-type]
-                   tuple(r.expr for r in requires))
+    return Program(
+        name,
+        tuple(a.tensor for a in inputs),
+        tuple(a.tensor for a in outputs),
+        tuple(equations),
+        tuple(order),  # type: ignore[arg-type]
+        tuple(r.expr for r in requires),
+    )

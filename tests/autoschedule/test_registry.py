@@ -1,4 +1,6 @@
-"""The lists of templates: each takes some operator, and where one does not go through, a legal schedule still comes out."""
+"""The lists of templates: each takes some operator, and where one does not go through, a legal
+schedule still comes out.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from texpr.ir.verifier.program import verify_kernel
 from texpr.support.errors import ScheduleError
 from texpr.targets import find_target
 
-PRODUCT = "op product(A: {0}[{1}], B: {0}[{2}]) -> C: {3}[{4}] {{ C[i, j] = sum(k: {3}(A[i, k]) * {3}({5})) }}"
+PRODUCT = (
+    "op product(A: {0}[{1}], B: {0}[{2}]) -> C: {3}[{4}] {{ C[i, j] = sum(k: {3}(A[i, k]) * {3}({5})) }}"
+)
 SOFTMAX = """op softmax(X: f32[N, M]) -> Y: f32[N, M] require M >= 1 {
   m[n] = max(k: X[n, k])
   e[n, k] = exp(X[n, k] - m[n])
@@ -95,31 +99,50 @@ class Case:
         return tx.schedule(tx.op(self.text), **dict(self.sizes))
 
 
-HEADS_2, HALF_2, HALF_140 = (tuple(zip("HSTDE", s)) for s in ((2, 64, 100, 32, 32), (2, 128, 0, 64, 0), (140, 128, 0, 64, 0)))
+HEADS_2, HALF_2, HALF_140 = (
+    tuple(zip("HSTDE", s)) for s in ((2, 64, 100, 32, 32), (2, 128, 0, 64, 0), (140, 128, 0, 64, 0))
+)
 CASES: dict[str, Case] = {
     "ProducerChains": Case(SOFTMAX, caches=TINY, sizes=(("N", 40), ("M", 300))),
-    "InterleavedStores": Case(WOVEN), "TransposedOperand": Case(HEADS, caches=SMALL, sizes=HEADS_2),
-    "SplitReduction": Case(TOTAL, sizes=(("N", 300_000),)), "BlockedRecurrence": Case(LU, sizes=(("N", 48),)),
+    "InterleavedStores": Case(WOVEN),
+    "TransposedOperand": Case(HEADS, caches=SMALL, sizes=HEADS_2),
+    "SplitReduction": Case(TOTAL, sizes=(("N", 300_000),)),
+    "BlockedRecurrence": Case(LU, sizes=(("N", 48),)),
     "TileRegisters": Case(product("bf16", "f32", 64, 64, 64), "x86-64-v4+amx"),
     "MatrixInstructions": Case(product("i8", "i32", 32, 32, 32), "aarch64+i8mm"),
     "DotInstructions": Case(product("i8", "i32", 5, 16, 64), "aarch64+dotprod"),
     "SkinnyGemm": Case(product("f32", "f32", 32, 128, 192), "x86-64-v4"),
-    "StreamingReduction": Case(COLUMNS, caches=TINY, sizes=(("N", 300), ("M", 64))), "CollapsedRows": Case(PIXELS, caches=TINY),
-    "DirectConvolution": Case(CONVOLUTION), "PackedGemm": Case(product("f32", "f32", 64, 64, 64), caches=TINY),
-    "DepthwiseConvolution": Case(PLANES), "CollapsedLoops": Case(ADD), "LanesOverTerms": Case(SOFTMAX, sizes=(("N", 40), ("M", 300))),
-    "LanesOverElements": Case(product("f32", "f32", 64, 64, 64)), "RegisterTranspose": Case(TURN), "Wavefront": Case(SEIDEL),
-    "RowsSideBySide": Case(SCAN), "VectorizedElements": Case(ADD), "Naive": Case(TOTAL, sizes=(("N", 1),)),
+    "StreamingReduction": Case(COLUMNS, caches=TINY, sizes=(("N", 300), ("M", 64))),
+    "CollapsedRows": Case(PIXELS, caches=TINY),
+    "DirectConvolution": Case(CONVOLUTION),
+    "PackedGemm": Case(product("f32", "f32", 64, 64, 64), caches=TINY),
+    "DepthwiseConvolution": Case(PLANES),
+    "CollapsedLoops": Case(ADD),
+    "LanesOverTerms": Case(SOFTMAX, sizes=(("N", 40), ("M", 300))),
+    "LanesOverElements": Case(product("f32", "f32", 64, 64, 64)),
+    "RegisterTranspose": Case(TURN),
+    "Wavefront": Case(SEIDEL),
+    "RowsSideBySide": Case(SCAN),
+    "VectorizedElements": Case(ADD),
+    "Naive": Case(TOTAL, sizes=(("N", 1),)),
     "RowPairs": Case(SOFTMAX, sizes=(("N", 300), ("M", 64))),
-    "AttentionByTwoWarpgroups": Case(HALF, "sm_90a", sizes=HALF_140), "AttentionByWarpgroup": Case(HALF, "sm_90a", sizes=HALF_2),
-    "AttentionByWarps": Case(HALF, "sm_80", sizes=HALF_2), "AttentionByThreads": Case(HEADS, "sm_80", sizes=HEADS_2),
+    "AttentionByTwoWarpgroups": Case(HALF, "sm_90a", sizes=HALF_140),
+    "AttentionByWarpgroup": Case(HALF, "sm_90a", sizes=HALF_2),
+    "AttentionByWarps": Case(HALF, "sm_80", sizes=HALF_2),
+    "AttentionByThreads": Case(HEADS, "sm_80", sizes=HEADS_2),
     "WarpgroupGemm": Case(product("bf16", "f32", 128, 128, 128, across=True), "sm_90a"),
-    "WarpGemm": Case(product("bf16", "f32", 64, 64, 64), "sm_80"), "GpuGemm": Case(product("f32", "f32", 64, 64, 64), "sm_80"),
-    "GpuConvolution": Case(CHANNELS_FIRST, "sm_80"), "CollapsedTerms": Case(TOTAL_OF_ROWS, "sm_80", sizes=(("N", 300), ("M", 300))),
-    "GpuSplitReduction": Case(TOTAL, "sm_80", sizes=(("N", 300_000),)), "RowReduction": Case(SOFTMAX, "sm_80",
-                                                                                             sizes=(("N", 40), ("M", 300))),
-    "SameElements": Case(MOMENTS, "sm_80"), "SingleThread": Case(TOTAL_OF_ROWS, "sm_80", sizes=(("N", 300), ("M", 300))),
-    "ColumnReduction": Case(COLUMNS, "sm_80", sizes=(("N", 300), ("M", 64))), "CollidingUpdates": Case(OVERLAPPING, "sm_80"),
-    "AtomicUpdates": Case(HISTOGRAM, "sm_80"), "ThreadElements": Case(ADD, "sm_80"),
+    "WarpGemm": Case(product("bf16", "f32", 64, 64, 64), "sm_80"),
+    "GpuGemm": Case(product("f32", "f32", 64, 64, 64), "sm_80"),
+    "GpuConvolution": Case(CHANNELS_FIRST, "sm_80"),
+    "CollapsedTerms": Case(TOTAL_OF_ROWS, "sm_80", sizes=(("N", 300), ("M", 300))),
+    "GpuSplitReduction": Case(TOTAL, "sm_80", sizes=(("N", 300_000),)),
+    "RowReduction": Case(SOFTMAX, "sm_80", sizes=(("N", 40), ("M", 300))),
+    "SameElements": Case(MOMENTS, "sm_80"),
+    "SingleThread": Case(TOTAL_OF_ROWS, "sm_80", sizes=(("N", 300), ("M", 300))),
+    "ColumnReduction": Case(COLUMNS, "sm_80", sizes=(("N", 300), ("M", 64))),
+    "CollidingUpdates": Case(OVERLAPPING, "sm_80"),
+    "AtomicUpdates": Case(HISTOGRAM, "sm_80"),
+    "ThreadElements": Case(ADD, "sm_80"),
 }
 """By the name of the template that takes the operator."""
 for name in ("AttentionByTwoWarpgroups", "AttentionByWarpgroup", "AttentionByWarps"):
@@ -137,7 +160,11 @@ def chosen(case: Case) -> Choice:
 def test_every_template_has_a_case_and_a_name_of_its_own():
     for templates in (CPU, GPU):
         names = list(dict.fromkeys(t.name for t in templates))
-        assert set(names) <= CASES.keys() and len(names) == len({id(t) for t in templates}) and names[-1 - (templates is CPU)] == "Naive"
+        assert (
+            set(names) <= CASES.keys()
+            and len(names) == len({id(t) for t in templates})
+            and names[-1 - (templates is CPU)] == "Naive"
+        )
         stages = [t.stage for t in templates]
         assert stages == sorted(stages) and set(stages) <= set(Stage)
 
@@ -149,8 +176,12 @@ def test_a_template_takes_its_case(name: str):
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
 @pytest.mark.parametrize("name", CASES)
-def test_where_a_template_does_not_go_through_the_next_one_does(name: str, late: bool, monkeypatch: pytest.MonkeyPatch):
-    """None of its steps is left, and the loops are proven to compute the operator; those for CPUs give the interpreter's values."""
+def test_where_a_template_does_not_go_through_the_next_one_does(
+    name: str, late: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """None of its steps is left, and the loops are proven to compute the operator; those for
+    CPUs give the interpreter's values.
+    """
     case = CASES[name]
     kind = type(next(t for t in (*CPU, *GPU) if t.name == name))
     usual = kind.apply
@@ -166,7 +197,9 @@ def test_where_a_template_does_not_go_through_the_next_one_does(name: str, late:
     monkeypatch.setattr(kind, "apply", fails)
     s = case.schedule()
     choice = choose(s.naive, case.machine)
-    assert name not in taken(choice) and (name, "it is sabotaged") in {r for each in choice.decisions for r in each.rejected}
+    assert name not in taken(choice) and (name, "it is sabotaged") in {
+        r for each in choice.decisions for r in each.rejected
+    }
     assert f"not {name}: it is sabotaged" in choice.explain()
     assert choice.steps != before.steps or name in ("Naive", "SingleThread", "CollapsedTerms")
     assert not any(step.name == "annotate" for step in choice.steps)
@@ -183,7 +216,9 @@ def assert_values(s: tx.Schedule) -> None:
     for t in s.naive.inputs:
         shape = [integer(n) or 0 for n in t.shape]
         found = rng.standard_normal(shape).astype({"f32": "f4", "f64": "f8"}[t.dtype.name])
-        arrays.append(found + shape[0] * np.eye(shape[0], dtype=found.dtype) if s.program.name == "lu" else found)
+        arrays.append(
+            found + shape[0] * np.eye(shape[0], dtype=found.dtype) if s.program.name == "lu" else found
+        )
     expected = interpret(s.program, arrays)
     found = s.compile()(*arrays)
     for one, other in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
@@ -204,7 +239,10 @@ class Refuses:
 
 
 def test_what_no_template_takes_is_left_as_it_is():
-    builder = ScheduleBuilder(tx.schedule(tx.op("op f(X: f32[10]) -> Y: f32[10] { Y[i] = X[i] }")).naive, find_target("x86-64-v3").machine)
+    builder = ScheduleBuilder(
+        tx.schedule(tx.op("op f(X: f32[10]) -> Y: f32[10] { Y[i] = X[i] }")).naive,
+        find_target("x86-64-v3").machine,
+    )
     assert apply_first(builder, (Refuses(),), None, "Y") is None and builder.steps == []
     (decision,) = builder.decisions
     assert (decision.template, decision.rejected) == ("", (("Refuses", "it does not fit"),))

@@ -50,7 +50,9 @@ def test_folded_storage_gives_what_c_gives(name: str, tmp_path: Path):
     arguments = kernel.arguments(sizes, operands)
     native.compile_kernel(kernel, sizes, tmp_path)(arguments)
     with tx.options(certify=False):
-        assert agree(operator.Compiled(kernel, sizes)(operands), [arguments[each] for each in kernel.results.split()])
+        assert agree(
+            operator.Compiled(kernel, sizes)(operands), [arguments[each] for each in kernel.results.split()]
+        )
 
 
 @needs_compiler
@@ -65,7 +67,9 @@ def test_openmp_gives_what_serial_loops_give(tmp_path: Path):
 
 def test_there_are_thirty_kernels_and_files_for_each():
     assert len(KERNELS) == 30
-    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.{kind}" for name in KERNELS for kind in ("tx", "c")}
+    assert {path.name for path in FOLDER.iterdir()} == {
+        f"{name}.{kind}" for name in KERNELS for kind in ("tx", "c")
+    }
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -74,7 +78,9 @@ def test_the_table_fits_the_operator(name: str):
     sizes = kernel.dataset("small")
     assert [p.name for p in found.signature.inputs] == list(kernel.operands(sizes))
     assert len(found.signature.outputs) == len(kernel.results.split())
-    assert set(kernel.sizes.split()) == {v.name for v in found.program(constants=_constants(kernel)).sizes} | set(_constants(kernel))
+    assert set(kernel.sizes.split()) == {
+        v.name for v in found.program(constants=_constants(kernel)).sizes
+    } | set(_constants(kernel))
     assert all(kernel.work(kernel.dataset(d)) >= 0 for d in DATASETS)
 
 
@@ -94,12 +100,19 @@ def test_results_that_differ_are_found():
 
 def test_a_table_has_ratios_and_what_failed():
     def outcome(name: str, texpr: float, correct: bool = True) -> Outcome:
-        return Outcome(name, {"texpr": texpr, "gcc": 4e-3, "openmp": 3e-3}, 1e-16, correct, 0.5, 1e6, 8, "f64", True)
+        return Outcome(
+            name, {"texpr": texpr, "gcc": 4e-3, "openmp": 3e-3}, 1e-16, correct, 0.5, 1e6, 8, "f64", True
+        )
 
-    results = [Result("lu", outcome("lu", 2e-3), proven=True), Result("adi", outcome("adi", 6e-3, correct=False)),
-               Result("mvt", failed="no")]
+    results = [
+        Result("lu", outcome("lu", 2e-3), proven=True),
+        Result("adi", outcome("adi", 6e-3, correct=False)),
+        Result("mvt", failed="no"),
+    ]
     text = table(results, Limits(2, {"f64": 1e9}, {1 << 20: 1e9}))
-    assert text.partition("\ngcc")[0] == """\
+    assert (
+        text.partition("\ngcc")[0]
+        == """\
 kernel   gcc  openmp  texpr  ratio  of limit  error   first           notes
 lu      4 ms    3 ms   2 ms   1.50       50%  1e-16  500 ms
 adi     4 ms    3 ms   6 ms   0.50       17%  1e-16  500 ms  wrong unproven
@@ -107,14 +120,29 @@ adi     4 ms    3 ms   6 ms   0.50       17%  1e-16  500 ms  wrong unproven
 geometric mean of the ratios 0.87; 1 of 2 at least 1
 failed: mvt: no
 """
+    )
 
 
 @needs_compiler
 def test_a_kernel_is_measured_in_a_process():
-    command = [sys.executable, "-m", "bench.polybench", "--only", "^jacobi-1d$", "--dataset", "mini", "--rounds", "1", "--budget", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.polybench",
+        "--only",
+        "^jacobi-1d$",
+        "--dataset",
+        "mini",
+        "--rounds",
+        "1",
+        "--budget",
+        "0",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
     assert done.returncode == 0 and "jacobi-1d" in done.stdout, done.stderr
     row = next(line for line in done.stdout.splitlines() if line.startswith("jacobi-1d"))
     assert "wrong" not in row and "unproven" not in row
-    late = subprocess.run([*command, "--limit", "0.01"], capture_output=True, text=True, cwd=ROOT, timeout=100)
+    late = subprocess.run(
+        [*command, "--limit", "0.01"], capture_output=True, text=True, cwd=ROOT, timeout=100
+    )
     assert late.returncode == 1 and "failed: jacobi-1d: not done in 0.01 s" in late.stdout

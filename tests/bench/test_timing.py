@@ -19,6 +19,7 @@ def test_candidates_take_turns_and_nobody_is_always_first():
         def run() -> Sample:
             order.append(name)
             return Sample(1.0)
+
         return run
 
     found = in_turns({name: sample(name) for name in "abc"}, least=3, most=3, budget=0)
@@ -29,7 +30,7 @@ def test_candidates_take_turns_and_nobody_is_always_first():
 def test_disturbed_samples_are_taken_again():
     dirty = iter([False, False, True, True, True])
     found = in_turns({"a": lambda: Sample(1.0, next(dirty))}, least=3, most=9, budget=0.0)
-    assert [s.clean for s in found["a"]] == [False, False, True]      # without a budget nothing is taken again
+    assert [s.clean for s in found["a"]] == [False, False, True]  # without a budget nothing is taken again
     dirty = iter([False, False, True, True, True])
     found = in_turns({"a": lambda: Sample(1.0, next(dirty))}, least=3, most=5, budget=60.0)
     assert [s.clean for s in found["a"]] == [False, False, True, True, True]
@@ -50,17 +51,23 @@ def test_means_of_ratios():
 
 
 def test_a_table_is_aligned():
-    rows = [["gemm", seconds(0.0123), ratio(1.5), percent(0.5)], ["x", seconds(2e-7), ratio(None), percent(None)]]
-    assert aligned([["kernel", "texpr", "ratio", "of limit"], *rows], "<>") == """\
+    rows = [
+        ["gemm", seconds(0.0123), ratio(1.5), percent(0.5)],
+        ["x", seconds(2e-7), ratio(None), percent(None)],
+    ]
+    assert (
+        aligned([["kernel", "texpr", "ratio", "of limit"], *rows], "<>")
+        == """\
 kernel    texpr  ratio  of limit
 gemm    12.3 ms   1.50       50%
 x        200 ns      -         -"""
+    )
 
 
 def test_the_least_time_is_that_of_the_scarcer_resource():
     limits = Limits(1, {"f64": 100.0}, {10: 50.0, 1000: 5.0})
-    assert limits.seconds(1000.0, "f64", 20.0) == 10.0                # arithmetic
-    assert limits.seconds(1.0, "f64", 20.0) == 20.0 / 50.0            # bytes that fit the cache
-    assert limits.seconds(1.0, "f64", 21.0) == 21.0 / 5.0             # that do not
-    assert limits.seconds(1.0, "f64", 5000.0) == 5000.0 / 5.0         # more than was measured
-    assert limits.seconds(1000.0, "i32", 0.0) == 0.0                  # no limit is known
+    assert limits.seconds(1000.0, "f64", 20.0) == 10.0  # arithmetic
+    assert limits.seconds(1.0, "f64", 20.0) == 20.0 / 50.0  # bytes that fit the cache
+    assert limits.seconds(1.0, "f64", 21.0) == 21.0 / 5.0  # that do not
+    assert limits.seconds(1.0, "f64", 5000.0) == 5000.0 / 5.0  # more than was measured
+    assert limits.seconds(1000.0, "i32", 0.0) == 0.0  # no limit is known

@@ -1,4 +1,6 @@
-"""The loops of TSVC: default schedules are certified, and kernels give what the interpreter gives."""
+"""The loops of TSVC: default schedules are certified, and kernels give what the interpreter
+gives.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,12 @@ def test_certified(name: str):
 @pytest.mark.parametrize("name", ["s116", "s123", "s161", "s221", "s258", "s277", "s322", "s4113", "vbor"])
 def test_computed(name: str):
     op, random = LOOPS[name], np.random.default_rng(0)
-    given = [random.permutation(9).astype("i4") if t.value_range is not None else np.asarray(random.standard_normal((9,) * t.rank), "f4")
-             for t in op.program().inputs]
-    np.testing.assert_allclose(np.asarray(op(*given)), np.asarray(tx.interpret(op, *given)), rtol=2e-5, atol=1e-6)
+    given = [
+        random.permutation(9).astype("i4")
+        if t.value_range is not None
+        else np.asarray(random.standard_normal((9,) * t.rank), "f4")
+        for t in op.program().inputs
+    ]
+    np.testing.assert_allclose(
+        np.asarray(op(*given)), np.asarray(tx.interpret(op, *given)), rtol=2e-5, atol=1e-6
+    )

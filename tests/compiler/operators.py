@@ -1,4 +1,6 @@
-"""Operators that the tests of the compiler share, so that each is proven and compiled once per process."""
+"""Operators that the tests of the compiler share, so that each is proven and compiled once per
+process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The bits of results do not depend on what was called before: kernels of symbolic sizes serve where they add in the same order."""
+"""The bits of results do not depend on what was called before: kernels of symbolic sizes serve
+where they add in the same order.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,16 @@ OPERATORS = {
     "rows": f"op f({ROWS}) -> Y: f32[M] {{ Y[i] = sum(k: X[i, k]) }}",
     "columns": f"op f({ROWS}) -> Y: f32[N] {{ Y[k] = sum(i: X[i, k]) }}",
     "product": "op f(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
-    "product with a transpose": "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }",
+    "product with a transpose": "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] "
+    "* B[j, k]) }",
     "softmax": f"op f({ROWS}) -> Y: f32[M, N] {{ m[b] = max(i: X[b, i])  e[b, i] = exp(X[b, i] - m[b])  "
-               "Y[b, i] = e[b, i] / sum(k: e[b, k]) }",
-    "variance": f"op f({ROWS}) -> Y: f32[M] {{ m[i] = sum(k: X[i, k]) / f32(N)  Y[i] = sum(k: (X[i, k] - m[i]) ** 2) / f32(N) }}",
+    "Y[b, i] = e[b, i] / sum(k: e[b, k]) }",
+    "variance": f"op f({ROWS}) -> Y: f32[M] {{ m[i] = sum(k: X[i, k]) / f32(N)  Y[i] = sum(k: (X[i, k] - "
+    f"m[i]) ** 2) / f32(N) }}",
     "largest": f"op f({ROWS}) -> Y: f32[M] {{ Y[i] = max(k: X[i, k]) }}",
     "running sums": f"op f({ROWS}) -> Y: f32[M, N] {{ Y[i, j] = Y[i, j - 1 | 0] + X[i, j] }}",
-    "pieces": f"op f({ROWS}) -> Y: f32[M, N] {{ T[i, j] = X[i, j] * 0.3  Y[i, j] = T[i, j] * X[i, j] + T[i, j - 1 | 0] * 0.7 }}",
+    "pieces": f"op f({ROWS}) -> Y: f32[M, N] {{ T[i, j] = X[i, j] * 0.3  Y[i, j] = T[i, j] * X[i, j] + T[i, "
+    f"j - 1 | 0] * 0.7 }}",
     "triangle": "op f(L: f32[N, N], b: f32[N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1: L[i, j] * b[j]) }",
     "counts": "op f(X: i32[M, N]) -> Y: i64[M] { Y[i] = sum(k: i64(X[i, k])) }",
 }
@@ -40,7 +45,11 @@ def _arrays(program, extents: dict[str, int]) -> list[np.ndarray]:
     made = []
     for t in program.inputs:
         shape = tuple(extents[v.name] for v in t.shape)
-        made.append(random.standard_normal(shape).astype("f4") if t.dtype.is_float else random.integers(-9, 9, shape).astype("i4"))
+        made.append(
+            random.standard_normal(shape).astype("f4")
+            if t.dtype.is_float
+            else random.integers(-9, 9, shape).astype("i4")
+        )
     return made
 
 
@@ -61,7 +70,9 @@ def test_equal_orders_give_equal_bits(text: str, extents: dict[str, int]):
 
 
 def test_which_kernels_serve():
-    """The symbolic one where lanes hold as many partial sums; their own where sums have levels or parts, or are shorter than a vector."""
+    """The symbolic one where lanes hold as many partial sums; their own where sums have levels
+    or parts, or are shorter than a vector.
+    """
     op = tx.op(OPERATORS["rows"])
     with tx.options(specializations=1):
         few = 5 * find_target("native").machine.vector_bytes // 4
@@ -73,7 +84,11 @@ def test_which_kernels_serve():
 @pytest.mark.parametrize("name", ["total", "rows", "product", "softmax", "triangle"])
 def test_results_do_not_depend_on_what_was_called_before(name: str):
     first, later = tx.op(OPERATORS[name]), tx.op(OPERATORS[name])
-    sizes = [(1, 300_000, 1), (7, 700, 1), (3, 5, 9), (33, 40, 2)] if name != "triangle" else [(1, 5, 1), (1, 300, 1)]
+    sizes = (
+        [(1, 300_000, 1), (7, 700, 1), (3, 5, 9), (33, 40, 2)]
+        if name != "triangle"
+        else [(1, 5, 1), (1, 300, 1)]
+    )
     with tx.options(specializations=1):
         later(*_arrays(later.program(), {"M": 2, "N": 70, "K": 70}))
         later(*_arrays(later.program(), {"M": 2, "N": 71, "K": 71}))

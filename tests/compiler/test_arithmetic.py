@@ -1,4 +1,6 @@
-"""Values where arithmetic goes wrong: every operator gives what the interpreter gives, also in vector lanes, and nothing traps or warns."""
+"""Values where arithmetic goes wrong: every operator gives what the interpreter gives, also in
+vector lanes, and nothing traps or warns.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def test_integers(dtype):
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_shifts_and_bits(dtype):
     width = 8 * int(dtype[1])
-    amounts = np.array([k for k in (0, 1, width - 1, width, width + 1, 100, -1, -width) if k >= 0 or dtype[0] == "i"]).astype(dtype)
+    amounts = np.array(
+        [k for k in (0, 1, width - 1, width, width + 1, 100, -1, -width) if k >= 0 or dtype[0] == "i"]
+    ).astype(dtype)
     check(OPS["bits"], *pairs(special(dtype), amounts))
     check(OPS["bits"], *pairs(special(dtype)))
 
@@ -77,7 +81,22 @@ def test_floats(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_casts_of_floats_saturate(dtype):
-    finite = [300.0, -300.0, 255.5, 127.9, -128.9, 2.0**31, -(2.0**31), 2.0**63, 2.0**64, 1e30, -1e30, 0.9, -0.9, -0.0]
+    finite = [
+        300.0,
+        -300.0,
+        255.5,
+        127.9,
+        -128.9,
+        2.0**31,
+        -(2.0**31),
+        2.0**63,
+        2.0**64,
+        1e30,
+        -1e30,
+        0.9,
+        -0.9,
+        -0.0,
+    ]
     with np.errstate(over="ignore"):
         x = np.concatenate([special(dtype), np.array(finite).astype(dtype)])
     check(OPS["from_float"], x)
@@ -107,7 +126,15 @@ def test_maxima_propagate_nan_and_order_zeros(dtype, n):
     rows = [
         np.where(np.arange(n) == at, value, other)
         for at in {0, n // 2, n - 1}
-        for value, other in ((np.nan, 1), (0.0, -0.0), (-0.0, 0.0), (-0.0, -1), (np.inf, np.nan), (-np.inf, -np.inf), (np.nan, -np.inf))
+        for value, other in (
+            (np.nan, 1),
+            (0.0, -0.0),
+            (-0.0, 0.0),
+            (-0.0, -1),
+            (np.inf, np.nan),
+            (-np.inf, -np.inf),
+            (np.nan, -np.inf),
+        )
     ]
     x = np.array(rows, dtype)
     check(OPS["largest"], x)
@@ -160,17 +187,32 @@ def test_ieee_is_kept(text, x, expected, n):
     op = tx.op(f"op ieee(X: f32[N]) -> Y: f32[N] {{ Y[i] = {text} }}")
     found = op(np.full(n, x, np.float32))
     np.testing.assert_array_equal(found, np.full(n, expected, np.float32))
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(np.full(n, expected, np.float32)) | np.isnan(found) & np.signbit(found))
+    np.testing.assert_array_equal(
+        np.signbit(found), np.signbit(np.full(n, expected, np.float32)) | np.isnan(found) & np.signbit(found)
+    )
 
 
-WRAPPING = ["k[i] + 1 > k[i]", "k[i] - 1 < k[i]", "k[i] * 3 // 3 == k[i]", "k[i] * 4 // 2 == k[i] * 2", "(k[i] * 2 + 1) // 2 == k[i]",
-            "k[i] * 6 > k[i] * 6 - 1", "min(k[i], k[i] + 1) == k[i]", "abs(k[i]) >= 0", "k[i] // -1 > 0 or k[i] >= 0", "k[i] % -1 == 0",
-            "k[0] - 1 < k[0]", "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])"]
+WRAPPING = [
+    "k[i] + 1 > k[i]",
+    "k[i] - 1 < k[i]",
+    "k[i] * 3 // 3 == k[i]",
+    "k[i] * 4 // 2 == k[i] * 2",
+    "(k[i] * 2 + 1) // 2 == k[i]",
+    "k[i] * 6 > k[i] * 6 - 1",
+    "min(k[i], k[i] + 1) == k[i]",
+    "abs(k[i]) >= 0",
+    "k[i] // -1 > 0 or k[i] >= 0",
+    "k[i] % -1 == 0",
+    "k[0] - 1 < k[0]",
+    "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])",
+]
 
 
 @pytest.mark.parametrize("condition", WRAPPING)
 def test_no_condition_on_data_of_64_bits_is_decided_as_if_nothing_wrapped(condition: str):
-    op = tx.op(f"op wrapping(X: f32[N], k: i64[N]) -> Y: f32[N] {{ Y[i] = if {condition} then X[i] else X[i] * 2 }}")
+    op = tx.op(
+        f"op wrapping(X: f32[N], k: i64[N]) -> Y: f32[N] {{ Y[i] = if {condition} then X[i] else X[i] * 2 }}"
+    )
     k = np.array([0, 1, -1, 2**63 - 1, -(2**63), 2**62, -(2**62) - 1, 2**61], "i8")
     x = np.ones(len(k), "f4")
     with np.errstate(all="ignore"):

@@ -42,7 +42,10 @@ def test_the_default_counts_from_the_end_at_every_rank():
 
 
 def test_calls_in_texts():
-    op = tx.op(TEXT + "op f(X: f32[N, M]) -> (Y: f32[N, M], Z: f32[N, M]) { Y = softmax(X)   Z = softmax(X, axis=-2) }")
+    op = tx.op(
+        TEXT
+        + "op f(X: f32[N, M]) -> (Y: f32[N, M], Z: f32[N, M]) { Y = softmax(X)   Z = softmax(X, axis=-2) }"
+    )
     Y, Z = op(X[0])
     np.testing.assert_allclose(Y, reference(X[0], 1), atol=1e-6)
     np.testing.assert_allclose(Z, reference(X[0], 0), atol=1e-6)
@@ -68,7 +71,10 @@ def test_a_split_between_packs_counts_dimensions_as_slices_do():
 def test_an_axis_of_the_result_alone_counts_there(new, dims):
     """As for NumPy's stack and expand_dims."""
     indices = {1: "r", 2: "r, q"}[len(dims)] if new[0] != "(" else "(r, q)"
-    expand = tx.op(f"op expand(X: f32[*A:axis, *B]; axis = 0) -> Y: f32[*A, {new}, *B] {{ Y[*a, {indices}, *b] = X[*a, *b] }}")
+    expand = tx.op(
+        f"op expand(X: f32[*A:axis, *B]; axis = 0) -> Y: f32[*A, {new}, *B] {{ Y[*a, {indices}, *b] = X[*a, "
+        f"*b] }}"
+    )
     rank = X.ndim + len(dims)
     for axis in range(-rank, X.ndim + 1):
         first = axis % rank
@@ -97,26 +103,35 @@ def test_no_such_axis(axis):
     for call in (softmax, lambda *a, **k: tx.interpret(softmax, *a, **k)):
         with pytest.raises(tx.CallError) as e:
             call(X, axis=axis)
-        assert str(e.value) == f"""error[rank]: softmax: axis = {axis} is no axis of `X`, which has 3 dimensions
+        assert (
+            str(e.value)
+            == f"""error[rank]: softmax: axis = {axis} is no axis of `X`, which has 3 dimensions
   help: axis is -3 to 2 here"""
+        )
 
 
 def test_no_axis_at_all():
     for name in ("softmax", "flip"):
         with pytest.raises(tx.CallError) as e:
             getattr(tx.ops, name)(np.float32(1), axis=0)
-        assert str(e.value) == f"""error[rank]: {name}: axis = 0 is no axis of `X`, which has 0 dimensions
+        assert (
+            str(e.value)
+            == f"""error[rank]: {name}: axis = 0 is no axis of `X`, which has 0 dimensions
   help: `X` needs at least 1 dimension here"""
+        )
 
 
 def test_no_such_axis_in_a_text():
     with pytest.raises(tx.CheckError) as e:
         tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y = softmax(X, axis=-3) }\n" + TEXT)
-    assert str(e.value) == """error[shape]: axis = -3 is no axis of `X`, which has 2 dimensions
+    assert (
+        str(e.value)
+        == """error[shape]: axis = -3 is no axis of `X`, which has 2 dimensions
   --> <op>:1:53
   1 | op f(X: f32[N, M]) -> Y: f32[N, M] { Y = softmax(X, axis=-3) }
     |                                                     ^^^^^^^
   help: axis is -2 to 1 here"""
+    )
 
 
 def test_where_no_rank_is_known():
@@ -127,5 +142,7 @@ def test_where_no_rank_is_known():
             tx.schedule(softmax, **options)
         assert str(e.value) == complaint
     assert "kernel softmax" in str(tx.schedule(softmax, axis=1))
-    with pytest.raises(tx.CheckError, match="counts from the end of `X`, whose packs have any number of dimensions"):
+    with pytest.raises(
+        tx.CheckError, match="counts from the end of `X`, whose packs have any number of dimensions"
+    ):
         tx.op(TEXT + "op f(X: f32[*S]) -> Y: f32[*S] { Y = softmax(X) }")

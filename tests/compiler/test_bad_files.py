@@ -64,22 +64,30 @@ def test_files_that_use_what_they_cannot(tmp_path):
         said[name] = str(e.value)
     assert "Is a directory" in said["folder"] and "--> " in said["folder"]
     assert "is not UTF-8 text (byte 0)" in said["latin"] and "found the end of the text" in said["wrong"]
-    assert "characters; at most" in said["large"] and "is outside of" in said["link"] and "No such file" in said["no"]
+    assert (
+        "characters; at most" in said["large"]
+        and "is outside of" in said["link"]
+        and "No such file" in said["no"]
+    )
     assert "use each other in a circle" in said["self"]
 
 
 def test_a_chain_of_many_files(tmp_path):
     written(tmp_path / "f0.tx", DOUBLE.replace("double", "g0"))
     for k in range(1, 30):
-        written(tmp_path / f"f{k}.tx", f'use "f{k - 1}.tx": g{k - 1}\nop g{k}(X: f32[N]) -> Y: f32[N] {{ Y = g{k - 1}(X) }}\n')
+        written(
+            tmp_path / f"f{k}.tx",
+            f'use "f{k - 1}.tx": g{k - 1}\nop g{k}(X: f32[N]) -> Y: f32[N] {{ Y = g{k - 1}(X) }}\n',
+        )
     np.testing.assert_array_equal(tx.load(tmp_path / "f29.tx").g29(np.ones(3, "f4")), np.full(3, 2, "f4"))
 
 
 def test_a_text_without_an_operator():
     with pytest.raises(tx.CheckError) as e:
         tx.op("fn f(x) = x")
-    assert str(e.value) == ("error[op]: the text defines no operator\n"
-                            "  help: write: op name(inputs) -> outputs { equations }")
+    assert str(e.value) == (
+        "error[op]: the text defines no operator\n  help: write: op name(inputs) -> outputs { equations }"
+    )
     with pytest.raises(tx.CheckError) as e:
         tx.op(DOUBLE, name="half")
     assert str(e.value) == "error[op]: the text defines no operator `half`\n  help: it defines double"
@@ -95,26 +103,29 @@ def raises() -> None:
 
 def test_errors_of_python_come_through():
     with pytest.raises(Broken, match="mine"):
+
         @tx.op
         def f(X: "f32[N]") -> "Y: f32[N]":  # noqa: F722, F821, UP037
             raises()
             return lambda i: X[i]
+
     with pytest.raises(Broken, match="mine"):
+
         @tx.op
         def g(X: "f32[N]") -> "Y: f32[N]":  # noqa: F722, F821, UP037
             return lambda i: raises() or X[i]
+
     with pytest.raises(RecursionError):
+
         @tx.op
         def h(X: "f32[N]") -> "Y: f32[N]":  # noqa: F722, F821, UP037
             def deeper(v):
                 return deeper(v + 1)
+
             return lambda i: deeper(X[i])
 
 
-FORMS = {
-    "no annotation": lambda X: (lambda i: X[i]),
-    "no result": lambda: None,
-}
+FORMS = {"no annotation": lambda X: lambda i: X[i], "no result": lambda: None}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -137,8 +148,17 @@ def test_a_closure_is_read_once():
     assert "2 * X[i] + 1.5" in str(scaled)
 
 
-@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda op: pickle.loads(pickle.dumps(op)),
-                                  lambda op: pickle.loads(pickle.dumps(op, protocol=0)), lambda op: tx.op(str(op))], ids=range(5))
+@pytest.mark.parametrize(
+    "make",
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda op: pickle.loads(pickle.dumps(op)),
+        lambda op: pickle.loads(pickle.dumps(op, protocol=0)),
+        lambda op: tx.op(str(op)),
+    ],
+    ids=range(5),
+)
 def test_copies_are_equal_operators(make):
     double = tx.op("# Twice.\n" + DOUBLE)
     again = make(double)

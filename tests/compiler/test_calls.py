@@ -1,4 +1,6 @@
-"""Calls: what operators accept, and the whole of what they say otherwise. The pictures are in `golden/test_calls/`."""
+"""Calls: what operators accept, and the whole of what they say otherwise. The pictures are in
+`golden/test_calls/`.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,16 @@ def test_what_is_accepted():
     same(add(((1, 2),), [[3, 4]]), [[4, 6]])
     same(add(np.float32(1), np.float32(2)), np.float32(3))
     same(add(memoryview(A), A), A + A)
-    for a in (2, 2.0, True + 1, np.float64(2), np.float32(2), np.int8(2), np.array(2.0), np.array(2, np.float16)):
+    for a in (
+        2,
+        2.0,
+        True + 1,
+        np.float64(2),
+        np.float32(2),
+        np.int8(2),
+        np.array(2.0),
+        np.array(2, np.float16),
+    ):
         same(scale(A, a), A * 4)
     same(scale(A, 1.0, k=np.int64(3)), A * 3)
     same(scale(A, 1.0, k=np.array([5])), A * 5)
@@ -208,7 +219,9 @@ def test_several_outputs_are_a_named_tuple():
 
 
 def test_an_array_too_many_is_no_output():
-    """A bias, or a third matrix, must not be overwritten: not by the first call, nor by native code, which serves those after it."""
+    """A bias, or a third matrix, must not be overwritten: not by the first call, nor by native
+    code, which serves those after it.
+    """
     add, third = OPS["add"], np.zeros_like(A)
     for _ in range(3):
         same(add(A, A), A + A)
@@ -220,7 +233,12 @@ def test_an_array_too_many_is_no_output():
 
 
 def test_inputs_are_not_changed():
-    for name, arrays in (("add", (A, A)), ("matmul", (A, A.T)), ("softmax", (A,)), ("scatter", (A, INDEX[[0, 1, 1]]))):
+    for name, arrays in (
+        ("add", (A, A)),
+        ("matmul", (A, A.T)),
+        ("softmax", (A,)),
+        ("scatter", (A, INDEX[[0, 1, 1]])),
+    ):
         copies = tuple(a.copy() for a in arrays)
         OPS[name](*arrays, **({"V": 3} if name == "scatter" else {}))
         for a, b in zip(arrays, copies):
@@ -266,7 +284,14 @@ def test_names_of_operators_clash_with_nothing(name):
 
 
 @pytest.mark.parametrize(
-    "names", [("i", "io", "X"), ("io", "ii", "ioo"), ("iji", "ij", "i"), ("exp", "ptr", "alloc"), ("entry", "args", "undef")]
+    "names",
+    [
+        ("i", "io", "X"),
+        ("io", "ii", "ioo"),
+        ("iji", "ij", "i"),
+        ("exp", "ptr", "alloc"),
+        ("entry", "args", "undef"),
+    ],
 )
 def test_names_of_indices_sizes_and_tensors_clash_with_nothing(names):
     i, size, tensor = names
@@ -297,7 +322,9 @@ def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeyp
         for _ in range(3):
             same(op(x), x * 6)
         assert [numbers for _, numbers in op._kernels.made] == [(3,), ()]
-        monkeypatch.setattr("texpr.compiler.shape_dispatch.perf_counter", iter(range(0, 10**9, 1000)).__next__)
+        monkeypatch.setattr(
+            "texpr.compiler.shape_dispatch.perf_counter", iter(range(0, 10**9, 1000)).__next__
+        )
         for _ in range(3):
             same(op(x), x * 6)
         assert [numbers for _, numbers in op._kernels.made] == [(3,), (), (5,)]
@@ -334,16 +361,22 @@ def test_the_price_of_a_kernel_is_what_making_it_takes(monkeypatch):
 
 def test_packs_of_many_shapes_use_one_symbolic_kernel():
     op = tx.op("op packed(X: f32[*A, N]) -> Y: f32[*A, N] { Y[*a, i] = X[*a, i] - max(k: X[*a, k]) }")
-    for shape in [(n,) for n in range(1, 12)] + [(2, n) for n in range(1, 9)] + [(2, 3, 4, 5), (0, 3), (1, 1, 1)]:
+    for shape in (
+        [(n,) for n in range(1, 12)] + [(2, n) for n in range(1, 9)] + [(2, 3, 4, 5), (0, 3), (1, 1, 1)]
+    ):
         x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
         same(op(x), x - x.max(axis=-1, keepdims=True) if x.size else x)
     assert sum(not numbers for _, numbers in op._kernels.made) == 1
 
 
 def test_sizes_that_are_refused_at_every_call():
-    """Proofs may use that there are none: the order of the recurrence is another one then, and nobody sees it."""
+    """Proofs may use that there are none: the order of the recurrence is another one then, and
+    nobody sees it.
+    """
     back = tx.op("op back(X: f32[N], W: f32[K]) -> Y: f32[N] require K >= 1 { Y[i] = Y[i+1 | 0] + X[i] }")
     kernel = tx.schedule(back, K=0).compile()
     with pytest.raises(tx.CallError, match=r"back requires K >= 1, and K = 0"):
         kernel(np.zeros(2, np.float32), np.zeros(0, np.float32))
-    np.testing.assert_array_equal(tx.schedule(back, K=1).compile()(np.ones(3, np.float32), np.zeros(1, np.float32)), [3, 2, 1])
+    np.testing.assert_array_equal(
+        tx.schedule(back, K=1).compile()(np.ones(3, np.float32), np.zeros(1, np.float32)), [3, 2, 1]
+    )

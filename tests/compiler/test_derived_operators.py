@@ -44,20 +44,29 @@ def test_forward_and_reverse_mode_agree():
     vx, vw, vb = (rng.standard_normal(a.shape, dtype=np.float32) for a in (X, W, B))
     _, dy = forward(X, W, B, vx, vw, vb)
     dx, dw, db = tx.grad(layer)(X, W, B, DY)
-    np.testing.assert_allclose(np.vdot(DY, dy), np.vdot(dx, vx) + np.vdot(dw, vw) + np.vdot(db, vb), rtol=1e-4)
+    np.testing.assert_allclose(
+        np.vdot(DY, dy), np.vdot(dx, vx) + np.vdot(dw, vw) + np.vdot(db, vb), rtol=1e-4
+    )
 
 
 def test_residuals_are_shared():
     forward, backward = tx.vjp(layer)
     y, *residuals = forward(X, W, B)
     np.testing.assert_allclose(y, layer(X, W, B), rtol=1e-6)
-    given = dict(zip([t.name for t in forward.program().outputs], [y, *residuals])) | {"X": X, "W": W, "b": B, "dY": DY}
+    given = dict(zip([t.name for t in forward.program().outputs], [y, *residuals])) | {
+        "X": X,
+        "W": W,
+        "b": B,
+        "dY": DY,
+    }
     found = backward(*(given[t.name] for t in backward.program().inputs))
     for got, want in zip(found, tx.grad(layer)(X, W, B, DY)):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("operator", [layer, tx.grad(layer, ["W"]), tx.jvp(layer), tx.vjp(layer)[1]], ids=lambda o: o.__name__)
+@pytest.mark.parametrize(
+    "operator", [layer, tx.grad(layer, ["W"]), tx.jvp(layer), tx.vjp(layer)[1]], ids=lambda o: o.__name__
+)
 def test_operators_survive_pickling(operator: tx.Op):
     again = pickle.loads(pickle.dumps(operator))
     assert str(again) == str(operator)
@@ -66,7 +75,9 @@ def test_operators_survive_pickling(operator: tx.Op):
 
 def test_check_grad_refuses_what_is_not_finite():
     with pytest.raises(tx.CheckError, match="differs from central differences by nan"):
-        tx.check_grad(tx.op("op f(X: f64[N]) -> Y: f64[N] { Y[i] = sqrt(X[i] * X[i] * X[i]) / X[i] }"), np.zeros(3))
+        tx.check_grad(
+            tx.op("op f(X: f64[N]) -> Y: f64[N] { Y[i] = sqrt(X[i] * X[i] * X[i]) / X[i] }"), np.zeros(3)
+        )
 
 
 def test_optional_inputs_are_optional_in_gradients():
@@ -82,11 +93,15 @@ def test_optional_inputs_are_optional_in_gradients():
 
 def test_cotangents_of_optional_inputs_that_are_given_are_missed():
     with pytest.raises(tx.CallError, match="missing: ddb"):
-        tx.grad(tx.grad(layer))(X=X, W=W, b=B, dY=np.ones_like(layer(X, W)), ddX=np.ones_like(X), ddW=np.ones_like(W))
+        tx.grad(tx.grad(layer))(
+            X=X, W=W, b=B, dY=np.ones_like(layer(X, W)), ddX=np.ones_like(X), ddW=np.ones_like(W)
+        )
 
 
 def test_a_gradient_by_hand_is_checked():
-    """In f64, though both texts say f32; what was derived before it was registered is derived again."""
+    """In f64, though both texts say f32; what was derived before it was registered is derived
+    again.
+    """
     cube = tx.op("op cube_by_hand(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * X[i] * X[i] }")
     assert tx.check_grad(cube, X[0]) < 1e-7
     rule = "op cube_vjp(X: f32[N], dY: f32[N]) -> dX: f32[N] {{ dX[i] = {} * X[i] * X[i] * dY[i] }}"

@@ -1,4 +1,6 @@
-"""max and min in vectors of every length: NaN goes through, -0 is below +0; and their reductions."""
+"""max and min in vectors of every length: NaN goes through, -0 is below +0; and their
+reductions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ CORNERS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -1e-4
 
 def same(found: np.ndarray, expected: np.ndarray) -> bool:
     """Equal bits, whatever a NaN's are."""
-    return bool((((found == expected) & (np.signbit(found) == np.signbit(expected))) | (np.isnan(found) & np.isnan(expected))).all())
+    return bool(
+        (
+            ((found == expected) & (np.signbit(found) == np.signbit(expected)))
+            | (np.isnan(found) & np.isnan(expected))
+        ).all()
+    )
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
@@ -56,16 +63,22 @@ def test_extremes_of_rows(which, dtype, terms):
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_nan_in_any_of_several_loops_goes_through(dtype):
-    """Each loop remembers what the one before it left; signalling NaN, which the machine's extreme gives once, are NaN too."""
+    """Each loop remembers what the one before it left; signalling NaN, which the machine's
+    extreme gives once, are NaN too.
+    """
     op = tx.op(f"op f(X: {dtype}[M, N]) -> y: {dtype}[M] {{ y[i] = max(j: X[i, j]) }}")
     lanes = 16 if dtype == "f32" else 8
     X = np.random.default_rng(0).standard_normal((25, 24 * lanes)).astype(dtype.replace("f", "float"))
     bits = X.view("u4" if dtype == "f32" else "u8")
     for row in range(24):
-        bits[row, row * lanes + row % lanes] = (0x7FA00000, 0x7FF4000000000000)[dtype == "f64"] if row % 2 else np.iinfo(bits.dtype).max
+        bits[row, row * lanes + row % lanes] = (
+            (0x7FA00000, 0x7FF4000000000000)[dtype == "f64"] if row % 2 else np.iinfo(bits.dtype).max
+        )
     s = tx.schedule(op, M=25, N=24 * lanes).split("j", lanes).split("jo", 8).rfactor("ji", reassoc=True)
     s = s.reorder("joo", "joi", "ji").vectorize("ji").vectorize("ji_sum").unroll("joo")
-    assert re.search(r"vcmpord\S+\t.*\{%k\d\}", s.compile("x86-64-v4").asm), "this is where they are remembered"
+    assert re.search(r"vcmpord\S+\t.*\{%k\d\}", s.compile("x86-64-v4").asm), (
+        "this is where they are remembered"
+    )
     found = s.compile()(X)
     assert np.isnan(found[:24]).all() and found[24] == X[24].max()
 
@@ -75,7 +88,10 @@ def test_extremes_of_many_are_two_instructions_each():
     asm = tx.schedule(op, N=4096).auto("x86-64-v4").compile("x86-64-v4").asm
     main = max(inner_loops(asm), key=len)
     found = [n.split()[0] for n in main if re.match(r"v(?!mov)", n)]
-    assert found.count("vrangeps") == found.count("vcmpordps") > 1 and set(found) == {"vrangeps", "vcmpordps"}, main
+    assert found.count("vrangeps") == found.count("vcmpordps") > 1 and set(found) == {
+        "vrangeps",
+        "vcmpordps",
+    }, main
 
 
 def test_an_extreme_is_few_instructions():
@@ -86,24 +102,38 @@ def test_an_extreme_is_few_instructions():
     assert re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vblend\w+|vmov[ad]\w+", body[1]) == ["vcmpunordps", "vaddps"]
 
 
-@pytest.mark.parametrize(("call", "expected"), [
-    ("max(X[i], 0)", ["vcmpnleps", "vmovaps"]), ("min(6, X[i])", ["vminps"]), ("max(X[i], 1)", ["vmaxps"])])
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [("max(X[i], 0)", ["vcmpnleps", "vmovaps"]), ("min(6, X[i])", ["vminps"]), ("max(X[i], 1)", ["vmaxps"])],
+)
 def test_an_extreme_beside_a_number_is_fewer(call: str, expected: list[str]):
     op = tx.op(f"op f(X: f32[N]) -> Y: f32[N] {{ Y[i] = {call} }}")
-    body = re.search(r"texpr_f:(.*?)retq", tx.schedule(op, N=16).vectorize("i").compile("x86-64-v4").asm, re.S)
-    assert body and re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vmin\w+|vrange\w+|vblend\w+|vmovap\w+", body[1]) == expected
+    body = re.search(
+        r"texpr_f:(.*?)retq", tx.schedule(op, N=16).vectorize("i").compile("x86-64-v4").asm, re.S
+    )
+    assert (
+        body
+        and re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vmin\w+|vrange\w+|vblend\w+|vmovap\w+", body[1]) == expected
+    )
 
 
 @pytest.mark.parametrize("other", ["{}(k[i])", "abs({}(k[i]))", "-0.0"])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("which", ["max", "min"])
 def test_signalling_nan_is_nan_beside_what_cannot_be_one(which, dtype, other):
-    """Without lanes and with; LLVM's own code for AVX-512 asks about quiet NaN only where the other operand is known to be a number."""
-    bits = np.array([0x7FA00001, 0xFF800001, 0x7FC00000, 0x3F800000], "u4") if dtype == "f32" else \
-        np.array([0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000, 0x3FF0000000000000], "u8")
+    """Without lanes and with; LLVM's own code for AVX-512 asks about quiet NaN only where the
+    other operand is known to be a number.
+    """
+    bits = (
+        np.array([0x7FA00001, 0xFF800001, 0x7FC00000, 0x3F800000], "u4")
+        if dtype == "f32"
+        else np.array([0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000, 0x3FF0000000000000], "u8")
+    )
     a, k = np.tile(bits, 5).view(dtype.replace("f", "float")), np.tile(np.array([3, -3], "i4"), 10)
     for pair in ("A[i], " + other, other + ", A[i]"):
-        op = tx.op(f"op f(A: {dtype}[N], k: i32[N]) -> Y: {dtype}[N] {{ Y[i] = {which}({pair.format(dtype)}) }}")
+        op = tx.op(
+            f"op f(A: {dtype}[N], k: i32[N]) -> Y: {dtype}[N] {{ Y[i] = {which}({pair.format(dtype)}) }}"
+        )
         for s in (tx.schedule(op), tx.schedule(op, N=20).split("i", 4).vectorize("ii")):
             assert same(s.compile()(a, k), tx.interpret(op, a, k))
         assert "fpclass" not in tx.schedule(op).compile("x86-64-v4").asm

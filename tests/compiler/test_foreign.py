@@ -25,8 +25,11 @@ def test_foreign_code_is_not_called():
     kernel = tx.schedule(softmax, axis=1, D=7).compile("aarch64")
     with pytest.raises(tx.CompileError) as e:
         kernel(np.ones((2, 7), np.float32))
-    assert str(e.value) == """error[target]: code for aarch64 does not run in this process
+    assert (
+        str(e.value)
+        == """error[target]: code for aarch64 does not run in this process
   help: kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file"""
+    )
 
 
 def test_an_unknown_target():
@@ -40,5 +43,8 @@ def test_emulation_checks_its_arrays():
     kernel = tx.schedule(softmax, axis=1, D=7).compile("sm_80")
     with pytest.raises(tx.CallError) as e:
         kernel.emulate(np.ones((2, 7)))
-    assert str(e.value) == """error[dtype]: `X` is float64, expected float32
+    assert (
+        str(e.value)
+        == """error[dtype]: `X` is float64, expected float32
   help: use X.astype(float32)"""
+    )

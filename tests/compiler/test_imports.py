@@ -66,26 +66,39 @@ def test_texts_use_the_library():
 
 def test_a_private_name_stays_private(tmp_path):
     (tmp_path / "a.tx").write_text('use "b.tx": h\nop softmax(X: f32[N]) -> Y: f32[N] { Y = h(X) }\n')
-    (tmp_path / "b.tx").write_text("use ops: softmax\nop h(X: f32[N]) -> Y: f32[N] { Y = softmax(X, axis=0) }\n")
-    assert np.array_equal(tx.load(tmp_path / "a.tx").softmax(np.zeros(2, np.float32)), np.full(2, 0.5, np.float32))
+    (tmp_path / "b.tx").write_text(
+        "use ops: softmax\nop h(X: f32[N]) -> Y: f32[N] { Y = softmax(X, axis=0) }\n"
+    )
+    assert np.array_equal(
+        tx.load(tmp_path / "a.tx").softmax(np.zeros(2, np.float32)), np.full(2, 0.5, np.float32)
+    )
 
 
 def test_a_larger_root_allows_more(tmp_path):
     written(tmp_path)
-    (tmp_path / "sub" / "up.tx").write_text('use "../main.tx": f\nop g(X: f32[N, D]) -> Y: f32[N, D] { Y = f(X) }\n')
+    (tmp_path / "sub" / "up.tx").write_text(
+        'use "../main.tx": f\nop g(X: f32[N, D]) -> Y: f32[N, D] { Y = f(X) }\n'
+    )
     assert "is outside of DIR" in complaint(tmp_path / "sub" / "up.tx")
     assert tx.load(tmp_path / "sub" / "up.tx", root=tmp_path).g.signature.name == "g"
 
 
 def test_complaints(tmp_path, golden):
     starts = {
-        "circle": 'use "back.tx": g\n', "missing": 'use "nowhere.tx": g\n', "name": 'use "sub/math.tx": gelo\n',
-        "library": "use opps: softmax\n", "operator": "use ops: sofmax\n", "absolute": 'use "/etc/passwd": g\n',
+        "circle": 'use "back.tx": g\n',
+        "missing": 'use "nowhere.tx": g\n',
+        "name": 'use "sub/math.tx": gelo\n',
+        "library": "use opps: softmax\n",
+        "operator": "use ops: sofmax\n",
+        "absolute": 'use "/etc/passwd": g\n',
         "above": 'use "../x.tx": g\n',
         "twice": 'use "sub/math.tx": twice\nop twice(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n',
     }
-    written(tmp_path, **{name: start + ALONE for name, start in starts.items()},
-            back='use "circle.tx": f\nop g(X: f32[N]) -> Y: f32[N] { Y = f(X) }\n')
+    written(
+        tmp_path,
+        **{name: start + ALONE for name, start in starts.items()},
+        back='use "circle.tx": f\nop g(X: f32[N]) -> Y: f32[N] { Y = f(X) }\n',
+    )
     golden("\n\n".join(f"# {name}\n{complaint(tmp_path / f'{name}.tx')}" for name in starts))
 
 
@@ -96,7 +109,10 @@ def test_a_text_cannot_use_files():
 
 def test_a_large_file_may_be_proven_operator_by_operator(tmp_path):
     path = tmp_path / "two.tx"
-    path.write_text("op good(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\nop bad(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }\n")
+    path.write_text(
+        "op good(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\nop bad(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] "
+        "}\n"
+    )
     with pytest.raises(tx.CheckError):
         tx.load(path)
     found = tx.load(path, prove=False)

@@ -1,4 +1,6 @@
-"""Kernels from the disk cache: nothing is done again, and nothing wrong is taken for what was asked."""
+"""Kernels from the disk cache: nothing is done again, and nothing wrong is taken for what was
+asked.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +42,23 @@ def kept(tmp_path):
 @pytest.fixture
 def idle(monkeypatch):
     """From the call on, nothing may be lowered, proven or compiled."""
+
     def begin():
         def fail(*_, **__):
             raise AssertionError("made anew")
+
         for name in ("lower", "certificate", "native_object", "prepared"):
             monkeypatch.setattr(pipeline, name, fail)
+
     return begin
 
 
 def made() -> tuple[str, np.ndarray]:
     """A kernel made or found, its key and what it computes."""
     kernel = tx.schedule(tx.op(MATMUL), M=3, N=3, K=4).auto().compile()
-    return kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target), kernel(X, X.T)
+    return kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target), kernel(
+        X, X.T
+    )
 
 
 def test_a_kept_operator_runs_without_being_made(kept, idle):
@@ -79,18 +86,22 @@ def test_loops_of_a_kept_kernel_can_be_read(kept):
     assert "for" in str(kernel) and "define" in kernel.llvm and kernel.certificate.kernel == "matmul"
 
 
-@pytest.mark.parametrize("change", [
-    lambda: tx.schedule(tx.op(MATMUL), M=4).auto(),
-    lambda: tx.schedule(tx.op(MATMUL), N=3).auto(),
-    lambda: tx.schedule(tx.op(MATMUL), M=3),
-    lambda: tx.schedule(tx.op(MATMUL), M=3).contract(),
-    lambda: tx.schedule(tx.op(MATMUL.replace("* B", "* 2 * B")), M=3).auto(),
-    lambda: tx.schedule(tx.op(MATMUL.replace("f32", "f64")), M=3).auto(),
-    lambda: tx.schedule(tx.op(MATMUL.replace("A: f32[M, K]", "A: f32[M, K], s: f32")), M=3).auto(),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: tx.schedule(tx.op(MATMUL), M=4).auto(),
+        lambda: tx.schedule(tx.op(MATMUL), N=3).auto(),
+        lambda: tx.schedule(tx.op(MATMUL), M=3),
+        lambda: tx.schedule(tx.op(MATMUL), M=3).contract(),
+        lambda: tx.schedule(tx.op(MATMUL.replace("* B", "* 2 * B")), M=3).auto(),
+        lambda: tx.schedule(tx.op(MATMUL.replace("f32", "f64")), M=3).auto(),
+        lambda: tx.schedule(tx.op(MATMUL.replace("A: f32[M, K]", "A: f32[M, K], s: f32")), M=3).auto(),
+    ],
+)
 def test_other_kernels_have_other_keys(change):
     def key(s):
         return kernel_cache.key_of(s.program, s.sizes, s._text(), find_target("native"))
+
     assert key(change()) != key(tx.schedule(tx.op(MATMUL), M=3).auto())
     assert key(change()) == key(change())
 
@@ -98,7 +109,7 @@ def test_other_kernels_have_other_keys(change):
 def test_what_is_looked_at_is_kept_under_the_same_key():
     s = tx.schedule(tx.op(MATMUL), M=3).auto()
     before = s._text()
-    assert "allow_fma(\"sums\")" in s.script()
+    assert 'allow_fma("sums")' in s.script()
     assert s._text() == before
     assert s.contract()._text() != before
 
@@ -114,12 +125,21 @@ def test_loops_put_in_place_by_hand_are_not_kept(kept):
     np.testing.assert_array_equal(schedule(MATMUL).compile()(X, X.T), X @ X.T)
 
 
-@pytest.mark.parametrize("damage", [
-    b"", b"{", b"null", b"[]", b"{}", b"\xff\xfe", b'{"certificate": 5}\ncode',
-    b'{"certificate": "", "buffers": [], "duration": 1, "externs": false}\ncode',
-    b'{"certificate": "", "buffers": [], "duration": "short", "externs": false}',
-    b'{"certificate": "", "buffers": [[]], "duration": "short", "externs": false}\ncode',
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b'{"certificate": 5}\ncode',
+        b'{"certificate": "", "buffers": [], "duration": 1, "externs": false}\ncode',
+        b'{"certificate": "", "buffers": [], "duration": "short", "externs": false}',
+        b'{"certificate": "", "buffers": [[]], "duration": "short", "externs": false}\ncode',
+    ],
+)
 def test_a_damaged_record_is_made_anew(kept, damage):
     key, _ = made()
     code = kept.get(key).partition(b"\n")[2]
@@ -156,9 +176,13 @@ def test_identity_follows_the_sources(tmp_path):
 
 def test_buffers_of_symbolic_kernels_are_kept(kept, idle):
     """Their sizes follow from those of a call, and are looked at before any memory is."""
+
     def extents(kernel):
         sizes = {v: 5 for v in kernel.program.sizes}
-        return [(b.name, b.item, [evaluate_size(e, sizes) for e in b.extents]) for b in kernel.native.built.buffers]
+        return [
+            (b.name, b.item, [evaluate_size(e, sizes) for e in b.extents])
+            for b in kernel.native.built.buffers
+        ]
 
     first = default_kernel(tx.op(CHAIN).program(), {})
     expected = first(X)
@@ -170,20 +194,29 @@ def test_buffers_of_symbolic_kernels_are_kept(kept, idle):
     assert extents(again) == extents(first)
 
 
-@pytest.mark.parametrize("extent", ["2 * N + 1", "(N + 7) // 8 * 8", "min(N, M) + max(N, 3) - N % 4", "N * M", "7", "abs(N - M)"])
+@pytest.mark.parametrize(
+    "extent", ["2 * N + 1", "(N + 7) // 8 * 8", "min(N, M) + max(N, 3) - N % 4", "N * M", "7", "abs(N - M)"]
+)
 def test_sizes_survive_being_written(extent):
     text = f"op f(X: f32[N], Z: f32[M]) -> Y: f32[{extent}] require {extent} >= 0 {{ Y[i] = X[0 | 0] + Z[0 | 0] }}"
     [tensor] = tx.op(text).program().outputs
     [size] = tensor.shape
-    names = {v.name: v for v in tx.op("op g(X: f32[N, M]) -> Y: f32 { Y = sum(i, j: X[i, j]) }").program().sizes}
+    names = {
+        v.name: v for v in tx.op("op g(X: f32[N, M]) -> Y: f32 { Y = sum(i, j: X[i, j]) }").program().sizes
+    }
     again = size_from_json(json.loads(json.dumps(size_to_json(size))), names)
     for n, m in ((3, 11), (9, 2), (16, 16)):
         values = {names["N"]: n, names["M"]: m}
         by_name = {v.name: v for v in variables(size)}
-        assert evaluate_size(again, values) == evaluate_size(size, {by_name[k]: values[names[k]] for k in by_name})
+        assert evaluate_size(again, values) == evaluate_size(
+            size, {by_name[k]: values[names[k]] for k in by_name}
+        )
 
 
-@pytest.mark.parametrize("data", ["P", None, 1.5, [], ["Add", 1], ["Exec", 1, 2], ["Compare", "is", 1, 2], ["Select", 1, 2], {"N": 1}])
+@pytest.mark.parametrize(
+    "data",
+    ["P", None, 1.5, [], ["Add", 1], ["Exec", 1, 2], ["Compare", "is", 1, 2], ["Select", 1, 2], {"N": 1}],
+)
 def test_what_is_no_size_is_refused(data):
     with pytest.raises(ValueError, match="no size"):
         size_from_json(data, {})
@@ -205,4 +238,6 @@ def test_processes_fill_a_cache_at_once(tmp_path):
     running = [subprocess.Popen([sys.executable, "-c", AT_ONCE], env=environment) for _ in range(2)]
     assert [p.wait(100) for p in running] == [0, 0]
     files = [f for f in (tmp_path / "cache").rglob("*") if f.is_file()]
-    assert len(files) == 7 and not [f for f in files if f.name.startswith(".new")]  # the runtime, and each of six
+    assert len(files) == 7 and not [
+        f for f in files if f.name.startswith(".new")
+    ]  # the runtime, and each of six

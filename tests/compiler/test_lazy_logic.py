@@ -1,4 +1,6 @@
-"""`and` and `or` are lazy: the right side is proven, and read, only where the left one does not decide."""
+"""`and` and `or` are lazy: the right side is proven, and read, only where the left one does not
+decide.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,22 @@ def test_gradients(body):
 
 
 def test_the_right_side_is_not_read_past_the_end_of_memory():
-    """The last page of memory that may be read ends with the array: reading on would end the process."""
+    """The last page of memory that may be read ends with the array: reading on would end the
+    process.
+    """
     page = np.frombuffer(__import__("mmap").mmap(-1, 4096), "f4")
     op = tx.op(text("Y[i] = if i + 100000000 < N and X[i + 100000000] > 0 then 1 else 2"))
     assert (op(page) == 2).all()
 
 
-@pytest.mark.parametrize("body", ["Y[i] = if X[i - 1] > 0 and i > 0 then 1 else 2", "Y[i] = if i > 0 or X[i - 1] > 0 then 1 else 2",
-                                  "Y[i] = if not (i > 0) and X[i - 1] > 0 then 1 else 2"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Y[i] = if X[i - 1] > 0 and i > 0 then 1 else 2",
+        "Y[i] = if i > 0 or X[i - 1] > 0 then 1 else 2",
+        "Y[i] = if not (i > 0) and X[i - 1] > 0 then 1 else 2",
+    ],
+)
 def test_the_left_side_is_proven_alone(body):
     with pytest.raises(tx.CheckError, match="X is read outside its shape"):
         tx.op(text(body))
@@ -53,5 +63,7 @@ def test_the_left_side_is_proven_alone(body):
 
 def test_what_cannot_be_outside_stays_logic():
     """Branches cost; only what needs the left side gets one."""
-    shown = str(tx.schedule(tx.op(text("Y[i] = if X[i] > 0 and X[i] < 1 and X[i + 1 | 0] > 0 then 1 else 2"))))
+    shown = str(
+        tx.schedule(tx.op(text("Y[i] = if X[i] > 0 and X[i] < 1 and X[i + 1 | 0] > 0 then 1 else 2")))
+    )
     assert "X[i] > 0.0 and X[i] < 1.0 and" in shown

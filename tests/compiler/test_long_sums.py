@@ -1,4 +1,6 @@
-"""Sums of many floats: how far they are from what they should be, relatively. Terms are positive, so nothing cancels."""
+"""Sums of many floats: how far they are from what they should be, relatively. Terms are
+positive, so nothing cancels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from texpr import ops
 
 MANY = 10_000_000
 BOUND = 4e-7
-"""Adding 0.1 ten million times is off by 1.1e-7, in NumPy too; by 4.2e-5 where 64 parts of it are added in 32 lanes each."""
+"""Adding 0.1 ten million times is off by 1.1e-7, in NumPy too; by 4.2e-5 where 64 parts of it
+are added in 32 lanes each.
+"""
 VALUES = (0.1, 0.3, 1.1, 1.7)
 
 
@@ -58,8 +62,16 @@ ROWS: dict[str, tuple[str, tuple[int, ...], float]] = {
     "all": ("op f(X: f32[M, N]) -> y: f32 { y = sum(i, k: X[i, k]) }", (1001, 999), BOUND),
     "half precision": ("op f(X: f16[M, N]) -> Y: f32[M] { Y[i] = sum(k: X[i, k]) }", (20, 50_001), BOUND),
     "double precision": ("op f(X: f64[M, N]) -> Y: f64[M] { Y[i] = sum(k: X[i, k]) }", (20, 50_001), 1e-15),
-    "matrix and vector": ("op f(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(k: X[i, k] * X[0, k]) }", (20, 50_001), 2e-6),
-    "vector and matrix": ("op f(X: f32[M, N]) -> Y: f32[N] { Y[k] = sum(i: X[i, k] * X[i, 0]) }", (50_001, 20), BOUND),
+    "matrix and vector": (
+        "op f(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(k: X[i, k] * X[0, k]) }",
+        (20, 50_001),
+        2e-6,
+    ),
+    "vector and matrix": (
+        "op f(X: f32[M, N]) -> Y: f32[N] { Y[k] = sum(i: X[i, k] * X[i, 0]) }",
+        (50_001, 20),
+        BOUND,
+    ),
 }
 
 
@@ -70,7 +82,11 @@ def test_sums_of_rows_and_columns(name: str):
     X = np.full(shape, 0.1).astype({"half precision": "f2", "double precision": "f8"}.get(name, "f4"))
     x = X.astype(np.longdouble)
     times = x[:1] if name == "matrix and vector" else x[:, :1] if name == "vector and matrix" else 1
-    wanted = (x * times).sum({"channels": (0, 2), "all": None}.get(name, 0 if "olumns" in name or name == "vector and matrix" else 1))
+    wanted = (x * times).sum(
+        {"channels": (0, 2), "all": None}.get(
+            name, 0 if "olumns" in name or name == "vector and matrix" else 1
+        )
+    )
     assert _off(op(X), wanted) <= bound
     assert tx.schedule(op, **dict(zip("BCN" if len(shape) == 3 else "MN", shape))).auto().certificate()
 
@@ -86,11 +102,15 @@ def test_running_sums_keep_their_order():
     assert np.array_equal(ops.cumsum(X), np.cumsum(X))
 
 
-@pytest.mark.parametrize("text", [
-    "op f(X: f32[M]) -> y: f32 { y = sum(i in 0..1000000000000000000: X[0]) }",
-    "op f(X: f32[M]) -> Y: f32[M] { Y[k] = sum(i in 0..1000000000, j in 0..1000000000: X[k] + f32(i + j)) }",
-    "op f(X: f32[M]) -> y: i64 { y = sum(i in 0..1000000000000000000: i64(i)) }",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op f(X: f32[M]) -> y: f32 { y = sum(i in 0..1000000000000000000: X[0]) }",
+        "op f(X: f32[M]) -> Y: f32[M] { Y[k] = sum(i in 0..1000000000, j in 0..1000000000: X[k] + f32(i + "
+        "j)) }",
+        "op f(X: f32[M]) -> y: i64 { y = sum(i in 0..1000000000000000000: i64(i)) }",
+    ],
+)
 def test_sums_that_take_years_need_no_memory(text: str):
     """There are as many partial sums whatever the number of terms; Ctrl-C ends the call."""
     run(f"""

@@ -1,4 +1,6 @@
-"""Operators of many inputs and equations: what it takes to compile them grows with their number, and not with its square."""
+"""Operators of many inputs and equations: what it takes to compile them grows with their number,
+and not with its square.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def _sum_of(n: int) -> tx.Op:
 
 
 def _calls(op: tx.Op, n: int) -> int:
-    """Calls of functions written in Python while the default schedule is chosen: unlike time, they are the same each time."""
+    """Calls of functions written in Python while the default schedule is chosen: unlike time,
+    they are the same each time.
+    """
     count = 0
 
     def note(_: FrameType, event: str, __: object) -> None:

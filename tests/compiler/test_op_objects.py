@@ -26,8 +26,13 @@ WINDOW = tx.op(TEXT)
 
 def test_an_operator_describes_itself():
     assert repr(WINDOW) == "<op window<T: float>(X: T[N], b: T = 0; R, S = 1) -> Y: T[(N - R)//S + 1]>"
-    assert str(inspect.signature(WINDOW)) == "(X: 'T[N]', b: 'T' = 0, *, R, S=1, out=None) -> 'Y: T[(N - R)//S + 1]'"
-    assert pydoc.plain(pydoc.render_doc(WINDOW)).endswith(f"{repr(WINDOW)[4:-1]}\n    \n    Slides a window.\n")
+    assert (
+        str(inspect.signature(WINDOW))
+        == "(X: 'T[N]', b: 'T' = 0, *, R, S=1, out=None) -> 'Y: T[(N - R)//S + 1]'"
+    )
+    assert pydoc.plain(pydoc.render_doc(WINDOW)).endswith(
+        f"{repr(WINDOW)[4:-1]}\n    \n    Slides a window.\n"
+    )
     assert "X[S*x + r] &lt; 1" in WINDOW._repr_html_() and "<T" not in WINDOW._repr_html_()
 
 
@@ -63,7 +68,9 @@ def test_a_call_with_a_number_is_bound_once(monkeypatch: pytest.MonkeyPatch, fac
     scale = tx.op("op scale(X: f32[N], s: f32) -> Y: f32[N] { Y[i] = s * X[i] }")
     bound: list[tuple] = []
     bind = CompiledKernel.bind
-    monkeypatch.setattr(CompiledKernel, "bind", lambda self, shapes, *rest: bound.append(shapes) or bind(self, shapes, *rest))
+    monkeypatch.setattr(
+        CompiledKernel, "bind", lambda self, shapes, *rest: bound.append(shapes) or bind(self, shapes, *rest)
+    )
     x = np.arange(8, dtype=np.float32)
     for _ in range(4):
         np.testing.assert_array_equal(scale(x, factor), 2 * x)
@@ -75,7 +82,9 @@ def test_a_first_call_is_bound_once(monkeypatch: pytest.MonkeyPatch):
     double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
     bound: list[tuple] = []
     bind = CompiledKernel.bind
-    monkeypatch.setattr(CompiledKernel, "bind", lambda self, shapes, *rest: bound.append(shapes) or bind(self, shapes, *rest))
+    monkeypatch.setattr(
+        CompiledKernel, "bind", lambda self, shapes, *rest: bound.append(shapes) or bind(self, shapes, *rest)
+    )
     x = np.arange(8, dtype=np.float32)
     for given, times in ((x, 1), (x, 1), (np.repeat(x, 2)[::2], 1), (x.astype(">f4"), 2), (x, 2)):
         np.testing.assert_array_equal(double(given), 2 * x)

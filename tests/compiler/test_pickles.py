@@ -23,7 +23,11 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
+@pytest.mark.parametrize(
+    "again",
+    [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy],
+    ids=["pickle", "copy", "deepcopy"],
+)
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_schedules(name, again):
     s = SCHEDULES[name]()

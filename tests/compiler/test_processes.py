@@ -1,4 +1,6 @@
-"""Operators in processes: threads, Ctrl-C, the disk cache, forks. Most tests are a script in a process of its own."""
+"""Operators in processes: threads, Ctrl-C, the disk cache, forks. Most tests are a script in a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,16 @@ def run(script: str, **environment: str) -> str:
 
 # More than 10^9 iterations each: minutes.
 ENDLESS = {
-    "flat": ('tx.op("op f(x: f32; n) -> y: f32 { y = sum(k in 0..n: sin(x + f32(k))) }")', "n=20_000_000_000", "np.float32(1)"),
-    "nested": ('tx.op("op f(X: f32[M]) -> y: f32 { y = sum(i, j, k, l: sin(X[i] * X[j] + X[k] * X[l])) }")', "", "np.ones(1000, 'f4')"),
+    "flat": (
+        'tx.op("op f(x: f32; n) -> y: f32 { y = sum(k in 0..n: sin(x + f32(k))) }")',
+        "n=20_000_000_000",
+        "np.float32(1)",
+    ),
+    "nested": (
+        'tx.op("op f(X: f32[M]) -> y: f32 { y = sum(i, j, k, l: sin(X[i] * X[j] + X[k] * X[l])) }")',
+        "",
+        "np.ones(1000, 'f4')",
+    ),
     "elementwise": (
         'tx.op("op f(X: f32[M]; n) -> Y: f32[M] { Y[i] = sum(k in 0..n: sin(X[i] + f32(k))) }")',
         "n=1_000_000",
@@ -62,11 +72,16 @@ ENDLESS = {
         "np.ones(1000, 'f4')",
     ),
 }
-SCHEDULES = {"naive": "tx.schedule(op, {options}).compile().ready()", "auto": "tx.schedule(op, {options}).auto().compile().ready()",
-             "called": "op"}
+SCHEDULES = {
+    "naive": "tx.schedule(op, {options}).compile().ready()",
+    "auto": "tx.schedule(op, {options}).auto().compile().ready()",
+    "called": "op",
+}
 
 
-@pytest.mark.parametrize("name, schedule", [*((n, s) for n in ENDLESS for s in ("naive", "auto")), ("flat", "called")])
+@pytest.mark.parametrize(
+    "name, schedule", [*((n, s) for n in ENDLESS for s in ("naive", "auto")), ("flat", "called")]
+)
 def test_control_c_ends_a_call_at_once(name, schedule):
     op, options, argument = ENDLESS[name]
     called = f", {options}" if schedule == "called" and options else ""
@@ -151,14 +166,21 @@ def test_a_second_process_compiles_nothing(tmp_path: Path):
     cache = {"TEXPR_CACHE_DIR": str(tmp_path / "cache")}
     assert run(CACHED, **cache) == "2\n"
     assert run(CACHED, **cache) == "0\n"
-    assert run(CACHED.replace("= tx.op(", "= tx.op(  "), **cache) == "0\n"  # the text of the operator counts, not that of the program
+    assert (
+        run(CACHED.replace("= tx.op(", "= tx.op(  "), **cache) == "0\n"
+    )  # the text of the operator counts, not that of the program
     assert run(CACHED.replace("* 2 +", "* 3 - X[i] +"), **cache) == "2\n"
 
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path):
     cache = {"TEXPR_CACHE_DIR": str(tmp_path / "cache")}
     run(CACHED, **cache)
-    damages = (lambda data: data[: len(data) // 2], lambda data: b"", lambda data: bytes(255 - b for b in data), lambda data: data + b"x")
+    damages = (
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: bytes(255 - b for b in data),
+        lambda data: data + b"x",
+    )
     for first in (0, 1):
         files = sorted(f for f in (tmp_path / "cache").rglob("*") if f.is_file())
         assert len(files) >= 2
@@ -244,7 +266,10 @@ print("ok")
 def test_threads_call_and_compile_at_once():
     errors: list[BaseException] = []
     start = threading.Barrier(8)
-    shared = tx.op("op shared(X: f32[M, N]) -> Y: f32[M] { T[i, j] = X[i, j] * 2  Y[i] = sum(j: T[i, j]) + max(j: T[i, j]) }")
+    shared = tx.op(
+        "op shared(X: f32[M, N]) -> Y: f32[M] { T[i, j] = X[i, j] * 2  Y[i] = sum(j: T[i, j]) + max(j: T[i, "
+        "j]) }"
+    )
 
     def work(number: int) -> None:
         try:
@@ -266,7 +291,10 @@ def test_threads_call_and_compile_at_once():
 
 
 def test_intermediates_of_concurrent_calls_are_their_own():
-    op = tx.op("op chain(X: f32[M, N]) -> Y: f32[M, N] { T[i, j] = X[i, j] + 1  Y[i, j] = T[i, j] + sum(k: T[k, j]) }")
+    op = tx.op(
+        "op chain(X: f32[M, N]) -> Y: f32[M, N] { T[i, j] = X[i, j] + 1  Y[i, j] = T[i, j] + sum(k: T[k, j]) "
+        "}"
+    )
     results: dict[int, bool] = {}
 
     def work(number: int) -> None:
@@ -282,7 +310,10 @@ def test_intermediates_of_concurrent_calls_are_their_own():
 
 
 def test_calling_an_operator_imports_no_derivatives():
-    code = ("import sys, numpy as np, texpr as tx; tx.op('op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }')(np.ones(4, 'f4')); "
-            "assert not [m for m in sys.modules if m.startswith('texpr.autodiff')]; "
-            "from texpr.compiler import grad; assert tx.grad is grad")
+    code = (
+        "import sys, numpy as np, texpr as tx; tx.op('op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] "
+        "}')(np.ones(4, 'f4')); "
+        "assert not [m for m in sys.modules if m.startswith('texpr.autodiff')]; "
+        "from texpr.compiler import grad; assert tx.grad is grad"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

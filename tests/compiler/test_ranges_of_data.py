@@ -1,4 +1,6 @@
-"""Reductions whose range is data of 64 bits, which ends before it begins, or far away: proven, and nothing outside is read."""
+"""Reductions whose range is data of 64 bits, which ends before it begins, or far away: proven,
+and nothing outside is read.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_ranges(name: str, dtype: str, plain: bool):
     let = "let s: i64[B]  s[b] = clamp(i64(I[b]), 0, N)  " if "s[b]" in extents else ""
     f = tx.op(f"op f(X: f32[N], I: {dtype}[B]) -> Y: f32[B] {{ {let}Y[b] = sum(k in {extents}: X[k]) }}")
     x = np.arange(10, dtype=np.float32)
-    at = np.array(NUMBERS if dtype == "i64" else [n for n in NUMBERS if abs(n) < 1 << 31], dtype.replace("i", "int"))
+    at = np.array(
+        NUMBERS if dtype == "i64" else [n for n in NUMBERS if abs(n) < 1 << 31], dtype.replace("i", "int")
+    )
     with tx.options(guard="end", cache_dir=None):
         kernel = tx.schedule(f).compile() if plain else f
         np.testing.assert_array_equal(kernel(x, at), tx.interpret(f, x, at))
@@ -34,7 +38,9 @@ def test_ranges(name: str, dtype: str, plain: bool):
 @pytest.mark.parametrize("sizes", [{}, {"B": 6, "N": 5}], ids=["symbolic", "constant"])
 @pytest.mark.parametrize("guard", ["clamp", "wrap", "reflect", "3", "J[b]"])
 def test_ranges_are_read_with_guards(guard: str, sizes: dict[str, int]):
-    """In a range as anywhere else an index outside gives what its guard says: in a sum's, and in one that another range stands in."""
+    """In a range as anywhere else an index outside gives what its guard says: in a sum's, and in
+    one that another range stands in.
+    """
     f = tx.op(f"""op f(X: f32[N], I: i64[B] in 0..N + 1, J: i64[B] in 0..4) -> (Y: f32[B], Z: f32[B]) require B >= 2, N >= 3 {{
   Y[b] = sum(k in 0..I[b + 1 | {guard}]: X[k])
   Z[b] = sum(k in J[b - 1 | {guard}]..N, j in 0..J[b + 1 | {guard}]: X[k] * f32(j))

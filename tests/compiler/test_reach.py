@@ -1,4 +1,6 @@
-"""Sizes for which index arithmetic leaves 64 bits are refused at the call, before anything wraps."""
+"""Sizes for which index arithmetic leaves 64 bits are refused at the call, before anything
+wraps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ TOO_FAR = {
     "range": (HEAD + "{ Y[i] = u8(sum(k in 0..N*N*N: 1)) }", "`N * N * N` reaches"),
     "condition": (HEAD + "{ Y[i] = if N*N*N*i > 5 then Z[i] else 0 }", "`N * N * N` reaches"),
     "where": (HEAD + "{ Y[i] = u8(sum(k in 0..4 where k*N*N*N < 5: 1)) }", "`k * N * N * N` reaches"),
-    "callee": ("op g(X: u8[N], Z: u8[4]) -> Y: u8[4] { Y[i] = Z[i*N*N*N | 0] }\n" + HEAD + "{ Y = g(X, Z) }", "`i * N * N * N` reaches"),
+    "callee": (
+        "op g(X: u8[N], Z: u8[4]) -> Y: u8[4] { Y[i] = Z[i*N*N*N | 0] }\n" + HEAD + "{ Y = g(X, Z) }",
+        "`i * N * N * N` reaches",
+    ),
 }
 RUNS = {"compiled": lambda op: op, "interpreted": lambda op: lambda *arrays: tx.interpret(op, *arrays)}
 
@@ -36,13 +41,18 @@ def test_refused(name, run):
 def test_the_whole_message():
     with pytest.raises(tx.ResourceError) as e:
         tx.op(TOO_FAR["index"][0])(WIDE, np.zeros(4, "u1"))
-    assert str(e.value) == """error[size]: f: `i * N * N * N` reaches 221360928884514619392 at N = 4194304: indices are 64-bit integers
+    assert (
+        str(e.value)
+        == """error[size]: f: `i * N * N * N` reaches 221360928884514619392 at N = 4194304: indices are 64-bit integers
   --> <op>:1:49
   1 | op f(X: u8[N], Z: u8[4]) -> Y: u8[4] { Y[i] = Z[i*N*N*N | 0] }
     |                                                 ^^^^^^^"""
+    )
 
 
-@pytest.mark.parametrize("text", ["Y: u8[N*N*N] { Y[i] = 0 }", "y: u8 { T[i] = X[0] for i in 0..N*N*N  y = T[0] }"])
+@pytest.mark.parametrize(
+    "text", ["Y: u8[N*N*N] { Y[i] = 0 }", "y: u8 { T[i] = X[0] for i in 0..N*N*N  y = T[0] }"]
+)
 def test_arrays_that_fit_no_memory(text):
     op = tx.op(f"op f(X: u8[N]) -> {text}")
     for call in (op, lambda X: tx.interpret(op, X)):
@@ -62,7 +72,9 @@ def test_data_without_a_range_may_wrap(index):
     text = f"op f(X: f32[N], idx: i64[M]) -> Y: f32[M] {{ Y[i] = if idx[i] > 0 and {index} < N then X[{index}] else 0 }}"
     with pytest.raises(tx.CheckError, match="X may be read outside its shape"):
         tx.op(text)
-    tx.op(text.replace("i64[M]", "i64[M] in 0..N").replace("> 0", "> 1").replace(" <", f" >= 0 and {index} <"))
+    tx.op(
+        text.replace("i64[M]", "i64[M] in 0..N").replace("> 0", "> 1").replace(" <", f" >= 0 and {index} <")
+    )
     tx.op(text.replace("idx[i] > 0", f"{index} >= 0"))
 
 

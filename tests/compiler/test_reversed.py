@@ -12,7 +12,12 @@ import texpr as tx
 TYPES = {"f32": "f4", "f64": "f8", "i8": "i1", "bool": "?", "bf16": "u2"}
 
 
-STEPS = ['s.vectorize("i")', 's.split("i", 16).vectorize("ii")', 's.split("i", 24, tail="peel").vectorize("ii")', "s.auto()"]
+STEPS = [
+    's.vectorize("i")',
+    's.split("i", 16).vectorize("ii")',
+    's.split("i", 24, tail="peel").vectorize("ii")',
+    "s.auto()",
+]
 
 
 @pytest.mark.parametrize("steps", STEPS)

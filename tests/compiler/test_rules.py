@@ -1,4 +1,6 @@
-"""The rules of the language, clause by clause: compiled and interpreted agree at all sizes, zero among them, and printing is exact."""
+"""The rules of the language, clause by clause: compiled and interpreted agree at all sizes, zero
+among them, and printing is exact.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,21 @@ EXTENTS = (0, 1, 3, 7)
 
 
 def value(t: Tensor, shape: Shape, sizes: dict[Var, int], random: np.random.Generator) -> np.ndarray | None:
-    """Values of all sizes that a type has, and what the declaration allows; None where it allows nothing."""
+    """Values of all sizes that a type has, and what the declaration allows; None where it allows
+    nothing.
+    """
     dtype = numpy_dtype(t.dtype)
     if t.value_range is not None:
         lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
         if t.distinct:
             return random.permutation(shape[-1]).astype(dtype)
-        return random.integers(lo, hi, shape).astype(dtype) if lo < hi else np.zeros(shape, dtype) if 0 in shape else None
+        return (
+            random.integers(lo, hi, shape).astype(dtype)
+            if lo < hi
+            else np.zeros(shape, dtype)
+            if 0 in shape
+            else None
+        )
     if t.dtype == BF16:
         return (random.standard_normal(shape).astype("f4").view("u4") >> 16).astype("u2")
     if t.dtype.is_float:
@@ -32,7 +42,10 @@ def value(t: Tensor, shape: Shape, sizes: dict[Var, int], random: np.random.Gene
     if t.dtype.kind == "bool":
         return random.integers(0, 2, shape).astype(bool)
     info = np.iinfo(dtype)
-    far, near = random.integers(info.min, info.max, shape, dtype, endpoint=True), random.integers(-40 if info.min else 0, 40, shape)
+    far, near = (
+        random.integers(info.min, info.max, shape, dtype, endpoint=True),
+        random.integers(-40 if info.min else 0, 40, shape),
+    )
     return np.where(random.integers(0, 2, shape) == 0, far, near.astype(dtype)).astype(dtype)
 
 
@@ -40,7 +53,9 @@ def arguments(op: tx.Op, n: int) -> list[np.ndarray] | None:
     random = np.random.default_rng(n)
     program = op.program()
     packs = {v: (n,) if v.name == "A" else (2, n) for v in program.sizes if v.pack}
-    sizes = {v: int(np.prod(packs[v])) if v in packs else n + k if n else 0 for k, v in enumerate(program.sizes)}
+    sizes = {
+        v: int(np.prod(packs[v])) if v in packs else n + k if n else 0 for k, v in enumerate(program.sizes)
+    }
     found = [value(t, caller_shape(t, sizes, packs), sizes, random) for t in program.inputs]
     return None if any(a is None for a in found) else found  # type: ignore[return-value]
 
@@ -70,7 +85,9 @@ def test_compiled_is_interpreted(name):
             if t.dtype == BF16:
                 e, f = ((a.astype("u4") << 16).view("f4") for a in (e, f))
             if e.dtype.kind == "f":
-                np.testing.assert_allclose(f, e, rtol=1e-2 if t.dtype == BF16 else 2e-3 if t.dtype.bits == 16 else 2e-5, atol=1e-3)
+                np.testing.assert_allclose(
+                    f, e, rtol=1e-2 if t.dtype == BF16 else 2e-3 if t.dtype.bits == 16 else 2e-5, atol=1e-3
+                )
             else:
                 np.testing.assert_array_equal(f, e)
     assert compared

@@ -1,4 +1,6 @@
-"""Floats of 8 bits in operators: computed in f32, rounded once, equal to the interpreter on every target."""
+"""Floats of 8 bits in operators: computed in f32, rounded once, equal to the interpreter on
+every target.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,18 @@ def next_to_ties(t: DType) -> np.ndarray:
 @SMALL
 @pytest.mark.parametrize("name", FOREIGN)
 def test_targets(t: DType, name: str):
-    """All 256 values widened, and what rounds: vectors with a rest, for processors without any such instruction."""
+    """All 256 values widened, and what rounds: vectors with a rest, for processors without any
+    such instruction.
+    """
     target = find_target(name)
-    for text, x in ((f"op f(X: {t}[N]) -> Y: f32[N] {{ Y[i] = f32(X[i]) }}", BITS),
-                    (f"op f(X: f32[N]) -> Y: {t}[N] {{ Y[i] = {t}(X[i]) }}", next_to_ties(t)),
-                    (f"op f(X: f64[N]) -> Y: {t}[N] {{ Y[i] = {t}(X[i]) }}", next_to_ties(t).astype(np.float64) * (1 + 2.0**-45))):
+    for text, x in (
+        (f"op f(X: {t}[N]) -> Y: f32[N] {{ Y[i] = f32(X[i]) }}", BITS),
+        (f"op f(X: f32[N]) -> Y: {t}[N] {{ Y[i] = {t}(X[i]) }}", next_to_ties(t)),
+        (
+            f"op f(X: f64[N]) -> Y: {t}[N] {{ Y[i] = {t}(X[i]) }}",
+            next_to_ties(t).astype(np.float64) * (1 + 2.0**-45),
+        ),
+    ):
         op = tx.op(text)
         found = np.asarray(tx.schedule(op).auto(target.name).compile(target.name).emulate(x))
         same_numbers(found, np.asarray(tx.interpret(op, x)), op.program().outputs[0].dtype)
@@ -88,7 +97,11 @@ def test_lowest():
     op = tx.op("op f<T: float>(X: T[N]) -> Y: T[N] { Y[i] = if i == 0 then lowest(T) else X[i] }")
     for t, lowest in ((F8E4M3, -448), (F8E5M2, -np.inf)):
         x = readable(stored([1, 2], t), t)
-        assert numbers_of(op(x), t).tolist() == numbers_of(np.asarray(tx.interpret(op, x)), t).tolist() == [lowest, 2]
+        assert (
+            numbers_of(op(x), t).tolist()
+            == numbers_of(np.asarray(tx.interpret(op, x)), t).tolist()
+            == [lowest, 2]
+        )
 
 
 def test_it_prints_as_it_is_read():
@@ -105,13 +118,18 @@ def complaint(text: str) -> str:
 
 def test_complaints():
     assert complaint("op f(X: f8e4m3[N]) -> Y: f8e4m3[N] { Y[i] = 500 }") == (
-        "error[dtype]: 500 does not fit f8e4m3\n  help: its largest number is 448")
+        "error[dtype]: 500 does not fit f8e4m3\n  help: its largest number is 448"
+    )
     assert complaint("op f(X: f8e4m3[N]) -> Y: f8e4m3[N] { Y[i] = -inf }") == (
-        "error[dtype]: f8e4m3 has no infinity\n  help: its largest number is 448")
+        "error[dtype]: f8e4m3 has no infinity\n  help: its largest number is 448"
+    )
     assert complaint("op f(X: f8e5m2[N]) -> Y: f8e5m2[N] { Y[i] = 70000 }") == (
-        "error[dtype]: 70000 does not fit f8e5m2\n  help: write inf if you mean it")
+        "error[dtype]: 70000 does not fit f8e5m2\n  help: write inf if you mean it"
+    )
     for word, usual in (("float8_e4m3fn", "f8e4m3"), ("fp8", "f8e4m3"), ("Float8E5M2", "f8e5m2")):
-        assert complaint(f"op f(X: {word}[N]) -> Y: f32[N] {{ Y[i] = 0 }}").endswith(f"did you mean `{usual}`?")
+        assert complaint(f"op f(X: {word}[N]) -> Y: f32[N] {{ Y[i] = 0 }}").endswith(
+            f"did you mean `{usual}`?"
+        )
 
 
 @SMALL
@@ -128,18 +146,36 @@ def test_gradients(t: DType):
 @SMALL
 def test_tensors(t: DType):
     x = tx.tensor([1.0, 1.1, 3.14159, -300.0], t.name)
-    assert (x + 1).dtype is t and (x * np.ones(4, "f4")).dtype is F32 and x.numpy().dtype.name.startswith("float8")
-    np.testing.assert_array_equal(x.numpy().astype("f4"), numbers_of(stored([1.0, 1.1, 3.14159, -300.0], t), t))
-    np.testing.assert_array_equal((x * 0.5).astype("f64").numpy(), numbers_of(stored(x.numpy().astype("f4") / 2, t), t))
+    assert (
+        (x + 1).dtype is t
+        and (x * np.ones(4, "f4")).dtype is F32
+        and x.numpy().dtype.name.startswith("float8")
+    )
+    np.testing.assert_array_equal(
+        x.numpy().astype("f4"), numbers_of(stored([1.0, 1.1, 3.14159, -300.0], t), t)
+    )
+    np.testing.assert_array_equal(
+        (x * 0.5).astype("f64").numpy(), numbers_of(stored(x.numpy().astype("f4") / 2, t), t)
+    )
     again = tx.tensor(x.numpy())
     assert again.dtype is t and again.tolist() == x.tolist()
     with pytest.raises(RuntimeError, match="Unsupported dtype in DLTensor"):  # NumPy has no such floats
         np.from_dlpack(x)
 
 
-@pytest.mark.parametrize(("a", "b", "both"), [
-    ("f8e4m3", "f8e5m2", "f32"), ("f8e4m3", "f16", "f16"), ("f8e5m2", "bf16", "bf16"), ("f8e4m3", "f64", "f64"),
-    ("f8e5m2", "bool", "f8e5m2"), ("f8e4m3", "i8", "f16"), ("f8e5m2", "u16", "f32"), ("f8e4m3", "i64", "f64")])
+@pytest.mark.parametrize(
+    ("a", "b", "both"),
+    [
+        ("f8e4m3", "f8e5m2", "f32"),
+        ("f8e4m3", "f16", "f16"),
+        ("f8e5m2", "bf16", "bf16"),
+        ("f8e4m3", "f64", "f64"),
+        ("f8e5m2", "bool", "f8e5m2"),
+        ("f8e4m3", "i8", "f16"),
+        ("f8e5m2", "u16", "f32"),
+        ("f8e4m3", "i64", "f64"),
+    ],
+)
 def test_promotion(a: str, b: str, both: str):
     x, y = tx.tensor([1.0], a), tx.tensor([1], b)
     assert (x * y).dtype is (y * x).dtype is DTYPES[both]

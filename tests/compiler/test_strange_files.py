@@ -1,4 +1,6 @@
-"""Only regular files are read, and their length is looked at first: a pipe would be waited for, and a device has no end."""
+"""Only regular files are read, and their length is looked at first: a pipe would be waited for,
+and a device has no end.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ def blocks(path: Path) -> list[Block]:
 
 
 def run_operators(block: Block) -> None:
-    """Make the operators of a block; if they are right, compare compiled with interpreted on small arrays.
+    """Make the operators of a block; if they are right, compare compiled with interpreted on small
+    arrays.
 
     Raises:
         tx.Error: they are wrong.
@@ -55,14 +56,19 @@ def run_operators(block: Block) -> None:
     inputs = list(small_inputs(program))
     assert inputs, f"line {block.line}: no sizes were found that the operator allows"
     for arrays in inputs:
-        compiled, interpreted = operator(*arrays, **block.options), tx.interpret(operator, *arrays, **block.options)
+        compiled, interpreted = (
+            operator(*arrays, **block.options),
+            tx.interpret(operator, *arrays, **block.options),
+        )
         for c, i in zip(as_tuple(compiled), as_tuple(interpreted), strict=True):
             assert c.dtype == i.dtype
             np.testing.assert_allclose(c, i, rtol=1e-5, atol=1e-6)
 
 
 def run(page: Path) -> dict[str, object]:
-    """Run the Python of a page, block by block, comparing the errors with those shown; what it defines."""
+    """Run the Python of a page, block by block, comparing the errors with those shown; what it
+    defines.
+    """
     names: dict[str, object] = {}
     for block in blocks(page):
         if block.kind == "python":

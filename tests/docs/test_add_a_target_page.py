@@ -21,7 +21,7 @@ def test_its_code_runs():
         exec(block, scope)
     kernel = tx.schedule(tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")).kernel
     text, _ = emit_llvm(kernel, scope["target"]("riscv64"), alone=True)
-    assert "define i32 @\"texpr_double\"" in text
+    assert 'define i32 @"texpr_double"' in text
     assert issubclass(scope["Code"], Emitter)
 
 
@@ -40,5 +40,7 @@ def test_names_are_there():
     hooks = PAGE.partition("Usual methods to override: ")[2].partition("\n\n")[0]
     assert all(hasattr(Emitter, each) for each in re.findall(r"`(\w+)`", hooks))
     table = PAGE.partition("## 1.")[2].partition("## 2.")[0]
-    fields = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `")))
+    fields = re.findall(
+        r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    )
     assert set(fields) <= set(Machine.__dataclass_fields__) and len(fields) > 8

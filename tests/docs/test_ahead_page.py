@@ -22,6 +22,8 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             run_python(block, names)
         else:
             Path("main.c").write_text(block.text)
-            subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "softmax.a", "-o", "main"], check=True, timeout=60)
+            subprocess.run(
+                ["gcc", "-Wall", "-Werror", "main.c", "softmax.a", "-o", "main"], check=True, timeout=60
+            )
             subprocess.run(["./main"], check=True, timeout=60)
     assert Path("digits.so.weights").stat().st_size and Path("step.o.weights").stat().st_size

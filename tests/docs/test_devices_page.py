@@ -12,7 +12,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "devices.md"
 
 def test_python():
     names: dict[str, object] = {}
-    texts = [m[3] for m in BLOCK.finditer(PAGE.read_text(encoding="utf-8")) if m[1] == "python" and not m[2].strip()]
+    texts = [
+        m[3]
+        for m in BLOCK.finditer(PAGE.read_text(encoding="utf-8"))
+        if m[1] == "python" and not m[2].strip()
+    ]
     with tx.options(certify=False):
         for text in texts:
             exec(compile(text, "example.py", "exec"), names)

@@ -1,4 +1,6 @@
-"""The page about gradients: its Python runs, its error is as shown, what it says of limits is so."""
+"""The page about gradients: its Python runs, its error is as shown, what it says of limits is
+so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every block of the page about the language: operators compile and equal the interpreter, Python runs, errors are as shown."""
+"""Every block of the page about the language: operators compile and equal the interpreter,
+Python runs, errors are as shown.
+"""
 
 from __future__ import annotations
 

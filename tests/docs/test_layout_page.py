@@ -16,6 +16,7 @@ def layout(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     monkeypatch.delitem(sys.modules, "layout", raising=False)
     import layout
+
     return layout
 
 
@@ -26,7 +27,10 @@ def test_the_page_is_as_its_script_writes_it(layout):
 def test_every_folder_says_what_is_there(layout):
     folders = dict(layout._folders())
     assert [folder for folder, said in folders.items() if len(said) < 12] == []
-    assert folders["texpr/schedule/steps/loops"] == "Steps that change loops: split, fuse, reorder, vectorize, and others."
+    assert (
+        folders["texpr/schedule/steps/loops"]
+        == "Steps that change loops: split, fuse, reorder, vectorize, and others."
+    )
 
 
 def test_places_of_the_table_exist(layout):

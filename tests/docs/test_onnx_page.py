@@ -24,5 +24,11 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_page_lists_the_operators():
-    listed = PAGE.read_text(encoding="utf-8").partition("## Operators that are read")[2].partition("Operators that ONNX defines")[0]
-    assert {name for _, name in CONVERTERS} - set(re.findall(r"\w+", listed)) == set() and len(CONVERTERS) >= 138
+    listed = (
+        PAGE.read_text(encoding="utf-8")
+        .partition("## Operators that are read")[2]
+        .partition("Operators that ONNX defines")[0]
+    )
+    assert {name for _, name in CONVERTERS} - set(re.findall(r"\w+", listed)) == set() and len(
+        CONVERTERS
+    ) >= 138

@@ -1,4 +1,6 @@
-"""The page about proofs: its Python runs, its obligations are those of the certificate, its files exist."""
+"""The page about proofs: its Python runs, its obligations are those of the certificate, its
+files exist.
+"""
 
 from __future__ import annotations
 
@@ -26,4 +28,7 @@ def test_files_exist():
     certificate = ROOT / "texpr" / "poly" / "certificate"
     folders = [ROOT, certificate.parent, certificate, certificate / "engine", certificate / "rewrites"]
     named = {name for name in re.findall(r"`([\w/]+\.(?:py|txt))`", text) if "NAME" not in name}
-    assert len(named) > 15 and [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+    assert (
+        len(named) > 15
+        and [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+    )

@@ -22,7 +22,9 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_all_targets_are_in_the_table():
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    missing = [name for name in target_names() if f"`{name}`" not in "".join(rows) and not name.startswith("sm_")]
+    missing = [
+        name for name in target_names() if f"`{name}`" not in "".join(rows) and not name.startswith("sm_")
+    ]
     assert not missing and "`sm_70` to `sm_90a`" in "".join(rows)
 
 

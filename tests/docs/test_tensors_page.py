@@ -1,4 +1,6 @@
-"""The page about tensors: its Python runs, its error is as shown, the methods that it names are there."""
+"""The page about tensors: its Python runs, its error is as shown, the methods that it names are
+there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The tutorials run, with small sizes, and their notebooks are theirs: the same cells, with outputs."""
+"""The tutorials run, with small sizes, and their notebooks are theirs: the same cells, with
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def notebook_cells(path: Path) -> list[dict]:
 def test_tutorial_runs(path: Path):
     pytest.importorskip("matplotlib")
     environment = {**os.environ, "TEXPR_TUTORIAL_FAST": "1", "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=100)
+    ran = subprocess.run(
+        [sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=100
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
 
 
@@ -30,7 +34,9 @@ def test_tutorial_runs(path: Path):
 def test_notebook_is_of_this_tutorial(path: Path):
     code = ["".join(cell["source"]) for cell in notebook_cells(path) if cell["cell_type"] == "code"]
     parts = path.read_text(encoding="utf-8").split("\n# %%")[1:]
-    assert code == [part.lstrip("\n").rstrip("\n") for part in parts if not part.startswith(" [markdown]")], "run: make notebooks"
+    assert code == [part.lstrip("\n").rstrip("\n") for part in parts if not part.startswith(" [markdown]")], (
+        "run: make notebooks"
+    )
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)

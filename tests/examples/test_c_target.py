@@ -1,4 +1,6 @@
-"""A target that is no part of the package: C that one can read, compiled by the system's compiler."""
+"""A target that is no part of the package: C that one can read, compiled by the system's
+compiler.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def assert_same_bits(program: Program, *arrays: np.ndarray) -> None:
     for (name, found), wanted in zip(in_c(program, *arrays).items(), expected, strict=True):
         np.testing.assert_array_equal(found, wanted, err_msg=name)
         if found.dtype.kind == "f":
-            np.testing.assert_array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted), err_msg=name)
+            np.testing.assert_array_equal(
+                np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted), err_msg=name
+            )
 
 
 def test_it_is_short():
@@ -95,40 +99,111 @@ def test_text(name: str, golden: Callable[[str], None], tmp_path: Path):
 def test_integers_wrap_and_divide_as_the_interpreter_has_them(dtype: str):
     t = DTYPES[dtype]
     least, most = int_range(t)
-    edges = [least, least + 1, 0, 1, 2, 3, t.bits - 1, t.bits, most - 1, most, *([-1, -2, -7] if t.is_signed else [])]
+    edges = [
+        least,
+        least + 1,
+        0,
+        1,
+        2,
+        3,
+        t.bits - 1,
+        t.bits,
+        most - 1,
+        most,
+        *([-1, -2, -7] if t.is_signed else []),
+    ]
     x, y = (a.ravel() for a in np.meshgrid(np.array(edges, numpy_dtype(t)), np.array(edges, numpy_dtype(t))))
     assert_same_bits(tx.op(INTEGERS).program({"T": t}), x, y)
 
 
 @pytest.mark.parametrize("dtype", ("f16", "f32", "f64"))
 def test_floats_have_the_bits_of_the_interpreter(dtype: str):
-    edges = [0.0, -0.0, 1.0, -1.5, 2.5, 1e-7, 3.14159265, 100.7, -128.5, 65504.0, 1 + 2**-8, 1 + 2**-8 + 2**-20, np.inf, -np.inf, np.nan]
+    edges = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.5,
+        1e-7,
+        3.14159265,
+        100.7,
+        -128.5,
+        65504.0,
+        1 + 2**-8,
+        1 + 2**-8 + 2**-20,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
     x, y = (a.ravel() for a in np.meshgrid(*[np.array(edges, dtype.replace("f", "float"))] * 2))
     with np.errstate(all="ignore"):
         assert_same_bits(tx.op(FLOATS).program({"T": DTYPES[dtype]}), x, y)
 
 
 def test_wide_integers_become_bf16_by_one_rounding():
-    x = np.array([0, 1, -1, 2**62 + 2**54, 2**62 + 2**54 + 1, 2**62 + 2**54 - 1, -(2**62) - 2**54 - 1, 2**63 - 1, -(2**63)], np.int64)
-    assert_same_bits(tx.op("op f(x: i64[N]) -> (y: bf16[N], z: f64[N]) { y[i] = bf16(x[i])  z[i] = f64(y[i]) }").program(), x)
+    x = np.array(
+        [
+            0,
+            1,
+            -1,
+            2**62 + 2**54,
+            2**62 + 2**54 + 1,
+            2**62 + 2**54 - 1,
+            -(2**62) - 2**54 - 1,
+            2**63 - 1,
+            -(2**63),
+        ],
+        np.int64,
+    )
+    assert_same_bits(
+        tx.op("op f(x: i64[N]) -> (y: bf16[N], z: f64[N]) { y[i] = bf16(x[i])  z[i] = f64(y[i]) }").program(),
+        x,
+    )
 
 
 @pytest.mark.parametrize("name", ("f8e4m3", "f8e5m2"))
 def test_floats_of_8_bits(name: str):
     bits = np.arange(256, dtype=np.uint8)
-    op = tx.op(f"op f(x: {name}[N], z: f64[M], n: i64[M]) -> (y: f32[N], p: {name}[N], q: {name}[M], r: {name}[M]) {{"
-               f" y[i] = f32(x[i])  p[i] = x[i] * 1.5  q[i] = {name}(z[i])  r[i] = {name}(n[i]) }}")
-    ends = [0.0, -0.0, 1e300, -1e300, np.inf, -np.inf, np.nan, 464, 464 + 1e-9, 61440, 61440 - 1e-9,
-            2.0**-10, 2.0**-10 + 1e-19, 1.0625 - 1e-17]
-    x = np.array([*ends, *np.random.default_rng(0).standard_normal(300) * 10.0 ** np.arange(-150, 150).clip(-8, 6)])
+    op = tx.op(
+        f"op f(x: {name}[N], z: f64[M], n: i64[M]) -> (y: f32[N], p: {name}[N], q: {name}[M], r: {name}[M]) "
+        f"{{"
+        f" y[i] = f32(x[i])  p[i] = x[i] * 1.5  q[i] = {name}(z[i])  r[i] = {name}(n[i]) }}"
+    )
+    ends = [
+        0.0,
+        -0.0,
+        1e300,
+        -1e300,
+        np.inf,
+        -np.inf,
+        np.nan,
+        464,
+        464 + 1e-9,
+        61440,
+        61440 - 1e-9,
+        2.0**-10,
+        2.0**-10 + 1e-19,
+        1.0625 - 1e-17,
+    ]
+    x = np.array(
+        [*ends, *np.random.default_rng(0).standard_normal(300) * 10.0 ** np.arange(-150, 150).clip(-8, 6)]
+    )
     whole = np.random.default_rng(1).integers(-70000, 70000, len(x))
     program = op.program()
-    for t, found, wanted in zip(program.outputs, in_c(program, bits, x, whole).values(), interpret(program, [bits, x, whole]), strict=True):
+    for t, found, wanted in zip(
+        program.outputs,
+        in_c(program, bits, x, whole).values(),
+        interpret(program, [bits, x, whole]),
+        strict=True,
+    ):
         same_numbers(found, wanted, t.dtype)
 
 
 def test_names_that_c_has_and_loops_that_steps_marked():
-    op = tx.op("op f(int: f32[N], free: f32[N]) -> static: f32[N] { static[for_] = int[for_] * exp(free[for_]) + free[for_] }")
+    op = tx.op(
+        "op f(int: f32[N], free: f32[N]) -> static: f32[N] { static[for_] = int[for_] * exp(free[for_]) + "
+        "free[for_] }"
+    )
     kernel = tx.schedule(op).split("for_", 8).vectorize("for_i").parallel("for_o").compile("c")
     x = np.linspace(-1, 1, 21, dtype=np.float32)
     np.testing.assert_allclose(kernel(x, x), x * np.exp(x) + x, rtol=1e-6)
@@ -137,15 +212,34 @@ def test_names_that_c_has_and_loops_that_steps_marked():
 
 def test_the_op_suite_in_part(capsys: pytest.CaptureFixture[str]):
     operators = LIBRARY / "softmax.tx"
-    assert main(["bench", "targets", str(operators), "--load", str(ROOT / "examples" / "c_target.py"), "--targets", "c"]) == 0
-    assert capsys.readouterr().out == "target               operators   gradients\nc                        5 / 5       5 / 5\n"
+    assert (
+        main(
+            [
+                "bench",
+                "targets",
+                str(operators),
+                "--load",
+                str(ROOT / "examples" / "c_target.py"),
+                "--targets",
+                "c",
+            ]
+        )
+        == 0
+    )
+    assert (
+        capsys.readouterr().out
+        == "target               operators   gradients\nc                        5 / 5       5 / 5\n"
+    )
 
 
 def test_what_c_has_not():
     kernel = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }")).compile("c")
     with pytest.raises(tx.CompileError) as error:
         _ = kernel.llvm
-    assert str(error.value) == "error[target]: LLVM does not compile kernels for c\n  help: .text is what is compiled"
+    assert (
+        str(error.value)
+        == "error[target]: LLVM does not compile kernels for c\n  help: .text is what is compiled"
+    )
     model = tx.nn.Linear(3, 2)
     with pytest.raises(tx.CompileError, match="a whole program for c is not one object"):
         tx.nn.export(model.eval(), "net.o", np.zeros((1, 3), np.float32), target="c")

@@ -12,7 +12,9 @@ import texpr as tx
 from examples.operators import references
 
 FOLDER = Path(references.__file__).parent
-OPERATORS = {name: operator for path in sorted(FOLDER.glob("*.tx")) for name, operator in vars(tx.load(path)).items()}
+OPERATORS = {
+    name: operator for path in sorted(FOLDER.glob("*.tx")) for name, operator in vars(tx.load(path)).items()
+}
 Random = np.random.Generator
 
 
@@ -30,9 +32,11 @@ def integers(high: int, *shape: int, dtype: type = np.int32) -> Callable[[Random
 
 def definite(n: int) -> Callable[[Random], np.ndarray]:
     """A symmetric matrix whose eigenvalues are well above zero."""
+
     def make(r: Random) -> np.ndarray:
         A = r.standard_normal((n, n))
         return A @ A.T + n * np.eye(n)
+
     return make
 
 

@@ -1,4 +1,6 @@
-"""Schedules by hand: certified for all sizes and for some, equal to the interpreter at sizes around their tiles."""
+"""Schedules by hand: certified for all sizes and for some, equal to the interpreter at sizes
+around their tiles.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,20 @@ import texpr as tx
 from texpr.ir.shapes import flat_shape
 
 EXACT = ("blur", "gauss_seidel", "gemm", "lu")
-"""The others use exp, sigmoid and tanh, which may differ from the interpreter's in the last place."""
+"""The others use exp, sigmoid and tanh, which may differ from the interpreter's in the last
+place.
+"""
 CASES: dict[str, list[dict[str, int]]] = {
     "attention": [dict(L=8, M=16, D=4, E=16), dict(L=9, M=17, D=3, E=15), dict(L=1, M=1, D=1, E=1)],
     "blur": [dict(H=32, W=64), dict(H=33, W=65), dict(H=1, W=1), dict(H=70, W=3)],
     "gauss_seidel": [dict(N=16, M=16), dict(N=1, M=5), dict(N=7, M=17)],
-    "gemm": [dict(M=16, N=64, K=256), dict(M=17, N=65, K=257), dict(M=7, N=31, K=255), dict(M=1, N=1, K=1), dict(M=9, N=513, K=3)],
+    "gemm": [
+        dict(M=16, N=64, K=256),
+        dict(M=17, N=65, K=257),
+        dict(M=7, N=31, K=255),
+        dict(M=1, N=1, K=1),
+        dict(M=9, N=513, K=3),
+    ],
     "lstm": [dict(L=3, B=2, I=5, H=16), dict(L=1, B=1, I=1, H=17), dict(L=4, B=3, I=2, H=7)],
     "lu": [dict(N=16), dict(N=1), dict(N=33)],
 }
@@ -29,7 +39,9 @@ def example(name: str) -> ModuleType:
 
 
 def arrays(op: tx.Op, sizes: Mapping[str, int]) -> list[np.ndarray]:
-    """Random inputs; of `lu` with a heavy diagonal, so that there is a decomposition; of `gemm` whole, so that no sum is rounded."""
+    """Random inputs; of `lu` with a heavy diagonal, so that there is a decomposition; of `gemm`
+    whole, so that no sum is rounded.
+    """
     program, generator = op.program(), np.random.default_rng(0)
     bound = {v: sizes[v.name] for v in program.sizes}
     made = [generator.standard_normal(flat_shape(t, bound)).astype(np.float32) for t in program.inputs]
@@ -52,7 +64,10 @@ def test_equal_to_the_interpreter(name: str, sizes: dict[str, int], constant: bo
     with tx.options(certify=True):
         found = module.schedule(**sizes if constant else {}).compile()(*given)
     expected = tx.interpret(op, *given)
-    for a, b in zip(found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,)):
+    for a, b in zip(
+        found if isinstance(found, tuple) else (found,),
+        expected if isinstance(expected, tuple) else (expected,),
+    ):
         np.testing.assert_allclose(a, b, rtol=0 if name in EXACT else 2e-6, atol=0 if name in EXACT else 2e-6)
 
 

@@ -1,4 +1,6 @@
-"""The emulated device is as strict as a real one, and the allocator above it gives out no memory twice."""
+"""The emulated device is as strict as a real one, and the allocator above it gives out no memory
+twice.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from texpr.runtime.gpu import DeviceArray, EmulatedDriver, Event, Pool, Replay, Stream, empty, find_device, to_device
+from texpr.runtime.gpu import (
+    DeviceArray,
+    EmulatedDriver,
+    Event,
+    Pool,
+    Replay,
+    Stream,
+    empty,
+    find_device,
+    to_device,
+)
 from texpr.runtime.gpu.device import Device
 from texpr.support.errors import CallError, ResourceError
 
@@ -112,7 +124,9 @@ def test_a_replay_runs_its_work_and_then_its_graph():
         array.set(np.zeros(2, np.uint8))
         replay()
         assert array.numpy().tolist() == [3, 3]
-    assert len(work.streams) == 2 and work.streams[0] == 0 != work.streams[1], "once by itself, once to be captured"
+    assert len(work.streams) == 2 and work.streams[0] == 0 != work.streams[1], (
+        "once by itself, once to be captured"
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -172,9 +186,13 @@ def test_no_memory():
         empty(gpu, (5 * MIB,), np.uint8)
     assert str(error.value) == (
         "error[memory]: the GPU has not enough memory: 5.0 MiB were asked for\n"
-        "    of 8.0 MiB, 4.0 MiB are free; 3.0 MiB are in use here, 0 bytes by others, 1.0 MiB are kept in parts that are too small\n"
-        "  help: use smaller batches, or let go of tensors that are not needed")
-    assert held.nbytes and str(gpu.memory()).startswith("3.0 MiB in use, 3.0 MiB at most, 4.0 MiB reserved, 4.0 MiB of 8.0 MiB free;")
+        "    of 8.0 MiB, 4.0 MiB are free; 3.0 MiB are in use here, 0 bytes by others, 1.0 MiB are kept in "
+        "parts that are too small\n"
+        "  help: use smaller batches, or let go of tensors that are not needed"
+    )
+    assert held.nbytes and str(gpu.memory()).startswith(
+        "3.0 MiB in use, 3.0 MiB at most, 4.0 MiB reserved, 4.0 MiB of 8.0 MiB free;"
+    )
 
 
 def test_names_of_devices():
@@ -182,13 +200,16 @@ def test_names_of_devices():
     with pytest.raises(CallError) as error:
         find_device("gpu")
     assert str(error.value) == (
-        "error[device]: there is no device 'gpu'\n  help: devices are 'cpu', 'cuda', 'cuda:1', 'emulated'")
+        "error[device]: there is no device 'gpu'\n  help: devices are 'cpu', 'cuda', 'cuda:1', 'emulated'"
+    )
 
 
 def test_arrays_of_a_device():
     gpu = device()
     array = to_device(gpu, np.arange(6, dtype=np.int32))
-    assert array.reshape(2, 3).numpy().tolist() == [[0, 1, 2], [3, 4, 5]] and array.view(8, (2,), np.int32).numpy().tolist() == [2, 3]
+    assert array.reshape(2, 3).numpy().tolist() == [[0, 1, 2], [3, 4, 5]] and array.view(
+        8, (2,), np.int32
+    ).numpy().tolist() == [2, 3]
     array[...] = 5
     assert array.copy().numpy().tolist() == [5] * 6
     with pytest.raises(CallError, match="cannot become float64"):

@@ -22,7 +22,9 @@ Y = np.random.default_rng(1).integers(0, 3, 12)
 
 def network() -> nn.Sequential:
     nn.manual_seed(3)
-    return nn.Sequential(nn.Linear(6, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3))
+    return nn.Sequential(
+        nn.Linear(6, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3)
+    )
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -37,10 +39,18 @@ def small() -> nn.Sequential:
     return nn.Sequential(nn.Linear(6, 3))
 
 
-def trainer(device: str | None = None, make: Callable[[], nn.Sequential] = network, **options: Any) -> nn.Trainer:
+def trainer(
+    device: str | None = None, make: Callable[[], nn.Sequential] = network, **options: Any
+) -> nn.Trainer:
     model = make()
-    return nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.05), metrics=["accuracy"], device=device,
-                      **options)
+    return nn.Trainer(
+        model,
+        nn.CrossEntropyLoss(),
+        nn.optim.Adam(model.parameters(), lr=0.05),
+        metrics=["accuracy"],
+        device=device,
+        **options,
+    )
 
 
 def fit(made: nn.Trainer, epochs: int = 2, **options: Any) -> dict[str, list[float]]:
@@ -63,7 +73,9 @@ def test_a_training_is_that_of_the_host(on_host: nn.Trainer):
     for name, array in on_host.model.state_dict().items():
         np.testing.assert_allclose(made.model.state_dict()[name], array, rtol=1e-3, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(made.predict(X), on_host.predict(X), rtol=1e-3, atol=1e-4)
-    assert all(len(p.runner._bindings) == 2 for p in made.step._plans._made.values()), "variables alternate: a graph for each"
+    assert all(len(p.runner._bindings) == 2 for p in made.step._plans._made.values()), (
+        "variables alternate: a graph for each"
+    )
 
 
 def test_a_training_goes_on_bit_for_bit(tmp_path: Path):
@@ -89,7 +101,9 @@ def test_weights_go_through_files(tmp_path: Path):
     back = network().to(DEVICE)
     back.load_state_dict(host.state_dict())
     for name, array in model.state_dict().items():
-        assert np.array_equal(array, host.state_dict()[name]) and np.array_equal(array, back.state_dict()[name])
+        assert np.array_equal(array, host.state_dict()[name]) and np.array_equal(
+            array, back.state_dict()[name]
+        )
     assert back.device == NAME and copy.deepcopy(back).device == NAME and back.cpu().device == "cpu"
 
 

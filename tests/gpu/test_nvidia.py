@@ -1,4 +1,6 @@
-"""What the driver of NVIDIA's GPUs asks of the C library, and what its answers become, without a GPU: a library that answers as told."""
+"""What the driver of NVIDIA's GPUs asks of the C library, and what its answers become, without a
+GPU: a library that answers as told.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,39 @@ from texpr.runtime.gpu.driver import OutOfMemory
 from texpr.runtime.gpu.library import _FUNCTIONS, Library
 from texpr.support.errors import CompileError, ResourceError
 
-NAMES = {1: b"CUDA_ERROR_INVALID_VALUE", 2: b"CUDA_ERROR_OUT_OF_MEMORY", 100: b"CUDA_ERROR_NO_DEVICE",
-         209: b"CUDA_ERROR_NO_BINARY_FOR_GPU", 600: b"CUDA_ERROR_NOT_READY",
-         700: b"CUDA_ERROR_ILLEGAL_ADDRESS", 701: b"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}
-ANSWERS: dict[str, tuple] = {"cuInit": (), "cuDriverGetVersion": (13000,), "cuDeviceGetCount": (1,), "cuDeviceGet": (0,),
-                             "cuDeviceTotalMem_v2": (1 << 34,), "cuDevicePrimaryCtxRetain": (77,), "cuMemAlloc_v2": (0x7F00000000,),
-                             "cuCtxPopCurrent_v2": (77,), "cuMemGetInfo_v2": (1 << 30, 1 << 34), "cuStreamCreate": (11,),
-                             "cuEventCreate": (12,), "cuLibraryGetKernel": (13,), "cuKernelGetFunction": (14,), "cuStreamEndCapture": (15,),
-                             "cuGraphInstantiateWithFlags": (16,), "cuEventElapsedTime": (1.5,)}
+NAMES = {
+    1: b"CUDA_ERROR_INVALID_VALUE",
+    2: b"CUDA_ERROR_OUT_OF_MEMORY",
+    100: b"CUDA_ERROR_NO_DEVICE",
+    209: b"CUDA_ERROR_NO_BINARY_FOR_GPU",
+    600: b"CUDA_ERROR_NOT_READY",
+    700: b"CUDA_ERROR_ILLEGAL_ADDRESS",
+    701: b"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+}
+ANSWERS: dict[str, tuple] = {
+    "cuInit": (),
+    "cuDriverGetVersion": (13000,),
+    "cuDeviceGetCount": (1,),
+    "cuDeviceGet": (0,),
+    "cuDeviceTotalMem_v2": (1 << 34,),
+    "cuDevicePrimaryCtxRetain": (77,),
+    "cuMemAlloc_v2": (0x7F00000000,),
+    "cuCtxPopCurrent_v2": (77,),
+    "cuMemGetInfo_v2": (1 << 30, 1 << 34),
+    "cuStreamCreate": (11,),
+    "cuEventCreate": (12,),
+    "cuLibraryGetKernel": (13,),
+    "cuKernelGetFunction": (14,),
+    "cuStreamEndCapture": (15,),
+    "cuGraphInstantiateWithFlags": (16,),
+    "cuEventElapsedTime": (1.5,),
+}
 
 
 class Stub:
-    """A C library: functions that note what they are given, write what they are told, and give a status."""
+    """A C library: functions that note what they are given, write what they are told, and give a
+    status.
+    """
 
     def __init__(self, **answers: Any) -> None:
         self.calls: list[tuple] = []
@@ -79,7 +102,9 @@ def test_what_a_device_is():
 
 
 def test_the_name_ends_where_c_says():
-    """The package `cuda-bindings` gives all of the buffer: what was in it behind the name as well."""
+    """The package `cuda-bindings` gives all of the buffer: what was in it behind the name as
+    well.
+    """
     functions = Library(Stub())
     functions.cuDeviceGetName = lambda length, device: (0, b"GPU of tests\0\0\0".ljust(length))  # type: ignore[method-assign]
     assert NvidiaDriver(0, functions).facts.name == "GPU of tests"
@@ -103,7 +128,9 @@ def test_a_launch():
 
 
 def test_tensor_maps():
-    """Numbers of CUDA's header: bf16 is 9, dimensions come from the last one on, strides leave that out, 2 is a swizzle of 64 bytes."""
+    """Numbers of CUDA's header: bf16 is 9, dimensions come from the last one on, strides leave
+    that out, 2 is a swizzle of 64 bytes.
+    """
     gpu, calls = driver()
     parameters = gpu.parameters([0x1000, 0x2000], [5], [(1, "bf16", (7, 100, 200), (1, 64, 32), 64)])
     (_, (name, made, dtype, rank, address, *arrays, interleaved, swizzle, promoted, outside), _) = calls
@@ -111,7 +138,9 @@ def test_tensor_maps():
     assert [list(a) for a in arrays] == [[200, 100, 7], [400, 40000], [32, 64, 1], [1, 1, 1]]
     assert (interleaved, swizzle, promoted, outside) == (0, 2, 2, 0)
     given = (ctypes.c_void_p * 4).from_address(parameters.address)
-    assert [ctypes.c_int64.from_address(p).value for p in given[:3]] == [0x1000, 0x2000, 5] and given[3] == made
+    assert [ctypes.c_int64.from_address(p).value for p in given[:3]] == [0x1000, 0x2000, 5] and given[
+        3
+    ] == made
 
 
 def test_a_tensor_map_that_the_driver_does_not_take():
@@ -125,8 +154,11 @@ def test_copies():
     gpu.to_device(1000, array, 5)
     gpu.to_host(array, 1000, 5)
     names = [c for c in calls if not c[0].startswith("cuCtx")]
-    assert names == [("cuMemcpyHtoDAsync_v2", 1000, array.ctypes.data, 16, 5), ("cuMemcpyDtoHAsync_v2", array.ctypes.data, 1000, 16, 5),
-                     ("cuStreamSynchronize", 5)]
+    assert names == [
+        ("cuMemcpyHtoDAsync_v2", 1000, array.ctypes.data, 16, 5),
+        ("cuMemcpyDtoHAsync_v2", array.ctypes.data, 1000, 16, 5),
+        ("cuStreamSynchronize", 5),
+    ]
 
 
 def test_a_graph():
@@ -137,8 +169,15 @@ def test_a_graph():
     gpu.end_graph(graph)
     names = [c[0] for c in calls if not c[0].startswith("cuCtx")]
     assert (stream, graph) == (11, 16) and names == [
-        "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuStreamDestroy_v2", "cuGraphInstantiateWithFlags",
-        "cuGraphDestroy", "cuGraphLaunch", "cuGraphExecDestroy"]
+        "cuStreamCreate",
+        "cuStreamBeginCapture_v2",
+        "cuStreamEndCapture",
+        "cuStreamDestroy_v2",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphDestroy",
+        "cuGraphLaunch",
+        "cuGraphExecDestroy",
+    ]
 
 
 def test_events():
@@ -159,8 +198,10 @@ def test_code_that_is_refused():
     with pytest.raises(CompileError) as error:
         driver()[0].load(Code("", lambda: "bad"))
     assert str(error.value) == (
-        "error[target]: the GPU's driver does not take this code: CUDA_ERROR_NO_BINARY_FOR_GPU\n    line 3: no\n"
-        "  help: compile for the processor of this device")
+        "error[target]: the GPU's driver does not take this code: CUDA_ERROR_NO_BINARY_FOR_GPU\n    line 3: "
+        "no\n"
+        "  help: compile for the processor of this device"
+    )
 
 
 def test_a_block_that_is_too_large():
@@ -175,11 +216,20 @@ def test_no_memory():
 
 
 PROBES = {
-    "no device": (dict(cuInit=100), "error[gpu]: there is no GPU that the NVIDIA driver can use: CUDA_ERROR_NO_DEVICE\n"
-                  "    the driver is of CUDA 13.0\n"),
-    "old driver": (dict(cuDriverGetVersion=(11040,)), "error[gpu]: the NVIDIA driver is of CUDA 11.4, and 12.0 is needed\n"
-                   "  help: install a newer driver; without one, compile with a GPU target"),
-    "hidden": (dict(cuDeviceGetCount=(0,)), "error[gpu]: the NVIDIA driver finds no GPU\n  help: look at CUDA_VISIBLE_DEVICES"),
+    "no device": (
+        dict(cuInit=100),
+        "error[gpu]: there is no GPU that the NVIDIA driver can use: CUDA_ERROR_NO_DEVICE\n"
+        "    the driver is of CUDA 13.0\n",
+    ),
+    "old driver": (
+        dict(cuDriverGetVersion=(11040,)),
+        "error[gpu]: the NVIDIA driver is of CUDA 11.4, and 12.0 is needed\n"
+        "  help: install a newer driver; without one, compile with a GPU target",
+    ),
+    "hidden": (
+        dict(cuDeviceGetCount=(0,)),
+        "error[gpu]: the NVIDIA driver finds no GPU\n  help: look at CUDA_VISIBLE_DEVICES",
+    ),
 }
 
 
@@ -202,13 +252,18 @@ def test_no_driver(monkeypatch: pytest.MonkeyPatch):
         nvidia.api.__wrapped__()
     assert str(error.value) == (
         "error[gpu]: there is no NVIDIA driver: libcuda.so.1: no such file\n"
-        "  help: install NVIDIA's driver (nvidia-smi shows it); without a GPU, compile with a GPU target and look at kernel.ptx, "
-        'or use the device "emulated", where threads are fibers of the CPU')
+        "  help: install NVIDIA's driver (nvidia-smi shows it); without a GPU, compile with a GPU target and "
+        "look at kernel.ptx, "
+        'or use the device "emulated", where threads are fibers of the CPU'
+    )
 
 
 def test_another_device_than_there_are():
     with pytest.raises(ResourceError) as error:
         NvidiaDriver(3, Library(Stub()))
-    assert str(error.value) == ("error[gpu]: there is no GPU 3: this machine has 1, counted from 0\n  help: look at CUDA_VISIBLE_DEVICES")
+    assert str(error.value) == (
+        "error[gpu]: there is no GPU 3: this machine has 1, counted from 0\n  help: look at "
+        "CUDA_VISIBLE_DEVICES"
+    )
     with pytest.raises(ResourceError, match="there is no"):
         find_device("cuda:63")

@@ -1,4 +1,6 @@
-"""Tensors on a device: what they compute is what they compute on the host, and nothing moves unless somebody says so."""
+"""Tensors on a device: what they compute is what they compute on the host, and nothing moves
+unless somebody says so.
+"""
 
 from __future__ import annotations
 
@@ -54,17 +56,24 @@ def test_gradients_lie_where_their_leaves_lie():
 def test_moving():
     x = there(A)
     assert x.to(DEVICE) is x and x.cpu().device == "cpu" and x.to("cpu").to(DEVICE).device == NAME
-    assert np.array_equal(x.cpu().numpy(), A) and repr(there([1.5])) == 'tensor([1.5], f64[1], device="emulated:0")'
+    assert (
+        np.array_equal(x.cpu().numpy(), A)
+        and repr(there([1.5])) == 'tensor([1.5], f64[1], device="emulated:0")'
+    )
     with pytest.raises(CallError) as error:
         there(A, requires_grad=True).cpu()
-    assert str(error.value) == ("error[gradient]: a tensor that requires a gradient is moved from emulated:0 to cpu\n"
-                                "  help: move the data first: x.detach().to(...).requires_grad_()")
+    assert str(error.value) == (
+        "error[gradient]: a tensor that requires a gradient is moved from emulated:0 to cpu\n"
+        "  help: move the data first: x.detach().to(...).requires_grad_()"
+    )
 
 
 def test_the_default_device():
     with tx.options(device=DEVICE):
         x = tx.tensor([1.0, 2.0])
-        assert x.device == NAME and (x + 1).tolist() == [2, 3] and tx.tensor([1.0], device="cpu").device == "cpu"
+        assert (
+            x.device == NAME and (x + 1).tolist() == [2, 3] and tx.tensor([1.0], device="cpu").device == "cpu"
+        )
     assert tx.tensor([1.0]).device == "cpu"
 
 
@@ -72,12 +81,18 @@ def test_devices_do_not_mix():
     with pytest.raises(CallError) as error:
         there(A) @ tx.tensor(B)
     assert str(error.value) == (
-        'error[device]: matmul: a tensor of shape [5, 4] lies on emulated:0, one of [4, 3] on cpu\n  help: move one: x.to("cpu")')
+        "error[device]: matmul: a tensor of shape [5, 4] lies on emulated:0, one of [4, 3] on cpu\n  help: "
+        'move one: x.to("cpu")'
+    )
     with pytest.raises(CallError, match="lies on emulated:0, one of"):
         ops.add(there(A), A)
     with pytest.raises(CallError) as error:
         np.asarray(there(A))
-    assert str(error.value) == "error[device]: a tensor on emulated:0 is asked for as an array of NumPy's\n  help: copy it: x.numpy()"
+    assert (
+        str(error.value)
+        == "error[device]: a tensor on emulated:0 is asked for as an array of NumPy's\n  help: copy it: "
+        "x.numpy()"
+    )
     assert (there([1.0]) * tx.tensor(3.0)).tolist() == [3], "single numbers go where the others are"
 
 
@@ -103,7 +118,9 @@ def test_values_that_must_lie_in_a_range_are_checked():
         ops.embedding(table, bad).numpy()  # type: ignore[union-attr]
 
 
-matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+matmul = tx.op(
+    "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +149,14 @@ MISTAKES = {
     "shape": (lambda k: k(there(A), there(A)), "B` has"),
     "dtype": (lambda k: k(there(A.astype("f8")), there(B)), "`A` is float64, expected float32"),
     "device": (lambda k: k(there(A), B), "one of"),
-    "output": (lambda k: k(there(A), there(B), out=there(np.zeros((3, 3), np.float32))), r"is \[3, 3\], expected \[5, 3\]"),
-    "host output": (lambda k: k(there(A), there(B), out=np.zeros((5, 3), np.float32)), "an output is no tensor on emulated:0"),
+    "output": (
+        lambda k: k(there(A), there(B), out=there(np.zeros((3, 3), np.float32))),
+        r"is \[3, 3\], expected \[5, 3\]",
+    ),
+    "host output": (
+        lambda k: k(there(A), there(B), out=np.zeros((5, 3), np.float32)),
+        "an output is no tensor on emulated:0",
+    ),
 }
 
 
@@ -157,7 +180,9 @@ def plan(device: str, factor: Variable | None = None) -> tuple[Plan, Variable]:
 
 
 def test_a_plan_runs_again_and_again():
-    """From the second run on, its launches are a graph; variables alternate between two arrays, and there is a graph for each."""
+    """From the second run on, its launches are a graph; variables alternate between two arrays,
+    and there is a graph for each.
+    """
     made, w = plan(DEVICE)
     made.fill(0, A)
     for k in range(6):
@@ -180,8 +205,8 @@ def test_numbers_on_the_host_are_copied_before_each_run():
 
 def test_results_are_arrays_of_their_own():
     made, _ = plan(DEVICE)
-    first, = made(A)
-    second, = made(gpu.to_device(gpu.find_device(DEVICE), A))
+    (first,) = made(A)
+    (second,) = made(gpu.to_device(gpu.find_device(DEVICE), A))
     np.testing.assert_allclose(first.numpy() * 2, second.numpy(), rtol=1e-6)
 
 
@@ -197,7 +222,9 @@ def test_runs_on_several_streams_take_turns():
 
 
 def test_runs_of_several_threads_take_turns():
-    """Two threads with streams of their own, which nothing else orders. The emulated device does the work of the second one first."""
+    """Two threads with streams of their own, which nothing else orders. The emulated device does
+    the work of the second one first.
+    """
     made, _ = plan(DEVICE)
     found, x = gpu.find_device(DEVICE), there(A)
     found.synchronize()
@@ -223,8 +250,10 @@ def test_variables_on_another_device():
         y = ops.matmul(capture.input("x", A.shape, F32), Variable(B, "w"))
     with pytest.raises(CallError) as error:
         Plan(capture, [y], device=DEVICE)
-    assert str(error.value) == ("error[device]: `w` lies on cpu, and the program runs on emulated:0\n"
-                                '  help: move what belongs together to one device, such as model.to("emulated:0")')
+    assert str(error.value) == (
+        "error[device]: `w` lies on cpu, and the program runs on emulated:0\n"
+        '  help: move what belongs together to one device, such as model.to("emulated:0")'
+    )
 
 
 def test_a_plan_of_a_device_is_no_file(tmp_path: Any):
@@ -300,15 +329,19 @@ def test_dlpack_of_other_layouts():
     class Strided(Producer):
         def __dlpack__(self, stream: int) -> object:
             capsule = gpu.exported(self.array, stream)
-            record = ctypes.cast(gpu.dlpack._pointer(id(capsule), b"dltensor"), ctypes.POINTER(gpu.dlpack._Managed))
+            record = ctypes.cast(
+                gpu.dlpack._pointer(id(capsule), b"dltensor"), ctypes.POINTER(gpu.dlpack._Managed)
+            )
             self.strides = (ctypes.c_int64 * 2)(1, 5)
             record.contents.tensor.strides = self.strides
             return capsule
 
     with pytest.raises(CallError) as error:
         tx.from_dlpack(Strided(gpu.to_device(gpu.find_device(DEVICE), A)))
-    assert str(error.value) == ("error[layout]: a tensor of shape [5, 4] on a device has strides [1, 5]\n"
-                                "  help: make it contiguous: x.contiguous()")
+    assert str(error.value) == (
+        "error[layout]: a tensor of shape [5, 4] on a device has strides [1, 5]\n"
+        "  help: make it contiguous: x.contiguous()"
+    )
 
 
 def test_dlpack_of_the_middle_of_an_array():
@@ -316,8 +349,10 @@ def test_dlpack_of_the_middle_of_an_array():
     assert np.array_equal(tx.from_dlpack(Producer(array.view(16, (4,), np.float32))).numpy(), A[1])
     with pytest.raises(CallError) as error:
         tx.from_dlpack(Producer(array.view(4, (4,), np.float32)))
-    assert str(error.value) == ("error[layout]: a tensor on a device begins 4 bytes behind a multiple of 16\n"
-                                "  help: copy it: x.clone()")
+    assert str(error.value) == (
+        "error[layout]: a tensor on a device begins 4 bytes behind a multiple of 16\n"
+        "  help: copy it: x.clone()"
+    )
 
 
 def test_a_capsule_is_used_once():
@@ -342,13 +377,22 @@ def test_dlpack_goes_nowhere_by_itself():
 
 def test_the_array_interface(monkeypatch: pytest.MonkeyPatch):
     """Only devices whose addresses other libraries can read have it."""
-    assert not hasattr(there(A), "__cuda_array_interface__") and not hasattr(tx.tensor(A), "__cuda_array_interface__")
+    assert not hasattr(there(A), "__cuda_array_interface__") and not hasattr(
+        tx.tensor(A), "__cuda_array_interface__"
+    )
     driver = EmulatedDriver()
     driver.facts = gpu.Facts("test", (8, 0), 1 << 30, "", (2, 0), True)
     monkeypatch.setitem(_made, "cuda:0", Device("cuda:0", driver))
     x = tx.tensor(A, device="cuda")
     about = x.__cuda_array_interface__
-    assert about == {"shape": (5, 4), "typestr": "<f4", "data": (x.value.address, False), "version": 3, "strides": None, "stream": 1}
+    assert about == {
+        "shape": (5, 4),
+        "typestr": "<f4",
+        "data": (x.value.address, False),
+        "version": 3,
+        "strides": None,
+        "stream": 1,
+    }
 
     class Foreign:
         __cuda_array_interface__ = about | {"strides": (16, 4)}

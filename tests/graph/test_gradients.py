@@ -1,4 +1,6 @@
-"""`backward()`: the same values lazily and in traced functions; derivatives of derivatives. Numbers are those of torch 2.13 in f64."""
+"""`backward()`: the same values lazily and in traced functions; derivatives of derivatives.
+Numbers are those of torch 2.13 in f64.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ import pytest
 import texpr as tx
 from texpr import nn
 
-MODES = {"lazily": lambda f: f, "traced": tx.jit, "traced in a function that is": lambda f: tx.jit(lambda *args: tx.jit(f)(*args))}
+MODES = {
+    "lazily": lambda f: f,
+    "traced": tx.jit,
+    "traced in a function that is": lambda f: tx.jit(lambda *args: tx.jit(f)(*args)),
+}
 mode = pytest.mark.parametrize("run", MODES.values(), ids=MODES)
 Mode = Callable[[Callable], Callable]
 
@@ -57,7 +63,9 @@ def test_meta_learning(run: Mode):
     a, b, c = x.numpy(), y.numpy(), w.numpy()
     hessian = 2 * a.T @ a / 3
     moved = c - 0.5 * 2 * a.T @ (a @ c - b) / 3
-    np.testing.assert_allclose(run(f)(w, x, y).numpy(), (np.eye(2) - 0.5 * hessian) @ (2 * a.T @ (a @ moved - b) / 3))
+    np.testing.assert_allclose(
+        run(f)(w, x, y).numpy(), (np.eye(2) - 0.5 * hessian) @ (2 * a.T @ (a @ moved - b) / 3)
+    )
 
 
 @mode
@@ -71,8 +79,18 @@ def test_a_gradient_penalty(run: Mode):
 
     penalty, dw, dv = run(f)(spread(12, 3, 4, scale=0.7), spread(4, 4), spread(15, 5, 3))
     assert penalty.item() == pytest.approx(0.11330640929570712, rel=1e-12)
-    np.testing.assert_allclose(dw.numpy().ravel()[:6], [0.2742038920211618, 0.1247768370505428, -0.12233413749652766, -0.2539286147252863,
-                                                        0.26406625337322404, 0.1235554872735352], rtol=1e-11)
+    np.testing.assert_allclose(
+        dw.numpy().ravel()[:6],
+        [
+            0.2742038920211618,
+            0.1247768370505428,
+            -0.12233413749652766,
+            -0.2539286147252863,
+            0.26406625337322404,
+            0.1235554872735352,
+        ],
+        rtol=1e-11,
+    )
     np.testing.assert_allclose(dv.numpy()[:2], [0.19618326832869226, 0.07284601783712341], rtol=1e-11)
 
 
@@ -89,9 +107,16 @@ def test_a_differential_equation(run: Mode):
 
     residual, dw, dc = run(f)(spread(4, 1, 4, scale=2.0), spread(4, 4, offset=0.5), spread(6, 6, 1))
     assert residual.item() == pytest.approx(8.70163869665113, rel=1e-12)
-    np.testing.assert_allclose(dw.numpy().ravel(), [-5.117994465077998, 0.2755150978706241, 1.377575489353121, 15.353983395233998],
-                               rtol=1e-11)
-    np.testing.assert_allclose(dc.numpy(), [-8.712071388677495, 0.03129807607908752, -0.03129807607908752, 8.712071388677495], rtol=1e-10)
+    np.testing.assert_allclose(
+        dw.numpy().ravel(),
+        [-5.117994465077998, 0.2755150978706241, 1.377575489353121, 15.353983395233998],
+        rtol=1e-11,
+    )
+    np.testing.assert_allclose(
+        dc.numpy(),
+        [-8.712071388677495, 0.03129807607908752, -0.03129807607908752, 8.712071388677495],
+        rtol=1e-10,
+    )
 
 
 @mode
@@ -131,7 +156,11 @@ def test_gradients_flow_to_cotangents_in_second_derivatives_alone(run: Mode):
 
 
 @mode
-@pytest.mark.parametrize("cotangent", [np.array([1.0, 0.0, 2.0], "f4"), [1, 0, 2], tx.tensor([1, 0, 2])], ids=["array", "list", "tensor"])
+@pytest.mark.parametrize(
+    "cotangent",
+    [np.array([1.0, 0.0, 2.0], "f4"), [1, 0, 2], tx.tensor([1, 0, 2])],
+    ids=["array", "list", "tensor"],
+)
 def test_cotangents(run: Mode, cotangent: object):
     def f(x):
         (x * x).backward(cotangent)
@@ -220,14 +249,18 @@ def test_elements_that_are_assigned(run: Mode):
 
 
 COMPLAINTS = {
-    "error[gradient]: nothing that the tensor is computed from requires a gradient\n  help: make a leaf with tx.tensor(data, "
+    "error[gradient]: nothing that the tensor is computed from requires a gradient\n  help: make a leaf with "
+    "tx.tensor(data, "
     "requires_grad=True)": lambda x: _of_no_history(x),
-    "error[gradient]: the tensor is [2], no single number\n  help: reduce it, for example with .sum(), or give a cotangent: .backward(g)":
-        lambda x: (x * x).backward(),
+    "error[gradient]: the tensor is [2], no single number\n  help: reduce it, for example with .sum(), or "
+    "give a cotangent: .backward(g)": lambda x: (x * x).backward(),
     "error[shape]: the cotangent is [3], the tensor [2]": lambda x: (x * x).backward(np.ones(3)),
-    "error[gradient]: the tensor is computed from others that require gradients\n  help: use .detach()":
-        lambda x: (x * x).requires_grad_(False),
-    'error[gradient]: a tensor of bool has no gradient\n  help: convert it: .astype("f32")': lambda x: (x > 0).requires_grad_(),
+    "error[gradient]: the tensor is computed from others that require gradients\n  help: use .detach()": lambda x: (
+        (x * x).requires_grad_(False)
+    ),
+    'error[gradient]: a tensor of bool has no gradient\n  help: convert it: .astype("f32")': lambda x: (
+        x > 0
+    ).requires_grad_(),
 }
 
 

@@ -13,9 +13,37 @@ from texpr.ir.dtypes import F64, I64
 RANDOM = np.random.default_rng(0)
 
 
-NAMES = ("adam_update", "add", "affine", "conv2d", "conv2d_grouped", "copy", "cross_entropy", "divide", "dropout",
-         "flatten3", "flatten4", "flatten5", "linear", "matmul", "maxpool2d", "mean_all", "momentum_update", "multiply", "negative",
-         "nesterov_update", "next_seed", "relu", "sgd_update", "sigmoid", "softmax", "squared_error", "subtract", "sum_all", "tanh")
+NAMES = (
+    "adam_update",
+    "add",
+    "affine",
+    "conv2d",
+    "conv2d_grouped",
+    "copy",
+    "cross_entropy",
+    "divide",
+    "dropout",
+    "flatten3",
+    "flatten4",
+    "flatten5",
+    "linear",
+    "matmul",
+    "maxpool2d",
+    "mean_all",
+    "momentum_update",
+    "multiply",
+    "negative",
+    "nesterov_update",
+    "next_seed",
+    "relu",
+    "sgd_update",
+    "sigmoid",
+    "softmax",
+    "squared_error",
+    "subtract",
+    "sum_all",
+    "tanh",
+)
 """What captured networks are made of; `tests/ops` has the whole library."""
 
 
@@ -28,7 +56,11 @@ def example(name: str) -> tuple[dict[str, object], list[np.ndarray]]:
         case "matmul":
             return {}, [one, RANDOM.normal(size=(4, 2))]
         case "conv2d":
-            return {"SH": 2, "PW": 1, "DH": 2}, [image, RANDOM.normal(size=(2, 3, 2, 3)), RANDOM.normal(size=2)]
+            return {"SH": 2, "PW": 1, "DH": 2}, [
+                image,
+                RANDOM.normal(size=(2, 3, 2, 3)),
+                RANDOM.normal(size=2),
+            ]
         case "conv2d_grouped":
             return {"G": 3, "PH": 1}, [image, RANDOM.normal(size=(6, 1, 2, 3)), RANDOM.normal(size=6)]
         case "maxpool2d":
@@ -55,7 +87,9 @@ def test_compiled_equals_interpreted_and_gradients_are_right(name: str):
     found, expected = operator(*arrays, **constants), tx.interpret(operator, *arrays, **constants)
     for a, b in zip(*((r,) if isinstance(r, np.ndarray) else r for r in (found, expected)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
-    program = operator.program({v: I64 if kind == "int" else F64 for v, kind in operator.signature.variables}, constants)
+    program = operator.program(
+        {v: I64 if kind == "int" else F64 for v, kind in operator.signature.variables}, constants
+    )
     if any(t.dtype.is_float for t in program.outputs):
         check_gradient(program, *arrays)
 

@@ -21,7 +21,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """Two products, a sum of the first one's results, and a kernel that reads and gives nothing of others."""
+    """Two products, a sum of the first one's results, and a kernel that reads and gives nothing
+    of others.
+    """
     capture = Capture()
     x, y = capture.input("x", (8, 16), F32), capture.input("y", (5,), F32)
     hidden = ops.tanh(ops.linear(x, Variable(np.ones((4, 16), "f4"), "w")))
@@ -38,8 +40,9 @@ def apart(boxes: list[tuple[float, ...]]) -> bool:
 def test_a_picture_by_hand_shows_every_kernel(plan: Plan):
     text = draw(plan.launches, plan.views)
     picture = ElementTree.fromstring(text)
-    boxes = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
-             for r in picture.iter(f"{SVG}rect")]
+    boxes = [
+        tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height")) for r in picture.iter(f"{SVG}rect")
+    ]
     assert len(boxes) == len(plan.launches) == 4 and apart(boxes)
     assert len(list(picture.iter(f"{SVG}path"))) == 2 and "tanh_1: f32[8, 4]" in text
     alone = next(k for k, n in enumerate(plan.launches) if n.outputs[0].name.startswith("exp"))
@@ -55,8 +58,9 @@ def test_lines_pass_beside_boxes():
     third = ops.linear(second, w)
     plan = Plan(capture, [ops.matmul(ops.transpose(first), third)], disable=("fuse",))
     picture = ElementTree.fromstring(draw(plan.launches, plan.views))
-    rects = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height"))
-             for r in picture.iter(f"{SVG}rect")]
+    rects = [
+        tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height")) for r in picture.iter(f"{SVG}rect")
+    ]
     straight = [path for p in picture.iter(f"{SVG}path") for path in _straight(p.get("d", ""))]
     passed = [(top, bottom - top) for _, top, bottom in straight]
     assert passed == [(y, height) for _, y, _, height in rects[2:6]]

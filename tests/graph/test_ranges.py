@@ -11,14 +11,14 @@ from texpr.graph.fusion.flops import operations
 
 X, STARTS, ENDS = np.arange(5.0), np.array([0, 1, 2], "i4"), np.array([0, 3, 5], "i4")
 OPERATORS = {
-    "op f(X: f64[N], s: i32[M] in 0..N+1, n: i32[M] in 0..N+1) -> Y: f64[M] { Y[i] = sum(k in s[i]..n[i]: X[k]) }":
-        ([0, 3, 9], [0, 1, 2, 1, 1]),
-    "op f(X: f64[N], s: i32[M], n: i32[M]) -> Y: f64[M] { Y[i] = sum(k in max(0, s[i])..min(n[i], N): X[k]) }":
-        ([0, 3, 9], [0, 1, 2, 1, 1]),
-    "op f(X: f64[N], s: i32[M] in 0..M, n: i32[M] in 0..N+1) -> Y: f64[M] { Y[i] = sum(k in 0..n[s[i]]: X[k]) }":
-        ([0, 3, 10], [2, 2, 2, 1, 1]),
-    "op f(X: f64[N], s: i32[M] in 0..N+1, n: i32[M]) -> Y: f64[M] { Y[i] = if n[i] > 3 then sum(k in 0..s[i]: X[k] ** 2) else 0 }":
-        ([0, 0, 1], [0, 2, 0, 0, 0]),
+    "op f(X: f64[N], s: i32[M] in 0..N+1, n: i32[M] in 0..N+1) -> Y: f64[M] { Y[i] = sum(k in s[i]..n[i]: "
+    "X[k]) }": ([0, 3, 9], [0, 1, 2, 1, 1]),
+    "op f(X: f64[N], s: i32[M], n: i32[M]) -> Y: f64[M] { Y[i] = sum(k in max(0, s[i])..min(n[i], N): X[k]) "
+    "}": ([0, 3, 9], [0, 1, 2, 1, 1]),
+    "op f(X: f64[N], s: i32[M] in 0..M, n: i32[M] in 0..N+1) -> Y: f64[M] { Y[i] = sum(k in 0..n[s[i]]: "
+    "X[k]) }": ([0, 3, 10], [2, 2, 2, 1, 1]),
+    "op f(X: f64[N], s: i32[M] in 0..N+1, n: i32[M]) -> Y: f64[M] { Y[i] = if n[i] > 3 then sum(k in "
+    "0..s[i]: X[k] ** 2) else 0 }": ([0, 0, 1], [0, 2, 0, 0, 0]),
 }
 
 
@@ -43,7 +43,13 @@ def test_in_all_modes(text: str):
 
     tensors = [tx.tensor(a) for a in (X, STARTS, ENDS)]
     layer, traced = Layer(op), tx.jit(lambda *a: op(*a))
-    for found in (op(X, STARTS, ENDS), op(*tensors), traced(X, STARTS, ENDS), layer(X, STARTS, ENDS), layer(*tensors)):
+    for found in (
+        op(X, STARTS, ENDS),
+        op(*tensors),
+        traced(X, STARTS, ENDS),
+        layer(X, STARTS, ENDS),
+        layer(*tensors),
+    ):
         assert np.asarray(found).tolist() == values
     for derived in (gradient, tx.jit(gradient)):
         assert derived(tx.tensor(X, requires_grad=True)).tolist() == slope

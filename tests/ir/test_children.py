@@ -23,10 +23,22 @@ axis = Axis(i, index(0), j)
 total = Reduce("sum", (axis,), one, dtype=F32)
 some = Reduce("sum", (axis,), one, condition, dtype=F32)
 NODES: list[tuple[Node, tuple[Node, ...]]] = [
-    (i, ()), (condition, (i, j)), (Call("exp", (one,)), (one,)), (clamp, ()), (padded, (zero,)), (plain_read, (i, j)),
-    (guarded, (i, j, padded)), (axis, (axis.lo, j)), (total, (axis, one)), (some, (axis, condition, one)), (store, (i, j, k, one)),
-    (For(i, j, (store, Barrier())), (j, store)), (If(condition, (store,)), (condition, store)), (Wait(1, phase=i), (i,)),
-    (Commit(i, j), (i, j)), (Equation(X, (i, j), (axis,), one, guard=clamp), (i, j, axis, one, clamp)),
+    (i, ()),
+    (condition, (i, j)),
+    (Call("exp", (one,)), (one,)),
+    (clamp, ()),
+    (padded, (zero,)),
+    (plain_read, (i, j)),
+    (guarded, (i, j, padded)),
+    (axis, (axis.lo, j)),
+    (total, (axis, one)),
+    (some, (axis, condition, one)),
+    (store, (i, j, k, one)),
+    (For(i, j, (store, Barrier())), (j, store)),
+    (If(condition, (store,)), (condition, store)),
+    (Wait(1, phase=i), (i,)),
+    (Commit(i, j), (i, j)),
+    (Equation(X, (i, j), (axis,), one, guard=clamp), (i, j, axis, one, clamp)),
 ]
 
 
@@ -38,7 +50,9 @@ def test_children_and_copies(node: Node, below: tuple[Node, ...]):
     copy = with_children(node, other)
     assert type(copy) is type(node) and copy is not node
     assert children(copy) == other
-    assert all(getattr(copy, f.name) is getattr(node, f.name) for f in fields(node) if f.name not in node.parts)  # type: ignore[arg-type]
+    assert all(
+        getattr(copy, f.name) is getattr(node, f.name) for f in fields(node) if f.name not in node.parts
+    )  # type: ignore[arg-type]
     assert all((getattr(copy, name) is None) == (getattr(node, name) is None) for name in node.parts)
 
 

@@ -46,11 +46,17 @@ def value(bits: int, t: DType) -> float:
         return np.nan
     if t == F8E5M2 and exponent == 31:
         return np.nan if rest else sign * np.inf
-    return sign * (rest / 2**fraction * 2.0 ** (1 - bias) if exponent == 0 else (1 + rest / 2**fraction) * 2.0 ** (exponent - bias))
+    return sign * (
+        rest / 2**fraction * 2.0 ** (1 - bias)
+        if exponent == 0
+        else (1 + rest / 2**fraction) * 2.0 ** (exponent - bias)
+    )
 
 
 def nearest(x: float, t: DType) -> int:
-    """The bits of the nearest of all numbers, of two equally near the one whose last bit is 0; what is too large is beyond all."""
+    """The bits of the nearest of all numbers, of two equally near the one whose last bit is 0;
+    what is too large is beyond all.
+    """
     numbers = [value(b, t) for b in range(0x7F if t == F8E4M3 else 0x7C)]
     step = numbers[-1] - numbers[-2]
     numbers.append(numbers[-1] + step)  # where the next number would be
@@ -76,7 +82,9 @@ def test_all_bits(t: DType):
 
 
 def near_all(t: DType) -> np.ndarray:
-    """All numbers, what lies between two of them, and what lies next to either, nearer than f32 tells."""
+    """All numbers, what lies between two of them, and what lies next to either, nearer than f32
+    tells.
+    """
     numbers = np.array([value(b, t) for b in range(0x7F if t == F8E4M3 else 0x7C)])
     ends = np.append(numbers, 2 * numbers[-1] - numbers[-2])
     middles = (ends[1:] + ends[:-1]) / 2
@@ -91,7 +99,9 @@ def test_rounding(t: DType, source: DType):
     """Once, to the nearest, ties to even: f64 next to a tie too, which f32 would make one."""
     with quiet():
         generator = np.random.default_rng(0)
-        values = np.concatenate([near_all(t), generator.standard_normal(5000) * 10.0 ** generator.integers(-8, 6, 5000)])
+        values = np.concatenate(
+            [near_all(t), generator.standard_normal(5000) * 10.0 ** generator.integers(-8, 6, 5000)]
+        )
         held = cast(values, F64, source)
         exact = np.asarray(held, np.float64)
         inside = np.isfinite(exact)
@@ -111,8 +121,15 @@ def test_integers_are_rounded_once(t: DType, source: DType):
 
 @SMALL
 def test_as_ml_dtypes_has_it(t: DType):
-    """From f32, on random bits: overflow, denormal numbers, NaN and infinities. (From f64 that package rounds twice.)"""
-    values = np.random.default_rng(0).integers(0, 2**32, 200_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    """From f32, on random bits: overflow, denormal numbers, NaN and infinities. (From f64 that
+    package rounds twice.)
+    """
+    values = (
+        np.random.default_rng(0)
+        .integers(0, 2**32, 200_000, dtype=np.uint64)
+        .astype(np.uint32)
+        .view(np.float32)
+    )
     usual = (np.random.default_rng(1).standard_normal(50_000) * 300).astype(np.float32)
     values = np.concatenate([values, usual, np.array([np.inf, -np.inf, np.nan], np.float32)])
     with np.errstate(all="ignore"):
@@ -124,12 +141,20 @@ def test_too_large():
     """f8e4m3 has no infinity: what is too large is NaN there. In f8e5m2 it is infinite."""
     with quiet():
         large = np.array([448.0, 464.0, 464.1, -1e9, np.inf])
-        np.testing.assert_array_equal(numbers_of(stored(large, F8E4M3), F8E4M3), [448, 448, np.nan, np.nan, np.nan])
+        np.testing.assert_array_equal(
+            numbers_of(stored(large, F8E4M3), F8E4M3), [448, 448, np.nan, np.nan, np.nan]
+        )
         large = np.array([57344.0, 61439.0, 61440.0, -1e9, np.inf])
-        np.testing.assert_array_equal(numbers_of(stored(large, F8E5M2), F8E5M2), [57344, 57344, np.inf, -np.inf, np.inf])
+        np.testing.assert_array_equal(
+            numbers_of(stored(large, F8E5M2), F8E5M2), [57344, 57344, np.inf, -np.inf, np.inf]
+        )
     assert (most(F8E4M3), most(F8E5M2), most(F32)) == (448.0, np.inf, np.inf)
     assert np.isnan(round_float(500.0, F8E4M3)) and round_float(465.0, F8E5M2) == 448.0
-    assert (identity("max", F8E4M3), identity("min", F8E4M3), identity("max", F8E5M2)) == (-448.0, 448.0, -np.inf)
+    assert (identity("max", F8E4M3), identity("min", F8E4M3), identity("max", F8E5M2)) == (
+        -448.0,
+        448.0,
+        -np.inf,
+    )
 
 
 @SMALL

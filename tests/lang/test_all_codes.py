@@ -1,4 +1,6 @@
-"""Every kind of mistake that the package names is shown whole in some test, and wrong programs are plenty."""
+"""Every kind of mistake that the package names is shown whole in some test, and wrong programs
+are plenty.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ ELSEWHERE = {"link", "memory", "gpu", "emulator"}
 
 
 def texts(root: Path, *suffixes: str) -> list[str]:
-    return [p.read_text(encoding="utf-8", errors="replace") for p in sorted(root.rglob("*")) if p.suffix in suffixes and p.is_file()]
+    return [
+        p.read_text(encoding="utf-8", errors="replace")
+        for p in sorted(root.rglob("*"))
+        if p.suffix in suffixes and p.is_file()
+    ]
 
 
 def test_every_code_is_shown():
@@ -25,5 +31,9 @@ def test_every_code_is_shown():
 
 
 def test_there_are_many_wrong_programs():
-    listed = [t for t in texts(TESTS / "lang" / "golden" / "test_complaints", ".txt") for t in re.findall(r"^==== (.*)", t, re.MULTILINE)]
+    listed = [
+        t
+        for t in texts(TESTS / "lang" / "golden" / "test_complaints", ".txt")
+        for t in re.findall(r"^==== (.*)", t, re.MULTILINE)
+    ]
     assert len(set(listed)) >= 120

@@ -17,7 +17,16 @@ from texpr.support.source import Source
 OPERATORS = [text + "}" for text in Path(__file__).with_name("operators.tx").read_text().split("\n}\n")]
 SYMBOLS = list("()[]{}<>,:;=|+-*/%") + ["->", "..", "**", "//", "<=", "==", "+=", "max="]
 NAMES = ["X", "Y", "i", "j", "N", "f32", "T", "exp", "0", "1", "2.5", "9" * 30, "1e40", "clamp", "\n"]
-LINE = ["kernel k() -> (y: f32)\n", "  let t: f32[3]\n", "  for i in 0..3\n", "    y = 1.0  start\n", "  if true\n", "kernel", "  ", "\n"]
+LINE = [
+    "kernel k() -> (y: f32)\n",
+    "  let t: f32[3]\n",
+    "  for i in 0..3\n",
+    "    y = 1.0  start\n",
+    "  if true\n",
+    "kernel",
+    "  ",
+    "\n",
+]
 
 
 def survive(text: str) -> None:
@@ -29,7 +38,9 @@ def survive(text: str) -> None:
         return
     for op in ops.values():
         try:
-            elaborate(op, {v.name: F32 for v in op.type_variables}, {c.name: 2 for c in op.constants if c.required})
+            elaborate(
+                op, {v.name: F32 for v in op.type_variables}, {c.name: 2 for c in op.constants if c.required}
+            )
         except Error as error:
             assert str(error)
 

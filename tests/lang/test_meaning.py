@@ -62,7 +62,10 @@ def test_softmax_at_any_axis():
 def test_maxpool_of_a_guarded_read():
     x = f32(5)
     text = "op pool(X: f32[W]; R = 3, P = 1) -> Y: f32[W + 2*P - R + 1] { Y[x] = max(r in 0..R: X[x + r - P | -inf]) }"
-    close(one(text, x), np.lib.stride_tricks.sliding_window_view(np.pad(x, 1, constant_values=-np.inf), 3).max(1))
+    close(
+        one(text, x),
+        np.lib.stride_tricks.sliding_window_view(np.pad(x, 1, constant_values=-np.inf), 3).max(1),
+    )
 
 
 def test_layernorm():
@@ -89,7 +92,9 @@ def test_concat_flatten_shuffle():
     close(run("concat", x, z, axis=1), np.concatenate([x, z], 1))
     close(run("flatten", x), x.reshape(2, 12))
     p = f32(1, 8, 2, 3)
-    close(run("pixel_shuffle", p), p.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6))
+    close(
+        run("pixel_shuffle", p), p.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6)
+    )
 
 
 def test_guards():
@@ -101,7 +106,9 @@ def test_guards():
         "wrap": x[(i + 1) % 5],
         "reflect": x[np.where(i < 4, i + 1, 3)],
     }.items():
-        close(one(f"op f(X: f32[N]) -> Y: f32[N] require N >= 2 {{ Y[i] = X[i + 1 | {guard}] }}", x), expected)
+        close(
+            one(f"op f(X: f32[N]) -> Y: f32[N] require N >= 2 {{ Y[i] = X[i + 1 | {guard}] }}", x), expected
+        )
 
 
 def test_heat_and_its_gradient():
@@ -109,7 +116,10 @@ def test_heat_and_its_gradient():
     left, right = u[[0, 0, 1, 2, 3, 4]], u[[1, 2, 3, 4, 5, 5]]
     close(run("heat", u, a=0.25), u + 0.25 * (left - 2 * u + right))
     dv, h = f32(6), 1e-2
-    numeric = [np.dot(run("heat", u + h * e) - run("heat", u - h * e), dv) / (2 * h) for e in np.eye(6, dtype=np.float32)]
+    numeric = [
+        np.dot(run("heat", u + h * e) - run("heat", u - h * e), dv) / (2 * h)
+        for e in np.eye(6, dtype=np.float32)
+    ]
     np.testing.assert_allclose(run("heat_dU", dv), numeric, atol=1e-3)
 
 
@@ -123,8 +133,12 @@ def test_attention_calls_softmax():
 
 def test_several_results():
     x = f32(3, 4)
-    v, a = one("op top(X: f32[N, D]) -> (v: f32[N], a: i64[N]) { v[i] = max(j: X[i, j])  a[i] = argmax(j: X[i, j]) }\n"
-               "op both(X: f32[N, D]) -> (v: f32[N], a: i64[N]) { v, a = top(X) }", x)
+    v, a = one(
+        "op top(X: f32[N, D]) -> (v: f32[N], a: i64[N]) { v[i] = max(j: X[i, j])  a[i] = argmax(j: X[i, j]) "
+        "}\n"
+        "op both(X: f32[N, D]) -> (v: f32[N], a: i64[N]) { v, a = top(X) }",
+        x,
+    )
     close(v, x.max(1))
     np.testing.assert_array_equal(a, x.argmax(1))
     rows, columns = run("maxpool2_arg", f32(2, 2))
@@ -153,10 +167,18 @@ def test_functions_are_inlined_and_share_their_arguments():
 
 def test_where_and_if():
     x = f32(4, 4)
-    close(one("op f(X: f32[N, N]) -> y: f32 { y = sum(i, j where i < j and X[i, j] > 0: X[i, j]) }", x), np.triu(x, 1).clip(0).sum())
-    close(one("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = if 0 <= i - j < 2 then X[i, j] else 0 }", x),
-          np.tril(x) - np.tril(x, -2))
-    close(one("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = 0  Y[i, j] += X[i, j] where i == j }", x), np.diag(np.diag(x)))
+    close(
+        one("op f(X: f32[N, N]) -> y: f32 { y = sum(i, j where i < j and X[i, j] > 0: X[i, j]) }", x),
+        np.triu(x, 1).clip(0).sum(),
+    )
+    close(
+        one("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = if 0 <= i - j < 2 then X[i, j] else 0 }", x),
+        np.tril(x) - np.tril(x, -2),
+    )
+    close(
+        one("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = 0  Y[i, j] += X[i, j] where i == j }", x),
+        np.diag(np.diag(x)),
+    )
 
 
 def test_narrow_types_are_computed_wide():
@@ -164,8 +186,12 @@ def test_narrow_types_are_computed_wide():
     text = "op dot(A: i8[N, K], B: i8[N, K]) -> y: i32[N] { y[i] = sum(k: A[i, k] * B[i, k]) }"
     np.testing.assert_array_equal(one(text, a, b), (a.astype(np.int32) * b).sum(1))
     half = RNG.standard_normal((2, 2000)).astype(np.float16)
-    mean = one("op mean<T: float>(X: T[N, D]) -> y: T[N] { y[i] = sum(j: X[i, j]) / D }", half, dtypes={"T": F16})
-    np.testing.assert_array_equal(mean, (np.cumsum(half.astype(np.float32), 1)[:, -1] / np.float32(2000)).astype(np.float16))
+    mean = one(
+        "op mean<T: float>(X: T[N, D]) -> y: T[N] { y[i] = sum(j: X[i, j]) / D }", half, dtypes={"T": F16}
+    )
+    np.testing.assert_array_equal(
+        mean, (np.cumsum(half.astype(np.float32), 1)[:, -1] / np.float32(2000)).astype(np.float16)
+    )
 
 
 def program(text: str, dtypes=None, **constants):
@@ -186,9 +212,16 @@ def test_sizes_are_computed_in_i64():
     assert isinstance(e.rhs, Cast) and e.rhs.operand.dtype == I64
 
 
-@pytest.mark.parametrize("dtype, body, accumulator", [
-    (BF16, "X[i]", F32), (F16, "X[i] * X[i]", F32), (I8, "X[i]", I32), (I64, "X[i]", I64), (F64, "X[i]", F64),
-])
+@pytest.mark.parametrize(
+    "dtype, body, accumulator",
+    [
+        (BF16, "X[i]", F32),
+        (F16, "X[i] * X[i]", F32),
+        (I8, "X[i]", I32),
+        (I64, "X[i]", I64),
+        (F64, "X[i]", F64),
+    ],
+)
 def test_accumulators(dtype, body, accumulator):
     made = program(f"op f<T>(X: T[N]) -> y: T {{ s = sum(i: {body})  y = T(s) }}", {"T": dtype})
     assert made.equations[0].target.dtype == accumulator
@@ -215,13 +248,21 @@ op bias<T: float>(X: T[*A:axis, N, *B], b: T[N] = 0; axis, scale: f32 = 2.0) -> 
 }""").ops["bias"]
     assert op.doc == "Adds a bias.\nTwice."
     assert [(v.name, v.kind) for v in op.type_variables] == [("T", "float")]
-    assert [(x.name, x.dtype, x.rank, x.least_rank, x.optional) for x in op.inputs] == [("X", "T", None, 1, False), ("b", "T", 1, 1, True)]
-    assert [(c.name, c.dtype, c.required) for c in op.constants] == [("axis", None, True), ("scale", "f32", False)]
+    assert [(x.name, x.dtype, x.rank, x.least_rank, x.optional) for x in op.inputs] == [
+        ("X", "T", None, 1, False),
+        ("b", "T", 1, 1, True),
+    ]
+    assert [(c.name, c.dtype, c.required) for c in op.constants] == [
+        ("axis", None, True),
+        ("scale", "f32", False),
+    ]
     assert op.text.startswith("op bias") and op.text.endswith("}")
 
 
 def test_a_comment_that_begins_the_body_is_documentation():
-    assert parse("op f(X: f32[N]) -> Y: f32[N] {\n  # The same.\n  Y[i] = X[i]\n}").ops["f"].doc == "The same."
+    assert (
+        parse("op f(X: f32[N]) -> Y: f32[N] {\n  # The same.\n  Y[i] = X[i]\n}").ops["f"].doc == "The same."
+    )
 
 
 def test_operators_of_other_texts():
@@ -243,7 +284,10 @@ def test_a_long_sum_is_no_problem():
 
 def test_an_argmax_may_be_an_index():
     x, z = f32(3, 4), f32(4)
-    close(one("op f(X: f32[N, D], Z: f32[D]) -> Y: f32[N] { Y[i] = Z[argmax(j: X[i, j])] }", x, z), z[x.argmax(1)])
+    close(
+        one("op f(X: f32[N, D], Z: f32[D]) -> Y: f32[N] { Y[i] = Z[argmax(j: X[i, j])] }", x, z),
+        z[x.argmax(1)],
+    )
 
 
 def test_definitions_are_put_before_their_uses_in_the_program():

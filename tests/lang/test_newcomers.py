@@ -1,4 +1,6 @@
-"""What people write who come from NumPy, torch, einsum or C: the help says how it is written here."""
+"""What people write who come from NumPy, torch, einsum or C: the help says how it is written
+here.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,27 @@ BODIES = {
 
 
 HEADS = {
-    "op f(X: c64[N]) -> Y: f32[N] { Y[i] = 0 }": "there are no complex numbers: keep the real and the imaginary part in two tensors",
+    "op f(X: c64[N]) -> Y: f32[N] { Y[i] = 0 }": "there are no complex numbers: keep the real and the "
+    "imaginary part in two tensors",
     "op f(X: str[N]) -> Y: f32[N] { Y[i] = 0 }": "there are no texts: use numbers",
     "op f(X: tensor[N]) -> Y: f32[N] { Y[i] = 0 }": "an element type stands before the sizes: f32[N]",
     "op f(X) -> Y { Y[i] = X[i] }": "an input has a name and a type: X: f32[N]",
     "op f(f32 X[N]) -> Y: f32[N] { Y[i] = X[i] }": "the name stands first, then the type: X: f32[N]",
-    "op f(X: f32[N]) { Y[i] = X[i] }": "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... }",
+    "op f(X: f32[N]) { Y[i] = X[i] }": "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... "
+    "}",
 }
 
 
-
-@pytest.mark.parametrize(("text", "help"), [
-    *((f"op f(X: f32[N], Z: f32[M], k: i32[N]) -> Y: f32[N] {{ {body} }}", help) for body, help in BODIES.items()), *HEADS.items()])
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        *(
+            (f"op f(X: f32[N], Z: f32[M], k: i32[N]) -> Y: f32[N] {{ {body} }}", help)
+            for body, help in BODIES.items()
+        ),
+        *HEADS.items(),
+    ],
+)
 def test_help(text: str, help: str):
     with pytest.raises(tx.Error) as e:
         tx.op(text)

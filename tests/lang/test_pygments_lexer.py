@@ -1,4 +1,6 @@
-"""The lexer for Pygments: the words of the grammar, and no text that it changes or stumbles over."""
+"""The lexer for Pygments: the words of the grammar, and no text that it changes or stumbles
+over.
+"""
 
 from __future__ import annotations
 
@@ -54,17 +56,49 @@ def test_the_library_is_read_to_the_last_character(path):
 def test_an_operator():
     text = 'use "a.tx": f\nop g<T: float>(X: T[N]) -> y: T { y = sum(i: 1.5 * X[i]) # all\n y max= exp(2) }'
     assert tokens(text) == [
-        (Keyword.Declaration, "use"), (String.Double, '"a.tx"'), *punctuated(":"), (Name, "f"),
-        (Keyword.Declaration, "op"), (Name.Function, "g"),
-        (Operator, "<"), (Name, "T"), *punctuated(":"), (Name, "float"), (Operator, ">"),
-        *punctuated("("), (Name, "X"), *punctuated(":"),
-        (Name, "T"), *punctuated("["), (Name, "N"), *punctuated("]", ")"),
-        (Operator, "->"), (Name, "y"), *punctuated(":"), (Name, "T"), *punctuated("{"),
-        (Name, "y"), (Operator, "="), (Name.Builtin, "sum"), *punctuated("("), (Name, "i"), *punctuated(":"),
-        (Number.Float, "1.5"), (Operator, "*"),
-        (Name, "X"), *punctuated("["), (Name, "i"), *punctuated("]", ")"), (Comment.Single, "# all"),
-        (Name, "y"), (Operator, "max="), (Name.Function, "exp"),
-        *punctuated("("), (Number.Integer, "2"), *punctuated(")", "}")]
+        (Keyword.Declaration, "use"),
+        (String.Double, '"a.tx"'),
+        *punctuated(":"),
+        (Name, "f"),
+        (Keyword.Declaration, "op"),
+        (Name.Function, "g"),
+        (Operator, "<"),
+        (Name, "T"),
+        *punctuated(":"),
+        (Name, "float"),
+        (Operator, ">"),
+        *punctuated("("),
+        (Name, "X"),
+        *punctuated(":"),
+        (Name, "T"),
+        *punctuated("["),
+        (Name, "N"),
+        *punctuated("]", ")"),
+        (Operator, "->"),
+        (Name, "y"),
+        *punctuated(":"),
+        (Name, "T"),
+        *punctuated("{"),
+        (Name, "y"),
+        (Operator, "="),
+        (Name.Builtin, "sum"),
+        *punctuated("("),
+        (Name, "i"),
+        *punctuated(":"),
+        (Number.Float, "1.5"),
+        (Operator, "*"),
+        (Name, "X"),
+        *punctuated("["),
+        (Name, "i"),
+        *punctuated("]", ")"),
+        (Comment.Single, "# all"),
+        (Name, "y"),
+        (Operator, "max="),
+        (Name.Function, "exp"),
+        *punctuated("("),
+        (Number.Integer, "2"),
+        *punctuated(")", "}"),
+    ]
 
 
 def punctuated(*marks: str) -> list[tuple[object, str]]:
@@ -78,8 +112,9 @@ def test_a_listing():
     assert (Name.Variable, "Y.io") in found and (Keyword.Pseudo, "vector") in found
 
 
-@pytest.mark.parametrize("kind", ["parallel", "block.x", "scalable.2", "multicast.xy",
-                                  "instruction.warp_max_f32", "bulk"])
+@pytest.mark.parametrize(
+    "kind", ["parallel", "block.x", "scalable.2", "multicast.xy", "instruction.warp_max_f32", "bulk"]
+)
 def test_kinds_of_loops(kind: str):
     assert (Keyword.Pseudo, kind) in tokens(f"for Y.0.i in 0..N // 2 {kind}  # why")
     after = tokens(f"for i in 0..2 {kind}\nvector = bulk")[-3:]

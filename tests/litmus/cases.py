@@ -1,6 +1,8 @@
-"""The litmus suite as data: `legal` or `illegal`, a name and a reason, an operator, sizes, and a script of steps.
+"""The litmus suite as data: `legal` or `illegal`, a name and a reason, an operator, sizes, and a
+script of steps.
 
-A case is a block of a `.litmus` file; nothing in it is Python, so that other compilers' authors can read it.
+A case is a block of a `.litmus` file; nothing in it is Python, so that other compilers' authors can
+read it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ class Case:
 
 def cases() -> list[Case]:
     """All cases, file by file."""
-    return [_case(path.stem, *found) for path in sorted(HERE.glob("*.litmus")) for found in _CASE.findall(path.read_text())]
+    return [
+        _case(path.stem, *found)
+        for path in sorted(HERE.glob("*.litmus"))
+        for found in _CASE.findall(path.read_text())
+    ]
 
 
 def _case(file: str, verdict: str, name: str, reason: str, body: str) -> Case:

@@ -1,4 +1,6 @@
-"""The litmus suite: no illegal pair is accepted, no legal one refused, and what legal schedules compute is what the program says."""
+"""The litmus suite: no illegal pair is accepted, no legal one refused, and what legal schedules
+compute is what the program says.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def _arrays(s: tx.Schedule, sizes: dict[Var, int]) -> list[np.ndarray]:
             # Exponentials of differences are 0 and 1, products with powers of two exact.
             array[...] = np.sign(array) * 256 * 2.0 ** np.clip(np.rint(array), -4, 4)
         elif tensor.distinct:
-            array[...] = np.random.default_rng(0).permuted(np.broadcast_to(np.arange(array.shape[-1]), array.shape), axis=-1)
+            array[...] = np.random.default_rng(0).permuted(
+                np.broadcast_to(np.arange(array.shape[-1]), array.shape), axis=-1
+            )
         elif reassociated:
             array[...] = np.rint(array)  # sums of small whole numbers are exact in any order
     return arrays

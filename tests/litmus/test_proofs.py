@@ -1,10 +1,25 @@
-"""Named schedules, legal and illegal: what the proofs must say about each, and the smallest example of those that are refused."""
+"""Named schedules, legal and illegal: what the proofs must say about each, and the smallest
+example of those that are refused.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.poly.nests import ZERO, at, carried_by_brute_force, e, kernel, less, loop, outer, plus, put, tensor, times
+from tests.poly.nests import (
+    ZERO,
+    at,
+    carried_by_brute_force,
+    e,
+    kernel,
+    less,
+    loop,
+    outer,
+    plus,
+    put,
+    tensor,
+    times,
+)
 from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
@@ -28,7 +43,13 @@ def interchanged(nest: Kernel) -> Conflict | None:
 def stencil(di: int, dj: int) -> Kernel:
     """A[i+1, j+1] = A[i+1-di, j+1-dj], away from the edges."""
     A = tensor("A", N, M)
-    return kernel(loop(i, Sub(N, e(2)), loop(j, Sub(M, e(2)), put(A, (plus(i, 1), plus(j, 1)), at(A, plus(i, 1 - di), plus(j, 1 - dj))))))
+    return kernel(
+        loop(
+            i,
+            Sub(N, e(2)),
+            loop(j, Sub(M, e(2)), put(A, (plus(i, 1), plus(j, 1)), at(A, plus(i, 1 - di), plus(j, 1 - dj)))),
+        )
+    )
 
 
 def test_interchange_of_distance_1_minus_1_is_refused():
@@ -50,7 +71,9 @@ FREE = {(1, 0): (False, True), (0, 1): (True, False), (1, 1): (False, True), (0,
 def test_parallel_of_a_distance(distance):
     nest = stencil(*distance)
     rows, columns = loops_of(nest)
-    assert (carried_dependence(nest, rows) is None, carried_dependence(nest, columns) is None) == FREE[distance]
+    assert (carried_dependence(nest, rows) is None, carried_dependence(nest, columns) is None) == FREE[
+        distance
+    ]
 
 
 def test_parallel_of_a_recurrence_is_refused():
@@ -110,7 +133,9 @@ def test_a_private_tensor_carries_nothing():
 
 
 def tiled_matmul(order: str, update_first: bool = False) -> Conflict | None:
-    """Matmul with tiles of 32 and 64, loops in the given order (o and p are the tiles of i and j, a and b the insides)."""
+    """Matmul with tiles of 32 and 64, loops in the given order (o and p are the tiles of i and
+    j, a and b the insides).
+    """
     nest, start, update = matmul()
     o, p, a, b = (Var(x) for x in "opab")
     values = {i: plus(times(o, 32), a), j: plus(times(p, 64), b)}
@@ -131,8 +156,12 @@ def tiled_matmul(order: str, update_first: bool = False) -> Conflict | None:
     while not isinstance(new_update, Store):
         new_update = new_update.body[0]  # type: ignore[union-attr]
     renamed = {v: substitute(x, own) for v, x in values.items()}
-    return reversed_dependence(nest, Kernel("k", nest.inputs, nest.outputs, (), nest.sizes, body), {new_start: start, new_update: update},
-                     {new_start: renamed, new_update: values})
+    return reversed_dependence(
+        nest,
+        Kernel("k", nest.inputs, nest.outputs, (), nest.sizes, body),
+        {new_start: start, new_update: update},
+        {new_start: renamed, new_update: values},
+    )
 
 
 @pytest.mark.parametrize("order", ["opabk", "opkab", "kopab", "pokba", "koapb"])
@@ -155,7 +184,9 @@ def test_lost_instances_are_our_bug():
     o, p = Var("o"), Var("p")
     t = put(a, (plus(times(o, 3), p),), ZERO)
     with pytest.raises(AssertionError):
-        overlapping = kernel(loop(o, FloorDiv(plus(N, 2), e(3)), loop(p, 4, If(less(plus(times(o, 3), p), N), (t,)))))
+        overlapping = kernel(
+            loop(o, FloorDiv(plus(N, 2), e(3)), loop(p, 4, If(less(plus(times(o, 3), p), N), (t,))))
+        )
         reversed_dependence(nest, overlapping, {t: s}, {t: {i: plus(times(o, 3), p)}})
 
 
@@ -169,13 +200,20 @@ def test_reversal_of_a_recurrence_is_refused():
     assert reversed_dependence(nest, kernel(loop(r, Sub(N, e(1)), t)), {t: s}, {t: {i: back}}) is not None
     free = put(a, (i,), ZERO)
     u = substitute(free, {i: back})
-    assert reversed_dependence(kernel(loop(i, Sub(N, e(1)), free)), kernel(loop(r, Sub(N, e(1)), u)), {u: free}, {u: {i: back}}) is None
+    assert (
+        reversed_dependence(
+            kernel(loop(i, Sub(N, e(1)), free)), kernel(loop(r, Sub(N, e(1)), u)), {u: free}, {u: {i: back}}
+        )
+        is None
+    )
 
 
 def scatter(distinct: bool = False, dtype=F32, update: str | None = None) -> Kernel:
     idx = tensor("idx", N, dtype=I32, value_range=(e(0), M), distinct=distinct)
     H = tensor("H", M, dtype=dtype)
-    return kernel(loop(i, N, put(H, (Cast(at(idx, i), dtype=I64),), Const(1, dtype=dtype), update)), inputs=(idx,))
+    return kernel(
+        loop(i, N, put(H, (Cast(at(idx, i), dtype=I64),), Const(1, dtype=dtype), update)), inputs=(idx,)
+    )
 
 
 def test_scatter():
@@ -195,7 +233,9 @@ def test_scatter_into_a_row_of_its_own_is_free():
 
 def test_conditions_keep_instances_apart():
     a = tensor("a", times(N, 2))
-    evens = kernel(loop(i, times(N, 2), If(Compare("==", Mod(i, e(2)), e(0)), (put(a, (i,), at(a, plus(i, 1))),))))
+    evens = kernel(
+        loop(i, times(N, 2), If(Compare("==", Mod(i, e(2)), e(0)), (put(a, (i,), at(a, plus(i, 1))),)))
+    )
     assert carried_dependence(evens, outer(evens)) is None
     lazy = kernel(loop(i, N, put(a, (i,), Select(less(i, 1), at(a, plus(i, N)), ZERO))))
     assert carried_dependence(lazy, outer(lazy)) is None
@@ -225,9 +265,19 @@ def test_values_stay_within():
     assert not flow_stays_within(late, t, [outer(late)])
     half = kernel(loop(i, N, loop(j, Sub(M, e(1)), put(t, (j,), at(X, i, j))), use), inputs=(X,))
     assert not flow_stays_within(half, t, [outer(half)])
-    summed = kernel(loop(i, N, put(u, (0,), ZERO), loop(j, M, put(u, (0,), at(X, i, j), "add")), loop(k, M, put(Y, (i, k), at(u, 0)))))
+    summed = kernel(
+        loop(
+            i,
+            N,
+            put(u, (0,), ZERO),
+            loop(j, M, put(u, (0,), at(X, i, j), "add")),
+            loop(k, M, put(Y, (i, k), at(u, 0))),
+        )
+    )
     assert flow_stays_within(summed, u, [outer(summed)])
-    unstarted = kernel(loop(i, N, loop(j, M, put(u, (0,), at(X, i, j), "add")), loop(k, M, put(Y, (i, k), at(u, 0)))))
+    unstarted = kernel(
+        loop(i, N, loop(j, M, put(u, (0,), at(X, i, j), "add")), loop(k, M, put(Y, (i, k), at(u, 0))))
+    )
     assert not flow_stays_within(unstarted, u, [outer(unstarted)])
     masked = kernel(loop(i, N, If(Compare("<", at(X, i, 0), ZERO), (fill,)), use), inputs=(X,))
     assert not flow_stays_within(masked, t, [outer(masked)])
@@ -238,8 +288,6 @@ def test_brute_force_agrees_on_the_recurrence():
     nest = kernel(loop(i, Sub(N, e(1)), put(a, (plus(i, 1),), Add(at(a, i), ZERO))))
     assert not list(carried_by_brute_force(nest, outer(nest), {N: 2}))
     assert list(carried_by_brute_force(nest, outer(nest), {N: 3}))
-
-
 
 
 def test_a_buffer_of_each_iteration_carries_nothing():
@@ -255,8 +303,11 @@ def test_a_condition_that_its_own_body_changes_is_refused():
     changing = kernel(loop(i, N, If(at(mask, i), (put(mask, (i,), Const(False, dtype=BOOL)),))))
     with pytest.raises(ScheduleError) as e:
         carried_dependence(changing, outer(changing))
-    assert str(e.value) == """error[order]: a condition reads mask, which the statements under it write
+    assert (
+        str(e.value)
+        == """error[order]: a condition reads mask, which the statements under it write
   help: compute a condition into a tensor of its own"""
+    )
 
 
 def test_a_question_that_takes_too_long_is_not_answered_with_yes(monkeypatch):
@@ -264,7 +315,10 @@ def test_a_question_that_takes_too_long_is_not_answered_with_yes(monkeypatch):
     nest, *_ = matmul()
     with pytest.raises(ScheduleError) as e:
         carried_dependence(nest, loops_of(nest)[2])
-    assert str(e.value) == """error[order]: running the iterations of `k` in another order cannot be proven legal within the quota
+    assert (
+        str(e.value)
+        == """error[order]: running the iterations of `k` in another order cannot be proven legal within the quota
   help: give the sizes as constants, or take this step before the loops are split"""
+    )
     monkeypatch.undo()
     assert carried_dependence(nest, loops_of(nest)[2], free=reassociable) is not None

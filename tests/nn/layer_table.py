@@ -1,6 +1,8 @@
-"""Layers and losses as texts that mean the same in texpr.nn and torch.nn, with what they are called on.
+"""Layers and losses as texts that mean the same in texpr.nn and torch.nn, with what they are called
+on.
 
-`tests/nn/modules/test_layers.py` compares them with what was stored of torch, `scripts/layers.py` with torch itself, gradients too.
+`tests/nn/modules/test_layers.py` compares them with what was stored of torch, `scripts/layers.py`
+with torch itself, gradients too.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ class Given:
     """An input.
 
     Attributes:
-        kind: "normal" around 0, "positive", "share" between 0 and 1, "sign" of -1 and 1, "log" of distributions over axis 1, "bool",
-            "index" below `limit`, or "these" values.
+        kind: "normal" around 0, "positive", "share" between 0 and 1, "sign" of -1 and 1, "log" of
+            distributions over axis 1, "bool", "index" below `limit`, or "these" values.
     """
 
     shape: tuple[int, ...]
@@ -54,7 +56,9 @@ class Given:
 def waves(key: str, shape: Sequence[int]) -> Array:
     """Numbers in -1..1 that look irregular, all different."""
     start = zlib.crc32(key.encode()) % 1000
-    return np.sin(np.arange(start, start + int(np.prod(shape, dtype=int)), dtype=np.float64) ** 1.1 * 2.3).reshape(tuple(shape))
+    return np.sin(
+        np.arange(start, start + int(np.prod(shape, dtype=int)), dtype=np.float64) ** 1.1 * 2.3
+    ).reshape(tuple(shape))
 
 
 def first_values(name: str, shape: Sequence[int]) -> Array:
@@ -87,7 +91,11 @@ class Case:
     @property
     def key(self) -> str:
         """Its name in tables."""
-        marks = [*(["training"] if self.training else []), *(n for n, _ in self.named), *(f"{n}={v}" for n, v in self.options)]
+        marks = [
+            *(["training"] if self.training else []),
+            *(n for n, _ in self.named),
+            *(f"{n}={v}" for n, v in self.options),
+        ]
         shapes = "; ".join(_shown(g) for g in self.inputs)
         return f"{self.text} ({shapes}{''.join('; ' + m for m in marks)})"
 
@@ -113,7 +121,9 @@ def _flat(tree: Any) -> Iterator[Given]:
 
 
 def _shown(given: Any) -> str:
-    return "x".join(map(str, given.shape)) or "1" if isinstance(given, Given) else "+".join(map(_shown, given))
+    return (
+        "x".join(map(str, given.shape)) or "1" if isinstance(given, Given) else "+".join(map(_shown, given))
+    )
 
 
 def x(*shape: int) -> Given:
@@ -122,11 +132,18 @@ def x(*shape: int) -> Given:
 
 def layer(text: str, *inputs: Any, **more: Any) -> Case:
     """A case; a tuple of numbers is an input of that shape."""
-    return Case(text, tuple(Given(i) if isinstance(i, tuple) and all(isinstance(n, int) for n in i) else i for i in inputs), **more)
+    return Case(
+        text,
+        tuple(Given(i) if isinstance(i, tuple) and all(isinstance(n, int) for n in i) else i for i in inputs),
+        **more,
+    )
 
 
 def packing(nn: Any) -> type:
-    """A module of torch.nn or texpr.nn around a recurrent layer, for padded sequences and their lengths."""
+    """A module of torch.nn or texpr.nn around a recurrent layer, for padded sequences and their
+    lengths.
+    """
+
     class Packed(nn.Module):
         def __init__(self, layer: Any) -> None:
             super().__init__()
@@ -140,10 +157,40 @@ def packing(nn: Any) -> type:
     return Packed
 
 
-ACTIVATIONS = ("ReLU()", "ReLU6()", "Tanh()", "Sigmoid()", "LogSigmoid()", "Softsign()", "Tanhshrink()", "Hardsigmoid()", "Hardswish()",
-               "SiLU()", "Mish()", "SELU()", "ELU(0.7)", "CELU(1.3)", "LeakyReLU(0.2)", "Hardtanh(-0.5, 0.8)", "Hardshrink(0.4)",
-               "Softshrink(0.3)", "Softplus(2.0, 1.0)", "Softplus()", "Threshold(0.2, -3.0)", "GELU()", "GELU('tanh')", "PReLU()",
-               "PReLU(3)", "RReLU()", "Softmax(1)", "Softmin(0)", "LogSoftmax(-1)", "Identity(3, a=4)", "Dropout(0.3)", "AlphaDropout(0.3)")
+ACTIVATIONS = (
+    "ReLU()",
+    "ReLU6()",
+    "Tanh()",
+    "Sigmoid()",
+    "LogSigmoid()",
+    "Softsign()",
+    "Tanhshrink()",
+    "Hardsigmoid()",
+    "Hardswish()",
+    "SiLU()",
+    "Mish()",
+    "SELU()",
+    "ELU(0.7)",
+    "CELU(1.3)",
+    "LeakyReLU(0.2)",
+    "Hardtanh(-0.5, 0.8)",
+    "Hardshrink(0.4)",
+    "Softshrink(0.3)",
+    "Softplus(2.0, 1.0)",
+    "Softplus()",
+    "Threshold(0.2, -3.0)",
+    "GELU()",
+    "GELU('tanh')",
+    "PReLU()",
+    "PReLU(3)",
+    "RReLU()",
+    "Softmax(1)",
+    "Softmin(0)",
+    "LogSoftmax(-1)",
+    "Identity(3, a=4)",
+    "Dropout(0.3)",
+    "AlphaDropout(0.3)",
+)
 
 
 def elementwise() -> Iterator[Case]:
@@ -154,7 +201,14 @@ def elementwise() -> Iterator[Case]:
     yield layer("PReLU(3)", (2, 3, 2, 4))
     for rank, text in enumerate(("Dropout1d()", "Dropout2d()", "Dropout3d()"), 1):
         yield layer(text, (2, 3, *(2,) * rank))
-    for text in ("Flatten()", "Flatten(0)", "Flatten(1, 2)", "Flatten(-2)", "Unflatten(1, (3, -1))", "Unflatten(2, (2, 1, 2))"):
+    for text in (
+        "Flatten()",
+        "Flatten(0)",
+        "Flatten(1, 2)",
+        "Flatten(-2)",
+        "Unflatten(1, (3, -1))",
+        "Unflatten(2, (2, 1, 2))",
+    ):
         yield layer(text, (2, 6, 4, 3))
 
 
@@ -165,11 +219,22 @@ def linear() -> Iterator[Case]:
     yield layer("Bilinear(4, 3, 2, bias=False)", (2, 3, 4), (2, 3, 3))
 
 
-CONVOLUTIONS = ("4, 6, 3", "4, 6, 2, stride=2, padding=1, bias=False", "4, 6, 3, padding=2, dilation=2, groups=2",
-                "4, 4, 2, padding='same'", "4, 6, 3, padding='same', padding_mode='reflect', groups=2", "4, 6, 2, padding='valid'",
-                "4, 4, 3, padding=1, padding_mode='circular'", "4, 6, 3, stride=2, padding=1, padding_mode='replicate'")
-TRANSPOSED = ("4, 6, 3", "4, 6, 2, stride=2, bias=False", "4, 6, 3, stride=2, padding=1, output_padding=1, groups=2",
-              "4, 4, 2, dilation=2, padding=1")
+CONVOLUTIONS = (
+    "4, 6, 3",
+    "4, 6, 2, stride=2, padding=1, bias=False",
+    "4, 6, 3, padding=2, dilation=2, groups=2",
+    "4, 4, 2, padding='same'",
+    "4, 6, 3, padding='same', padding_mode='reflect', groups=2",
+    "4, 6, 2, padding='valid'",
+    "4, 4, 3, padding=1, padding_mode='circular'",
+    "4, 6, 3, stride=2, padding=1, padding_mode='replicate'",
+)
+TRANSPOSED = (
+    "4, 6, 3",
+    "4, 6, 2, stride=2, bias=False",
+    "4, 6, 3, stride=2, padding=1, output_padding=1, groups=2",
+    "4, 4, 2, dilation=2, padding=1",
+)
 LENGTHS = {1: (7,), 2: (6, 5), 3: (4, 5, 4)}
 
 
@@ -181,29 +246,54 @@ def convolutions() -> Iterator[Case]:
             yield layer(f"ConvTranspose{rank}d({text})", (2, 4, *lengths[:-1], 3))
         yield layer(f"Conv{rank}d(4, 6, 3)", (4, *lengths))
     yield layer("Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(0, 1), dilation=(1, 2))", (2, 4, 6, 5))
-    yield layer("ConvTranspose2d(4, 6, 3, stride=2, padding=1)", (2, 4, 3, 3), options=(("output_size", [6, 5]),))
+    yield layer(
+        "ConvTranspose2d(4, 6, 3, stride=2, padding=1)", (2, 4, 3, 3), options=(("output_size", [6, 5]),)
+    )
     yield layer("ConvTranspose1d(2, 3, 2)", (2, 4))
     yield layer("Unfold(2, dilation=2, padding=1, stride=2)", (2, 3, 6, 5))
     yield layer("Fold((5, 6), (2, 3), stride=2, padding=1)", (2, 12, 9))
 
 
-MAXIMA = ("2", "3, stride=1, padding=1", "2, stride=2, ceil_mode=True", "2, stride=1, dilation=2", "3, stride=2, padding=1, ceil_mode=True")
-MEANS = ("2", "3, stride=1, padding=1", "2, stride=2, ceil_mode=True", "3, stride=2, padding=1, count_include_pad=False",
-         "3, stride=2, padding=1, ceil_mode=True")
+MAXIMA = (
+    "2",
+    "3, stride=1, padding=1",
+    "2, stride=2, ceil_mode=True",
+    "2, stride=1, dilation=2",
+    "3, stride=2, padding=1, ceil_mode=True",
+)
+MEANS = (
+    "2",
+    "3, stride=1, padding=1",
+    "2, stride=2, ceil_mode=True",
+    "3, stride=2, padding=1, count_include_pad=False",
+    "3, stride=2, padding=1, ceil_mode=True",
+)
 
 
 def unpooling() -> Iterator[Case]:
     places = Given((1, 2, 2), "these", values=(((1, 2), (0, 3)),))
-    yield layer("FractionalMaxPool2d(2, output_size=(3, 4), _random_samples=torch.tensor([[[0.3, 0.7], [0.1, 0.9]]]))", (1, 2, 7, 6))
-    yield layer("FractionalMaxPool2d((3, 2), output_ratio=(0.5, 0.7), return_indices=True, _random_samples=torch.tensor([[[0.8, 0.2]]]))",
-                (1, 6, 7))
+    yield layer(
+        "FractionalMaxPool2d(2, output_size=(3, 4), _random_samples=torch.tensor([[[0.3, 0.7], [0.1, "
+        "0.9]]]))",
+        (1, 2, 7, 6),
+    )
+    yield layer(
+        "FractionalMaxPool2d((3, 2), output_ratio=(0.5, 0.7), return_indices=True, "
+        "_random_samples=torch.tensor([[[0.8, 0.2]]]))",
+        (1, 6, 7),
+    )
     for option in ("output_size=(2, 3, 4)", "output_ratio=0.6, return_indices=True"):
-        yield layer(f"FractionalMaxPool3d(2, {option}, _random_samples=torch.tensor([[[0.3, 0.7, 0.5]]]))", (1, 1, 6, 5, 7))
+        yield layer(
+            f"FractionalMaxPool3d(2, {option}, _random_samples=torch.tensor([[[0.3, 0.7, 0.5]]]))",
+            (1, 1, 6, 5, 7),
+        )
     yield layer("MaxUnpool1d(2)", (1, 2, 2), places)
     yield layer("MaxUnpool1d(3, 2, 1)", (1, 2, 2), places, options=(("output_size", (4,)),))
     plane = Given((1, 2, 2), "these", values=(((0, 3), (9, 14)),))
     yield layer("MaxUnpool2d(2)", (1, 2, 2), plane)
-    yield layer("MaxUnpool3d(2)", (1, 2, 1, 2), Given((1, 2, 1, 2), "these", values=((((3, 6),), ((9, 31),)),)))
+    yield layer(
+        "MaxUnpool3d(2)", (1, 2, 1, 2), Given((1, 2, 1, 2), "these", values=((((3, 6),), ((9, 31),)),))
+    )
 
 
 def pooling() -> Iterator[Case]:
@@ -216,7 +306,9 @@ def pooling() -> Iterator[Case]:
         for size in (3, (*lengths[:-1], 2)):
             yield layer(f"AdaptiveAvgPool{rank}d({size})", image)
             yield layer(f"AdaptiveMaxPool{rank}d({size})", image)
-        yield from (layer(f"MaxPool{rank}d({text}, return_indices=True)", image, gradient=False) for text in MAXIMA)
+        yield from (
+            layer(f"MaxPool{rank}d({text}, return_indices=True)", image, gradient=False) for text in MAXIMA
+        )
         yield layer(f"AdaptiveMaxPool{rank}d(3, return_indices=True)", image, gradient=False)
     yield from unpooling()
     yield layer("AvgPool2d(2, divisor_override=3)", (2, 3, 4, 5))
@@ -235,10 +327,21 @@ def normalizations() -> Iterator[Case]:
         whole = shapes[-1]
         yield layer(f"InstanceNorm{rank}d(3)", whole)
         yield layer(f"InstanceNorm{rank}d(3, affine=True, track_running_stats=True)", whole)
-        yield layer(f"InstanceNorm{rank}d(3, momentum=0.3, affine=True, track_running_stats=True)", whole, training=True)
+        yield layer(
+            f"InstanceNorm{rank}d(3, momentum=0.3, affine=True, track_running_stats=True)",
+            whole,
+            training=True,
+        )
     yield layer("InstanceNorm2d(3)", (3, 4, 5))
-    for text in ("LayerNorm(4)", "LayerNorm((3, 4), eps=1e-2)", "LayerNorm(4, elementwise_affine=False)", "LayerNorm(4, bias=False)",
-                 "RMSNorm(4)", "RMSNorm((3, 4), eps=1e-3)", "RMSNorm(4, elementwise_affine=False)"):
+    for text in (
+        "LayerNorm(4)",
+        "LayerNorm((3, 4), eps=1e-2)",
+        "LayerNorm(4, elementwise_affine=False)",
+        "LayerNorm(4, bias=False)",
+        "RMSNorm(4)",
+        "RMSNorm((3, 4), eps=1e-3)",
+        "RMSNorm(4, elementwise_affine=False)",
+    ):
         yield layer(text, (2, 3, 4))
     for text in ("GroupNorm(2, 6)", "GroupNorm(3, 6, affine=False)", "LocalResponseNorm(3, 0.1)"):
         yield layer(text, (2, 6, 3))
@@ -252,16 +355,33 @@ def tables() -> Iterator[Case]:
     yield layer("Embedding(7, 3)", index(7, 2, 4))
     yield layer("Embedding(7, 3, padding_idx=2)", index(7, 3, 5))
     yield layer("Embedding(7, 3, padding_idx=-1)", index(7, 11))
-    for options in ("scale_grad_by_freq=True", "padding_idx=2, scale_grad_by_freq=True", "max_norm=0.5", "max_norm=0.6, norm_type=1.0",
-                    "padding_idx=2, max_norm=0.3, norm_type=float('inf'), scale_grad_by_freq=True"):
+    for options in (
+        "scale_grad_by_freq=True",
+        "padding_idx=2, scale_grad_by_freq=True",
+        "max_norm=0.5",
+        "max_norm=0.6, norm_type=1.0",
+        "padding_idx=2, max_norm=0.3, norm_type=float('inf'), scale_grad_by_freq=True",
+    ):
         yield layer(f"Embedding(7, 3, {options})", index(6, 3, 5))
     yield layer("EmbeddingBag(7, 3, scale_grad_by_freq=True, padding_idx=2)", index(6, 3, 4))
     yield layer("EmbeddingBag(7, 3, max_norm=0.5, mode='max')", index(6, 3, 4))
-    yield layer("EmbeddingBag(7, 3, max_norm=0.5, scale_grad_by_freq=True, mode='sum')", index(6, 10), Given((2,), "these", values=(0, 4)))
+    yield layer(
+        "EmbeddingBag(7, 3, max_norm=0.5, scale_grad_by_freq=True, mode='sum')",
+        index(6, 10),
+        Given((2,), "these", values=(0, 4)),
+    )
     for mode in ("sum", "mean", "max"):
         yield layer(f"EmbeddingBag(7, 3, mode='{mode}')", index(7, 3, 4))
-        yield layer(f"EmbeddingBag(7, 3, mode='{mode}', padding_idx=2)", index(7, 10), Given((3,), "these", values=(0, 2, 5)))
-    yield layer("EmbeddingBag(7, 3, include_last_offset=True)", index(7, 10), Given((4,), "these", values=(0, 2, 5, 10)))
+        yield layer(
+            f"EmbeddingBag(7, 3, mode='{mode}', padding_idx=2)",
+            index(7, 10),
+            Given((3,), "these", values=(0, 2, 5)),
+        )
+    yield layer(
+        "EmbeddingBag(7, 3, include_last_offset=True)",
+        index(7, 10),
+        Given((4,), "these", values=(0, 2, 5, 10)),
+    )
     yield layer("EmbeddingBag(7, 3, mode='sum')", index(7, 3, 4), named=(("per_sample_weights", x(3, 4)),))
 
 
@@ -280,7 +400,12 @@ def recurrent() -> Iterator[Case]:
     yield layer("RNNCell(3, 4, nonlinearity='relu')", (2, 3))
     yield layer("LSTM(3, 4, proj_size=2, bidirectional=True, num_layers=2)", (3, 2, 3))
     lengths = Given((3,), "these", values=(2, 5, 1))
-    for each in ("RNN(3, 4, nonlinearity='relu')", "RNN(3, 4)", "LSTM(3, 4, proj_size=2)", "GRU(3, 4, 2, bidirectional=True)"):
+    for each in (
+        "RNN(3, 4, nonlinearity='relu')",
+        "RNN(3, 4)",
+        "LSTM(3, 4, proj_size=2)",
+        "GRU(3, 4, 2, bidirectional=True)",
+    ):
         yield layer(f"Packed({each})", (5, 3, 3), lengths)
     yield layer("Packed(LSTM(3, 4, 2, bidirectional=True))", (5, 3, 3), lengths, (x(4, 3, 4), x(4, 3, 4)))
 
@@ -293,32 +418,60 @@ def attention() -> Iterator[Case]:
     yield layer("MultiheadAttention(6, 2)", *three)
     yield layer("MultiheadAttention(6, 3, bias=False)", *three, named=(HIDE, COLUMNS))
     yield layer("MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True)", *three, named=(COLUMNS,))
-    yield layer("MultiheadAttention(6, 2, kdim=3, vdim=4, batch_first=True)", (2, 4, 6), (2, 5, 3), (2, 5, 4),
-                named=(("attn_mask", x(4, 4, 5)),))
+    yield layer(
+        "MultiheadAttention(6, 2, kdim=3, vdim=4, batch_first=True)",
+        (2, 4, 6),
+        (2, 5, 3),
+        (2, 5, 4),
+        named=(("attn_mask", x(4, 4, 5)),),
+    )
     yield layer("MultiheadAttention(6, 2)", *three, named=(HIDE,), options=(("average_attn_weights", False),))
     yield layer("MultiheadAttention(6, 2)", *three, options=(("need_weights", False),))
     yield layer("MultiheadAttention(6, 2)", (4, 6), (5, 6), (5, 6))
-    later = Given((4, 4), "these", values=tuple(tuple(0.0 if j <= i else -np.inf for j in range(4)) for i in range(4)))
+    later = Given(
+        (4, 4), "these", values=tuple(tuple(0.0 if j <= i else -np.inf for j in range(4)) for i in range(4))
+    )
     for text in ("batch_first=True", "norm_first=True, activation='gelu'", "dropout=0.0, bias=False"):
         shape = (2, 4, 6) if "batch_first" in text else (4, 2, 6)
         yield layer(f"TransformerEncoderLayer(6, 2, 8, {text})", shape, named=(("src_mask", later),))
         yield layer(f"TransformerDecoderLayer(6, 2, 8, {text})", shape, shape, named=(("tgt_mask", later),))
-    yield layer("TransformerEncoder(nn.TransformerEncoderLayer(6, 2, 8), 2, nn.LayerNorm(6), enable_nested_tensor=False)", (4, 2, 6),
-                named=(("src_key_padding_mask", Given((2, 4), "bool")),))
+    yield layer(
+        "TransformerEncoder(nn.TransformerEncoderLayer(6, 2, 8), 2, nn.LayerNorm(6), "
+        "enable_nested_tensor=False)",
+        (4, 2, 6),
+        named=(("src_key_padding_mask", Given((2, 4), "bool")),),
+    )
     yield layer("TransformerDecoder(nn.TransformerDecoderLayer(6, 2, 8), 2)", (4, 2, 6), (5, 2, 6))
     yield layer("Transformer(6, 2, 1, 2, 8)", (5, 2, 6), (4, 2, 6), named=(("tgt_mask", later),))
 
 
-RESIZINGS = ("size={0}", "scale_factor=2", "scale_factor=1.5", "scale_factor=1.5, recompute_scale_factor=True")
+RESIZINGS = (
+    "size={0}",
+    "scale_factor=2",
+    "scale_factor=1.5",
+    "scale_factor=1.5, recompute_scale_factor=True",
+)
 
 
 def shapes() -> Iterator[Case]:
-    for rank, mode in ((1, "nearest"), (1, "linear"), (2, "nearest"), (2, "nearest-exact"), (2, "bilinear"), (2, "bicubic"), (3, "nearest"),
-                       (3, "trilinear")):
+    for rank, mode in (
+        (1, "nearest"),
+        (1, "linear"),
+        (2, "nearest"),
+        (2, "nearest-exact"),
+        (2, "bilinear"),
+        (2, "bicubic"),
+        (3, "nearest"),
+        (3, "trilinear"),
+    ):
         for text in RESIZINGS[: 4 if rank == 2 else 2]:
-            yield layer(f"Upsample({text.format((7, 5, 4)[:rank])}, mode='{mode}')", (2, 2, *(4, 5, 3)[:rank]))
+            yield layer(
+                f"Upsample({text.format((7, 5, 4)[:rank])}, mode='{mode}')", (2, 2, *(4, 5, 3)[:rank])
+            )
         if "linear" in mode or mode == "bicubic":
-            yield layer(f"Upsample(scale_factor=2, mode='{mode}', align_corners=True)", (2, 2, *(4, 5, 3)[:rank]))
+            yield layer(
+                f"Upsample(scale_factor=2, mode='{mode}', align_corners=True)", (2, 2, *(4, 5, 3)[:rank])
+            )
     yield layer("UpsamplingNearest2d(scale_factor=3)", (1, 2, 2, 3))
     yield layer("UpsamplingBilinear2d(size=(5, 7))", (1, 2, 2, 3))
     yield layer("PixelShuffle(2)", (2, 8, 2, 3))
@@ -329,8 +482,13 @@ def shapes() -> Iterator[Case]:
         yield layer(f"PairwiseDistance({text})", (3, 4), (3, 4))
     for rank, lengths in LENGTHS.items():
         sides = tuple(range(1, 2 * rank + 1))
-        for name, padding in (("ZeroPad", 2), ("ConstantPad", f"{sides}, 0.5"), ("ReflectionPad", (1, 2, 1, 0, 2, 3)[: 2 * rank]),
-                              ("ReplicationPad", sides), ("CircularPad", (1, 2, 3, 0, 2, 1)[: 2 * rank])):
+        for name, padding in (
+            ("ZeroPad", 2),
+            ("ConstantPad", f"{sides}, 0.5"),
+            ("ReflectionPad", (1, 2, 1, 0, 2, 3)[: 2 * rank]),
+            ("ReplicationPad", sides),
+            ("CircularPad", (1, 2, 3, 0, 2, 1)[: 2 * rank]),
+        ):
             yield layer(f"{name}{rank}d({padding})", (2, 3, *lengths))
     yield layer("ConstantPad2d((-1, 2, 1, -2), 3.0)", (2, 3, 5, 6))
     yield layer("ZeroPad2d((0, 1, -1, 1))", (3, 5, 6))
@@ -347,7 +505,13 @@ def losses() -> Iterator[Case]:
     yield layer("HuberLoss(delta=0.3)", *two)
     weight = "weight=torch.tensor([0.5, 1.0, 2.0])"
     some = Given((5,), "these", values=(0, -100, 2, 1, -100))
-    for more in ("", f"{weight}", f"{weight}, label_smoothing=0.2", "ignore_index=1, label_smoothing=0.1", f"{weight}, reduction='sum'"):
+    for more in (
+        "",
+        f"{weight}",
+        f"{weight}, label_smoothing=0.2",
+        "ignore_index=1, label_smoothing=0.1",
+        f"{weight}, reduction='sum'",
+    ):
         yield layer(f"CrossEntropyLoss({more})", (5, 3), index(3, 5) if "ignore_index" in more else some)
         if "smoothing" not in more:
             yield layer(f"NLLLoss({more})", Given((5, 3), "log"), some)
@@ -377,7 +541,9 @@ def losses() -> Iterator[Case]:
     yield layer("MultiMarginLoss()", (4, 3), index(3, 4))
     yield layer("AdaptiveLogSoftmaxWithLoss(8, 9, [3, 5], div_value=2.0)", (4, 8), index(9, 4))
     yield layer("AdaptiveLogSoftmaxWithLoss(8, 6, [2], head_bias=True)", (4, 8), index(6, 4))
-    yield layer("MultiLabelMarginLoss()", (2, 4), Given((2, 4), "these", values=((3, 0, -1, 1), (1, -1, -1, 2))))
+    yield layer(
+        "MultiLabelMarginLoss()", (2, 4), Given((2, 4), "these", values=((3, 0, -1, 1), (1, -1, -1, 2)))
+    )
     yield layer("MultiLabelSoftMarginLoss()", (4, 3), Given((4, 3), "share"))
     for text in ("", "margin=0.5, p=3.0, swap=True, reduction='sum'"):
         yield layer(f"TripletMarginLoss({text})", (4, 3), (4, 3), (4, 3))
@@ -385,11 +551,22 @@ def losses() -> Iterator[Case]:
     lengths = Given((2,), "these", values=(5, 4)), Given((2,), "these", values=(2, 1))
     line = Given((3,), "these", values=(1, 2, 3)), *lengths
     yield layer("CTCLoss(zero_infinity=True)", Given((5, 2, 4), "log"), *line, gradient=False)
-    yield layer("CTCLoss(reduction='none')", Given((5, 4), "log"), Given((2,), "these", values=(1, 1)), Given((1,), "these", values=(5,)),
-                Given((1,), "these", values=(2,)), gradient=False)
+    yield layer(
+        "CTCLoss(reduction='none')",
+        Given((5, 4), "log"),
+        Given((2,), "these", values=(1, 1)),
+        Given((1,), "these", values=(5,)),
+        Given((1,), "these", values=(2,)),
+        gradient=False,
+    )
     for reduction in ("mean", "sum", "none"):
-        yield layer(f"CTCLoss(reduction='{reduction}')", x(5, 2, 4), Given((2, 3), "these", values=((1, 2, 1), (3, 1, 2))), *lengths,
-                    gradient=False)
+        yield layer(
+            f"CTCLoss(reduction='{reduction}')",
+            x(5, 2, 4),
+            Given((2, 3), "these", values=((1, 2, 1), (3, 1, 2))),
+            *lengths,
+            gradient=False,
+        )
 
 
 def of_first_input(case: Case) -> Case:
@@ -398,5 +575,15 @@ def of_first_input(case: Case) -> Case:
     return replace(case, smooth=99 if case.text.startswith(pairs) else 1)
 
 
-CASES = (*elementwise(), *linear(), *convolutions(), *pooling(), *normalizations(), *tables(), *recurrent(), *attention(), *shapes(),
-         *map(of_first_input, losses()))
+CASES = (
+    *elementwise(),
+    *linear(),
+    *convolutions(),
+    *pooling(),
+    *normalizations(),
+    *tables(),
+    *recurrent(),
+    *attention(),
+    *shapes(),
+    *map(of_first_input, losses()),
+)

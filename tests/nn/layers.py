@@ -32,4 +32,7 @@ def applied(module: nn.Module, case: Case, tensors: list[Any]) -> Any:
 def fingerprint(value: np.ndarray) -> list[Any]:
     """The shape of an array and three numbers that depend on every element and its place."""
     flat = np.asarray(value, np.float64).ravel()
-    return [list(value.shape), *(float(f"{flat @ waves(f'fingerprint{k}', flat.shape):.12e}") for k in range(3))]
+    return [
+        list(value.shape),
+        *(float(f"{flat @ waves(f'fingerprint{k}', flat.shape):.12e}") for k in range(3)),
+    ]

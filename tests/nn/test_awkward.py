@@ -1,4 +1,6 @@
-"""Awkward arguments: integer targets, losses of one example, probabilities of 1, norms without a bias, means of many numbers in 16 bits."""
+"""Awkward arguments: integer targets, losses of one example, probabilities of 1, norms without a
+bias, means of many numbers in 16 bits.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ THIRD = np.log(np.full((4, 1, 3), 1 / 3))
 def test_class_numbers_of_all_integers(dtype: str):
     """The values of torch 2.13."""
     x, y = np.eye(3), np.array([0, 1, 1], dtype)
-    found = [nn.CrossEntropyLoss()(x, y), nn.NLLLoss()(x, y), nn.MultiMarginLoss()(x, y), ops.cross_entropy(x, y).mean()]
+    found = [
+        nn.CrossEntropyLoss()(x, y),
+        nn.NLLLoss()(x, y),
+        nn.MultiMarginLoss()(x, y),
+        ops.cross_entropy(x, y).mean(),
+    ]
     assert found == pytest.approx([0.8847780, -2 / 3, 1 / 3, 0.8847780], abs=1e-6)
     letters, lengths = np.array([[1, 2]], dtype), (np.array([4], dtype), np.array([2], dtype))
     assert nn.CTCLoss()(THIRD, letters, *lengths) == pytest.approx(0.8431995, abs=1e-6)
@@ -24,19 +31,39 @@ def test_class_numbers_of_all_integers(dtype: str):
     nn.CrossEntropyLoss()(lazy, tx.tensor(y)).backward()
     assert lazy.grad.numpy()[2] == pytest.approx([0.0706472, -0.2626861, 0.1920390], abs=1e-6)
     model = nn.Linear(3, 3, dtype="f64")
-    assert np.isfinite(nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters())).fit(x, y, progress=False)["loss"][0])
+    assert np.isfinite(
+        nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters())).fit(x, y, progress=False)[
+            "loss"
+        ][0]
+    )
 
 
 def test_ignored_labels_that_are_no_number_of_the_type():
     y = np.array([0, 1, 1])
-    assert nn.CrossEntropyLoss()(np.eye(3), y.astype("u1")) == nn.CrossEntropyLoss(ignore_index=255)(np.eye(3), y)
+    assert nn.CrossEntropyLoss()(np.eye(3), y.astype("u1")) == nn.CrossEntropyLoss(ignore_index=255)(
+        np.eye(3), y
+    )
     counted = nn.CrossEntropyLoss(ignore_index=255)(np.eye(3), np.array([0, 255, 255], "u1"))
     assert counted == pytest.approx(np.log(np.e + 2) - 1)
 
 
-@pytest.mark.parametrize("loss", [
-    nn.MSELoss(), nn.L1Loss(), nn.SmoothL1Loss(), nn.HuberLoss(), nn.SoftMarginLoss(), nn.HingeEmbeddingLoss(), nn.BCELoss(),
-    nn.BCEWithLogitsLoss(), nn.PoissonNLLLoss(), nn.KLDivLoss(), nn.MultiLabelSoftMarginLoss()], ids=str)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        nn.MSELoss(),
+        nn.L1Loss(),
+        nn.SmoothL1Loss(),
+        nn.HuberLoss(),
+        nn.SoftMarginLoss(),
+        nn.HingeEmbeddingLoss(),
+        nn.BCELoss(),
+        nn.BCEWithLogitsLoss(),
+        nn.PoissonNLLLoss(),
+        nn.KLDivLoss(),
+        nn.MultiLabelSoftMarginLoss(),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("dtype", ["i4", "i8", "?"])
 def test_targets_of_integers_are_floats(loss: nn.Loss, dtype: str):
     x, y = np.full((2, 2), 0.3), np.array([[1, 0], [1, 1]])
@@ -45,18 +72,30 @@ def test_targets_of_integers_are_floats(loss: nn.Loss, dtype: str):
 
 def test_pairs_with_targets_of_integers():
     x, z, y = np.ones((2, 3)), np.array([[1.0, 0, 0], [0, 2, 0]]), np.array([1, -1], "i4")
-    assert nn.MarginRankingLoss()(x[:, 0], z[:, 0], y) == nn.MarginRankingLoss()(x[:, 0], z[:, 0], y.astype(float))
+    assert nn.MarginRankingLoss()(x[:, 0], z[:, 0], y) == nn.MarginRankingLoss()(
+        x[:, 0], z[:, 0], y.astype(float)
+    )
     loss = nn.CosineEmbeddingLoss(reduction="none")
-    assert loss(x, z, y).tolist() == loss(x, z, y.astype(float)).tolist() == pytest.approx([1 - 3**-0.5, 3**-0.5])
+    assert (
+        loss(x, z, y).tolist()
+        == loss(x, z, y.astype(float)).tolist()
+        == pytest.approx([1 - 3**-0.5, 3**-0.5])
+    )
     assert loss(x, z, np.array([0, 2])).tolist() == [0, 0], "as torch has it"
 
 
 def test_one_example_and_many_axes():
     """torch 2.13: 0.7, 0.7, 0.785184; the mean over 2 x 3 rows of 4 classes is 0.318496."""
     x = np.array([0.1, 0.2, 0.4])
-    assert nn.MultiMarginLoss()(x, np.array(1)) == pytest.approx(0.7) == nn.MultiLabelMarginLoss()(x, np.array([1, -1, 0]))
+    assert (
+        nn.MultiMarginLoss()(x, np.array(1))
+        == pytest.approx(0.7)
+        == nn.MultiLabelMarginLoss()(x, np.array([1, -1, 0]))
+    )
     assert nn.MultiLabelSoftMarginLoss()(x, np.array([1, 0, 0])) == pytest.approx(0.7851836)
-    rows = nn.MultiLabelSoftMarginLoss(reduction="none")(np.arange(24.0).reshape(2, 3, 4) / 10, np.ones((2, 3, 4)))
+    rows = nn.MultiLabelSoftMarginLoss(reduction="none")(
+        np.arange(24.0).reshape(2, 3, 4) / 10, np.ones((2, 3, 4))
+    )
     assert rows.shape == (2, 3) and rows.mean() == pytest.approx(0.3184960)
 
 
@@ -70,8 +109,14 @@ def test_everything_may_be_dropped(layer: nn.Module):
         type(layer)(1.5)
 
 
-@pytest.mark.parametrize("make", [lambda **o: nn.BatchNorm1d(3, **o), lambda **o: nn.GroupNorm(1, 3, **o),
-                                  lambda **o: nn.InstanceNorm1d(3, affine=True, **o)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **o: nn.BatchNorm1d(3, **o),
+        lambda **o: nn.GroupNorm(1, 3, **o),
+        lambda **o: nn.InstanceNorm1d(3, affine=True, **o),
+    ],
+)
 def test_norms_without_a_bias(make):
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
     layer = make(bias=False)
@@ -96,9 +141,12 @@ def test_a_maximum_by_lbfgs():
 def test_a_model_is_no_list_of_parameters():
     with pytest.raises(tx.CallError) as caught:
         nn.optim.SGD(nn.Linear(1, 1), lr=0.1)  # type: ignore[arg-type]
-    assert str(caught.value) == """\
+    assert (
+        str(caught.value)
+        == """\
 error[arguments]: SGD: params is one Linear, expected model.parameters() or a list
   help: write model.parameters()"""
+    )
 
 
 def test_means_of_many_numbers_in_16_bits():
@@ -115,31 +163,50 @@ def test_softmax_of_nothing_and_of_one_number(layer):
     """The values of torch 2.13."""
     for shape, dim in (((2, 0), 1), ((0, 2), 0), ((0, 2), -1), ((0,), 0), ((2, 0, 3), 1)):
         x = tx.tensor(np.zeros(shape), requires_grad=True)
-        assert layer(dim)(np.zeros(shape)).shape == layer(dim)(x).shape == x.softmax(dim).shape == x.log_softmax(dim).shape == shape
+        assert (
+            layer(dim)(np.zeros(shape)).shape
+            == layer(dim)(x).shape
+            == x.softmax(dim).shape
+            == x.log_softmax(dim).shape
+            == shape
+        )
         layer(dim)(x).sum().backward()
         assert x.grad.shape == shape
     one = 0.0 if layer is nn.LogSoftmax else 1.0
     assert [float(layer(dim)(np.float64(3))) for dim in (-1, 0)] == [one, one]
     assert (float(tx.tensor(3.0).softmax()), float(tx.tensor(3.0).log_softmax(0))) == (1, 0)
     none = np.zeros((2, 0))
-    for call in (lambda: layer(2)(none), lambda: layer(1)(np.float64(3)), lambda: tx.tensor(none).softmax(2).numpy()):
+    for call in (
+        lambda: layer(2)(none),
+        lambda: layer(1)(np.float64(3)),
+        lambda: tx.tensor(none).softmax(2).numpy(),
+    ):
         with pytest.raises(tx.CallError, match="axis"):
             call()
 
 
-@pytest.mark.parametrize(("layer", "shape"), [(nn.BatchNorm1d, (0, 3)), (nn.BatchNorm1d, (2, 3, 0)), (nn.BatchNorm2d, (0, 3, 2, 2))])
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [(nn.BatchNorm1d, (0, 3)), (nn.BatchNorm1d, (2, 3, 0)), (nn.BatchNorm2d, (0, 3, 2, 2))],
+)
 @pytest.mark.parametrize("momentum", [0.1, None])
 def test_batches_of_nothing_leave_the_statistics(layer, shape, momentum):
     """As in torch 2.13, which counts the batch all the same."""
     m = layer(3, momentum=momentum)
     assert m(np.zeros(shape, "f4")).shape == shape
     state = m.state_dict()
-    assert (state["running_mean"] == 0).all() and (state["running_var"] == 1).all() and state["num_batches_tracked"] == 1
+    assert (
+        (state["running_mean"] == 0).all()
+        and (state["running_var"] == 1).all()
+        and state["num_batches_tracked"] == 1
+    )
 
 
 @pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
 def test_corners_of_one_element(mode):
-    """A size of 1 is the first corner; an image of one element is everywhere the same. As in torch 2.13."""
+    """A size of 1 is the first corner; an image of one element is everywhere the same. As in
+    torch 2.13.
+    """
     rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
     x = np.arange(1.0, 1 + 3**rank).reshape(1, 1, *[3] * rank)
     assert nn.Upsample(size=1, mode=mode, align_corners=True)(x).ravel().tolist() == [1]
@@ -161,9 +228,22 @@ def test_distances_broadcast():
         nn.PairwiseDistance()(a, np.ones((2, 2)))
 
 
-@pytest.mark.parametrize("arguments", [{"scale_factor": 0}, {"scale_factor": -1.0}, {"scale_factor": np.nan}, {"scale_factor": np.inf},
-                                       {"scale_factor": "a"}, {"scale_factor": 0.1}, {"scale_factor": (2.0,)}, {"size": 0}, {"size": 2.5},
-                                       {"size": (2,)}, {"size": (2, 3, 4)}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"scale_factor": 0},
+        {"scale_factor": -1.0},
+        {"scale_factor": np.nan},
+        {"scale_factor": np.inf},
+        {"scale_factor": "a"},
+        {"scale_factor": 0.1},
+        {"scale_factor": (2.0,)},
+        {"size": 0},
+        {"size": 2.5},
+        {"size": (2,)},
+        {"size": (2, 3, 4)},
+    ],
+)
 def test_sizes_that_no_image_has(arguments):
     with pytest.raises(tx.CallError, match=f"Upsample: {list(arguments)[0]}"):
         nn.Upsample(**arguments)(np.ones((1, 1, 3, 4)))

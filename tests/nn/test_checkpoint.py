@@ -31,7 +31,9 @@ def file_of(header: object, data: bytes = b"") -> bytes:
 
 
 def same(a: nn.Module, b: nn.Module) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+    return all(
+        np.array_equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
@@ -86,7 +88,9 @@ DAMAGED = {
     "a list": file_of([1, 2]),
     "an entry that is none": file_of({"0.weight": 3}),
     "nested": file_of(b"[" * 5000 + b"]" * 5000),
-    "a name twice": file_of(b'{"0.weight": %s, "0.weight": %s}' % ((json.dumps(ENTRY).encode(),) * 2), bytes(48)),
+    "a name twice": file_of(
+        b'{"0.weight": %s, "0.weight": %s}' % ((json.dumps(ENTRY).encode(),) * 2), bytes(48)
+    ),
 }
 
 
@@ -101,7 +105,9 @@ def test_damaged_files(tmp_path: Path, name: str):
         assert str(caught.value).endswith("its header is not valid (`0.weight` comes twice)")
 
 
-@pytest.mark.parametrize("change", ["truncated", "hole", "overlap", "offsets", "longer", "negative", "unknown dtype", "huge shape"])
+@pytest.mark.parametrize(
+    "change", ["truncated", "hole", "overlap", "offsets", "longer", "negative", "unknown dtype", "huge shape"]
+)
 def test_headers_that_lie(tmp_path: Path, change: str):
     model, untouched, path = made(), made(), tmp_path / "m.safetensors"
     nn.save(model, path)
@@ -149,19 +155,25 @@ def test_a_file_of_another_model(tmp_path: Path):
     model, untouched = made(), made()
     with pytest.raises(tx.CheckpointError) as caught:
         nn.load(model, path, strict=False)
-    assert str(caught.value) == f"""\
+    assert (
+        str(caught.value)
+        == f"""\
 error[checkpoint]: {path} is of another model
     2.weight is float64[5, 3], expected float32[2, 3]
     2.bias is float64[5], expected float32[2]"""
+    )
     assert same(model, untouched)
     nn.save(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False), nn.Linear(5, 1)), path)
     with pytest.raises(tx.CheckpointError) as caught:
         nn.load(model, path)
-    assert str(caught.value) == f"""\
+    assert (
+        str(caught.value)
+        == f"""\
 error[checkpoint]: {path} is of another model
     missing: 2.bias
     unexpected: 3.bias, 3.weight
   help: strict=False ignores missing and unexpected names"""
+    )
     assert nn.load(model, path, strict=False) == (["2.bias"], ["3.bias", "3.weight"])
 
 
@@ -188,11 +200,14 @@ def test_state_dicts_are_copies_and_strict():
     state["x"] = np.zeros(2)
     with pytest.raises(tx.CheckpointError) as caught:
         model.load_state_dict(state)
-    assert str(caught.value) == """\
+    assert (
+        str(caught.value)
+        == """\
 error[checkpoint]: the values do not fit Sequential
     missing: 2.bias
     unexpected: x
   help: strict=False ignores missing and unexpected names"""
+    )
     assert model.load_state_dict(state, strict=False) == (["2.bias"], ["x"])
 
 
@@ -202,13 +217,18 @@ def test_without_safetensors(tmp_path: Path, monkeypatch):
     with pytest.raises(tx.MissingExtra) as caught:
         nn.load(made(), tmp_path / "m.safetensors")
     assert isinstance(caught.value, ImportError) and isinstance(caught.value, tx.Error)
-    assert str(caught.value) == 'error[import]: reading weights needs safetensors\n  help: pip install "texpr[checkpoint]"'
+    assert (
+        str(caught.value)
+        == 'error[import]: reading weights needs safetensors\n  help: pip install "texpr[checkpoint]"'
+    )
 
 
 def test_a_checkpoint_asks_for_its_library_before_the_training(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    for made_without in (lambda: nn.callbacks.Checkpoint(tmp_path / "run"),
-                         lambda: nn.save(made(), tmp_path / "m")):
+    for made_without in (
+        lambda: nn.callbacks.Checkpoint(tmp_path / "run"),
+        lambda: nn.save(made(), tmp_path / "m"),
+    ):
         with pytest.raises(ImportError, match="writing weights needs safetensors"):
             made_without()
     assert not list(tmp_path.iterdir())
@@ -220,7 +240,10 @@ def test_narrow_floats_without_the_library_of_their_dtypes(tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(ImportError) as caught:
         nn.save(model, tmp_path / "other")
-    assert str(caught.value) == 'error[import]: writing bf16 needs ml_dtypes\n  help: pip install "texpr[checkpoint]"'
+    assert (
+        str(caught.value)
+        == 'error[import]: writing bf16 needs ml_dtypes\n  help: pip install "texpr[checkpoint]"'
+    )
     other = made(2).to("bf16")
     nn.load(other, path)
     assert same(model, other)
@@ -236,7 +259,7 @@ ARRAYS = {
     "half": np.linspace(-2, 2, 7, dtype=np.float16).reshape(1, 7),
     "transposed": np.arange(6.0).reshape(2, 3).T,
     "big-endian": np.arange(3, dtype=">i4"),
-    "a name with \u00e9 and \"": np.arange(2, dtype=np.uint64),
+    'a name with \u00e9 and "': np.arange(2, dtype=np.uint64),
 }
 
 

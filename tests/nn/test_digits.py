@@ -9,6 +9,7 @@ def test_fifteen_lines_reach_97_percent():
     datasets = pytest.importorskip("sklearn.datasets")
     selection = pytest.importorskip("sklearn.model_selection")
     from texpr import nn
+
     x, y = datasets.load_digits(return_X_y=True)
     x, test_x, y, test_y = selection.train_test_split(x / 16, y, test_size=0.3, random_state=0)
     model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10))

@@ -32,7 +32,10 @@ def by_hand(model: nn.Module, optimizer: nn.optim.Optimizer, steps: int) -> list
     return losses
 
 
-OPTIMIZERS = {"sgd": lambda p: nn.optim.SGD(p, lr=0.1, momentum=0.9), "adam": lambda p: nn.optim.Adam(p, lr=0.01)}
+OPTIMIZERS = {
+    "sgd": lambda p: nn.optim.SGD(p, lr=0.1, momentum=0.9),
+    "adam": lambda p: nn.optim.Adam(p, lr=0.01),
+}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -60,13 +63,18 @@ def test_gradients_add_up_until_they_are_forgotten():
     layer = nn.Linear(6, 2)
     for _ in range(2):
         layer(tx.tensor(X)).sum().backward()
-    np.testing.assert_allclose(layer.weight.grad.numpy(), np.broadcast_to(2 * X.sum(0), (2, 6)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        layer.weight.grad.numpy(), np.broadcast_to(2 * X.sum(0), (2, 6)), rtol=1e-4, atol=1e-5
+    )
     optimizer = nn.optim.SGD(layer.parameters(), lr=0.1)
     optimizer.zero_grad()
     assert layer.weight.grad is None
     with pytest.raises(tx.CallError) as error:
         optimizer.step()
-    assert str(error.value) == "error[gradient]: SGD: no parameter has a gradient\n  help: call backward() on the loss first"
+    assert (
+        str(error.value)
+        == "error[gradient]: SGD: no parameter has a gradient\n  help: call backward() on the loss first"
+    )
 
 
 def test_frozen_parameters_have_no_gradient():
@@ -123,7 +131,9 @@ def test_a_module_in_a_traced_function():
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 def test_gates_of_a_recurrent_module_have_their_gradients(kind: type):
-    """Weights are (gates, hidden) to the operator and gates * hidden to the module that calls it."""
+    """Weights are (gates, hidden) to the operator and gates * hidden to the module that calls
+    it.
+    """
     layer = kind(4, 3, dtype="f64")
     x, h = RANDOM.standard_normal((5, 2, 4)), 1e-6
     layer(tx.tensor(x))[0].sum().backward()

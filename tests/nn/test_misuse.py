@@ -1,4 +1,6 @@
-"""What nobody should do with networks and trainings: an error that says so, never a wrong number, a hang or a crash."""
+"""What nobody should do with networks and trainings: an error that says so, never a wrong
+number, a hang or a crash.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +55,47 @@ def step() -> nn.TrainingStep:
     return nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters()))
 
 
-@pytest.mark.parametrize(("run", "text"), [
-    (lambda folder: network()([[1, 2], [3]]), "error[type]: an argument is no array: setting an array element with a sequence."),
-    (lambda folder: network().load_state_dict(None), "error[checkpoint]: state_dict is a NoneType, expected arrays by name"),
-    (lambda folder: network().load_state_dict({**network().state_dict(), 3: X}), "error[checkpoint]: state_dict is a dict, expected"),
-    (lambda folder: contains_itself(), "error[module]: `1` of Sequential would contain it\n  help: modules are trees, or share parts"),
-    (lambda folder: trainer(metrics=[lambda o, t: o]).fit(X, Y, progress=False), "error[metric]: the metric `<lambda>` gives a ndarray"),
-    (lambda folder: step()(X, Y.astype(np.float32)), "error[data]: the labels are float32, expected integers"),
-    (lambda folder: resumed(X[:3], Y[:3], folder), "error[checkpoint]: the training was saved with batches of examples 8, batch_size 32"),
-    (lambda folder: trainer().fit(X, Y, epochs=2, progress=False, callbacks=[another_fit]), "error[training]: fit is called while it runs"),
-    (lambda folder: nn.CrossEntropyLoss()(network()(tx.tensor(X)), tx.tensor(Y - 1)), "error[data]: the label y[0] is -1, expected 0 to 2"),
-])
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        (
+            lambda folder: network()([[1, 2], [3]]),
+            "error[type]: an argument is no array: setting an array element with a sequence.",
+        ),
+        (
+            lambda folder: network().load_state_dict(None),
+            "error[checkpoint]: state_dict is a NoneType, expected arrays by name",
+        ),
+        (
+            lambda folder: network().load_state_dict({**network().state_dict(), 3: X}),
+            "error[checkpoint]: state_dict is a dict, expected",
+        ),
+        (
+            lambda folder: contains_itself(),
+            "error[module]: `1` of Sequential would contain it\n  help: modules are trees, or share parts",
+        ),
+        (
+            lambda folder: trainer(metrics=[lambda o, t: o]).fit(X, Y, progress=False),
+            "error[metric]: the metric `<lambda>` gives a ndarray",
+        ),
+        (
+            lambda folder: step()(X, Y.astype(np.float32)),
+            "error[data]: the labels are float32, expected integers",
+        ),
+        (
+            lambda folder: resumed(X[:3], Y[:3], folder),
+            "error[checkpoint]: the training was saved with batches of examples 8, batch_size 32",
+        ),
+        (
+            lambda folder: trainer().fit(X, Y, epochs=2, progress=False, callbacks=[another_fit]),
+            "error[training]: fit is called while it runs",
+        ),
+        (
+            lambda folder: nn.CrossEntropyLoss()(network()(tx.tensor(X)), tx.tensor(Y - 1)),
+            "error[data]: the label y[0] is -1, expected 0 to 2",
+        ),
+    ],
+)
 def test_complaints(run, text: str, tmp_path: Path):
     assert complaint(lambda: run(tmp_path)).startswith(text)
 

@@ -1,5 +1,6 @@
-"""Operators on values that do not compare, on integers that floats do not hold, on nothing, and on one number. The right values are those
-of ONNX's reference evaluator and of ONNX Runtime 1.32, which agree unless a comment says otherwise.
+"""Operators on values that do not compare, on integers that floats do not hold, on nothing, and on
+one number. The right values are those of ONNX's reference evaluator and of ONNX Runtime 1.32, which
+agree unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ def same(found, *wanted):
         assert y.dtype.kind != "f" or np.array_equal(np.signbit(y)[y == 0], np.signbit(w)[w == 0]), y
 
 
-@pytest.mark.parametrize(("x", "largest", "values", "places"), [
-    ([1, nan, 2], 1, [nan, 2], [1, 2]),
-    ([1, nan, 2], 0, [1, 2], [0, 2]),
-    ([1, nan, 3, nan, 2], 1, [nan, nan, 3, 2, 1], [1, 3, 2, 4, 0]),
-    ([1, nan, 3, nan, 2], 0, [1, 2, 3, nan, nan], [0, 4, 2, 1, 3]),
-    ([inf, -inf, nan, 0, -0.0], 1, [nan, inf, 0, -0.0, -inf], [2, 0, 3, 4, 1]),
-    ([inf, -inf, nan, 0, -0.0], 0, [-inf, 0, -0.0, inf, nan], [1, 3, 4, 0, 2]),
-])
+@pytest.mark.parametrize(
+    ("x", "largest", "values", "places"),
+    [
+        ([1, nan, 2], 1, [nan, 2], [1, 2]),
+        ([1, nan, 2], 0, [1, 2], [0, 2]),
+        ([1, nan, 3, nan, 2], 1, [nan, nan, 3, 2, 1], [1, 3, 2, 4, 0]),
+        ([1, nan, 3, nan, 2], 0, [1, 2, 3, nan, nan], [0, 4, 2, 1, 3]),
+        ([inf, -inf, nan, 0, -0.0], 1, [nan, inf, 0, -0.0, -inf], [2, 0, 3, 4, 1]),
+        ([inf, -inf, nan, 0, -0.0], 0, [-inf, 0, -0.0, inf, nan], [1, 3, 4, 0, 2]),
+    ],
+)
 @pytest.mark.parametrize("t", [F, H, D])
 def test_nan_is_the_largest_of_the_topmost(x, largest, values, places, t):
     found = run("TopK", [np.array(x, t), np.array([len(values)])], 11, 2, largest=largest)
@@ -41,15 +45,33 @@ def test_nan_is_the_largest_of_the_topmost(x, largest, values, places, t):
 
 
 def test_the_topmost_of_integers_and_of_nothing():
-    same(run("TopK", [np.array([-2**63, 2**63 - 1, 0]), np.array([2])], 11, 2), np.array([2**63 - 1, 0]), np.array([1, 2]))
+    same(
+        run("TopK", [np.array([-(2**63), 2**63 - 1, 0]), np.array([2])], 11, 2),
+        np.array([2**63 - 1, 0]),
+        np.array([1, 2]),
+    )
     for shape, axis, k in (((0, 3), 0, 0), ((0, 3), 1, 2), ((3,), 0, 0)):
         wanted = list(shape)
         wanted[axis] = k
-        same(run("TopK", [np.zeros(shape, F), np.array([k])], 11, 2, axis=axis), np.zeros(wanted, F), np.zeros(wanted, I))
+        same(
+            run("TopK", [np.zeros(shape, F), np.array([k])], 11, 2, axis=axis),
+            np.zeros(wanted, F),
+            np.zeros(wanted, I),
+        )
 
 
-REDUCED = {"ReduceSum": -3, "ReduceProd": -3, "ReduceMax": -3, "ReduceMin": -3, "ReduceL1": 3, "ReduceL2": 3, "ReduceSumSquare": 9,
-           "ReduceLogSum": nan, "ReduceMean": -3, "ReduceLogSumExp": -3}
+REDUCED = {
+    "ReduceSum": -3,
+    "ReduceProd": -3,
+    "ReduceMax": -3,
+    "ReduceMin": -3,
+    "ReduceL1": 3,
+    "ReduceL2": 3,
+    "ReduceSumSquare": 9,
+    "ReduceLogSum": nan,
+    "ReduceMean": -3,
+    "ReduceLogSumExp": -3,
+}
 
 
 @pytest.mark.parametrize("op", REDUCED)
@@ -59,18 +81,31 @@ def test_one_number_is_reduced(op):
     for keepdims in (0, 1):
         same(run(op, [F(-3)], version, keepdims=keepdims), wanted)
         same(run(op, [F(-3), none], version, keepdims=keepdims, noop_with_empty_axes=1), wanted)
-        same(run(op, [np.full((2, 1), -3, F), none], version, keepdims=keepdims, noop_with_empty_axes=1), np.full((2, 1), wanted))
-        same(run(op, [np.zeros((0, 2), F), none], version, keepdims=keepdims, noop_with_empty_axes=1), np.zeros((0, 2), F))
+        same(
+            run(op, [np.full((2, 1), -3, F), none], version, keepdims=keepdims, noop_with_empty_axes=1),
+            np.full((2, 1), wanted),
+        )
+        same(
+            run(op, [np.zeros((0, 2), F), none], version, keepdims=keepdims, noop_with_empty_axes=1),
+            np.zeros((0, 2), F),
+        )
     same(run(op, [F(-3)], 11), wanted)
     if wanted == wanted:
         same(run(op, [J(-3)], version), J(wanted))
         same(run(op, [np.full(2, -3, J), none], version, noop_with_empty_axes=1), np.full(2, wanted, J))
 
 
-@pytest.mark.parametrize(("x", "wanted"), [
-    (np.array([3, -4], J), 0), (np.array([-3, -4], I), -3), (np.array([7, 4], I), 5), (np.array([2**62, 2**62 - 2]), 2**62 - 1),
-    (np.array([3, 4], np.uint32), 3), (np.array([-3, 0, -3, -1], J), -1),
-])
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [
+        (np.array([3, -4], J), 0),
+        (np.array([-3, -4], I), -3),
+        (np.array([7, 4], I), 5),
+        (np.array([2**62, 2**62 - 2]), 2**62 - 1),
+        (np.array([3, 4], np.uint32), 3),
+        (np.array([-3, 0, -3, -1], J), -1),
+    ],
+)
 def test_means_of_integers_are_cut_towards_zero(x, wanted):
     same(run("ReduceMean", [x], 18, keepdims=0), np.array(wanted, x.dtype))
 
@@ -92,11 +127,18 @@ def test_the_axis_of_a_running_sum_may_be_a_list_of_one():  # ONNX Runtime takes
     same(run("CumSum", [np.array([1, nan, 2], F), np.array([0])], 14, exclusive=1), np.array([0, 1, nan], F))
 
 
-@pytest.mark.parametrize(("x", "y", "wanted"), [
-    ([3, 7, -3, 2, -1, 0], [39, 22, 39, 63, 5, 0], [4052555153018976267, 3909821048582988049, -4052555153018976267, -2**63, -1, 1]),
-    ([2, 2, -2, 1, -1, -1], [-1, -2, -1, -5, -3, -2], [0, 0, 0, 1, -1, 1]),
-    ([3], [[2], [0]], [[9], [1]]),
-])
+@pytest.mark.parametrize(
+    ("x", "y", "wanted"),
+    [
+        (
+            [3, 7, -3, 2, -1, 0],
+            [39, 22, 39, 63, 5, 0],
+            [4052555153018976267, 3909821048582988049, -4052555153018976267, -(2**63), -1, 1],
+        ),
+        ([2, 2, -2, 1, -1, -1], [-1, -2, -1, -5, -3, -2], [0, 0, 0, 1, -1, 1]),
+        ([3], [[2], [0]], [[9], [1]]),
+    ],
+)
 def test_powers_of_integers_are_exact(x, y, wanted):  # NumPy
     for constants in ((), (1,)):
         same(run("Pow", [np.array(x), np.array(y)], 15, constants=constants), np.array(wanted))
@@ -106,12 +148,15 @@ def test_powers_of_integers_are_exact(x, y, wanted):  # NumPy
 def test_powers_hold_both_types():
     assert run("Pow", [np.array([-2], F), np.array([2**31 + 1])], 15) == -inf
     same(run("Pow", [np.array([2, 3], J), np.array([0.5, 2], F)], 15), np.array([1, 9], J))
-    assert run("Pow", [np.array([2], F), np.array([0.1])], 15) == F(2 ** 0.1)
+    assert run("Pow", [np.array([2], F), np.array([0.1])], 15) == F(2**0.1)
 
 
 @pytest.mark.parametrize("t", [H, F, D])
 def test_remainders_have_the_sign_of_the_divisor(t):
-    x, y = np.array([-4, 4, 5.5, -5.5, 0.0, -0.0, nan, -1, 1], t), np.array([2, -2, 2, 2, 2, -2, 2, inf, -inf], t)
+    x, y = (
+        np.array([-4, 4, 5.5, -5.5, 0.0, -0.0, nan, -1, 1], t),
+        np.array([2, -2, 2, 2, 2, -2, 2, inf, -inf], t),
+    )
     same(run("Mod", [x, y], 28), np.array([0.0, -0.0, 1.5, 0.5, 0.0, -0.0, nan, inf, -inf], t))
     same(run("Mod", [x, y], 13, fmod=1), np.array([-0.0, 0.0, 1.5, -1.5, 0.0, -0.0, nan, -1, 1], t))
 
@@ -123,32 +168,49 @@ def test_constants_of_types_that_numpy_lacks():
     y = run("HannWindow", [np.array(4)], 17, constants=(0,), output_datatype=16)
     assert np.array_equal(y.astype(F), [0, 0.5, 1, 0.5])
     bf16 = run("Cast", [np.ones((1, 4, 1), F)], 20, to=16)
-    np.testing.assert_allclose(run("DFT", [bf16], 20).astype(F)[0], [[4, 0], [0, 0], [0, 0], [0, 0]], atol=1e-6)
+    np.testing.assert_allclose(
+        run("DFT", [bf16], 20).astype(F)[0], [[4, 0], [0, 0], [0, 0], [0, 0]], atol=1e-6
+    )
 
 
 def test_truth_is_padded():
     x = np.array([[False, True], [True, True]])
-    same(run("CenterCropPad", [x, np.array([3, 1])], 18, constants=(1,)), np.array([[False], [True], [False]]))
+    same(
+        run("CenterCropPad", [x, np.array([3, 1])], 18, constants=(1,)), np.array([[False], [True], [False]])
+    )
 
 
 def bools(*values):
     return np.array(values, bool)
 
 
-@pytest.mark.parametrize(("reduction", "wanted"), [
-    ("none", bools(0, 1, 1, 1)), ("add", bools(1, 1, 1, 1)), ("max", bools(1, 1, 1, 1)), ("mul", bools(0, 0, 1, 0)),
-    ("min", bools(0, 0, 1, 0))])
+@pytest.mark.parametrize(
+    ("reduction", "wanted"),
+    [
+        ("none", bools(0, 1, 1, 1)),
+        ("add", bools(1, 1, 1, 1)),
+        ("max", bools(1, 1, 1, 1)),
+        ("mul", bools(0, 0, 1, 0)),
+        ("min", bools(0, 0, 1, 0)),
+    ],
+)
 @pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
 def test_updates_of_truth(op, reduction, wanted):  # their sum is `or`, their product `and`
     places = np.array([1, 0, 2, 3, 3])
     places = places[:, None] if op == "ScatterND" else places
-    assert np.array_equal(run(op, [bools(1, 0, 1, 0), places, bools(1, 0, 1, 1, 1)], 18, reduction=reduction), wanted)
+    assert np.array_equal(
+        run(op, [bools(1, 0, 1, 0), places, bools(1, 0, 1, 1, 1)], 18, reduction=reduction), wanted
+    )
 
 
-@pytest.mark.parametrize(("reduction", "wanted"), [("none", 5), ("add", 8), ("mul", 15), ("max", 5), ("min", 3)])
+@pytest.mark.parametrize(
+    ("reduction", "wanted"), [("none", 5), ("add", 8), ("mul", 15), ("max", 5), ("min", 3)]
+)
 def test_one_element_is_updated(reduction, wanted):
-    same(run("ScatterND", [np.array([[0, 1], [2, 3]], F), np.array([-1, 1]), F(5)], 18, reduction=reduction),
-         np.array([[0, 1], [2, wanted]], F))
+    same(
+        run("ScatterND", [np.array([[0, 1], [2, 3]], F), np.array([-1, 1]), F(5)], 18, reduction=reduction),
+        np.array([[0, 1], [2, wanted]], F),
+    )
 
 
 def test_nothing_is_padded():
@@ -159,9 +221,18 @@ def test_nothing_is_padded():
 @pytest.mark.parametrize("training", [0, 1])
 def test_samples_of_one_channel_may_have_no_axis_for_it(training):
     x, one = np.array([0, 1, 2, 3], F), np.ones(1, F)
-    found = run("BatchNormalization", [x, one, one, one, 2 * one], 15, 1 + 2 * training, epsilon=0.0, training_mode=training)
+    found = run(
+        "BatchNormalization",
+        [x, one, one, one, 2 * one],
+        15,
+        1 + 2 * training,
+        epsilon=0.0,
+        training_mode=training,
+    )
     y = found[0] if training else found
-    np.testing.assert_allclose(y, 1 + ((x - 1.5) / np.sqrt(1.25) if training else (x - 1) / np.sqrt(2)), rtol=1e-6)  # f32
+    np.testing.assert_allclose(
+        y, 1 + ((x - 1.5) / np.sqrt(1.25) if training else (x - 1) / np.sqrt(2)), rtol=1e-6
+    )  # f32
 
 
 @pytest.mark.parametrize("op", ["BlackmanWindow", "HammingWindow", "HannWindow"])
@@ -174,4 +245,7 @@ def test_windows_of_no_and_one_element(op):
 
 @pytest.mark.parametrize("t", [I, J, F, D])
 def test_thresholds_between_integers(t):
-    same(run("Binarizer", [np.array([0, 1, 2, 3], t)], 1, domain="ai.onnx.ml", threshold=1.5), np.array([0, 0, 1, 1], t))
+    same(
+        run("Binarizer", [np.array([0, 1, 2, 3], t)], 1, domain="ai.onnx.ml", threshold=1.5),
+        np.array([0, 0, 1, 1], t),
+    )

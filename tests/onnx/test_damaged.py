@@ -1,4 +1,6 @@
-"""Models of which some bytes were changed: they are read, or refused with an error of texpr, at once."""
+"""Models of which some bytes were changed: they are read, or refused with an error of texpr, at
+once.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ node = helper.make_node
 def whole() -> tuple[tuple[bytes, list | None], ...]:
     """A network, and nodes of all kinds with their inputs."""
     kept = [c for c in cases() if not left_out(c) and c.data_sets]
-    return ((mlp().SerializeToString(), None), *((c.model.SerializeToString(), c.data_sets[0][0]) for c in kept[::25]))
+    return (
+        (mlp().SerializeToString(), None),
+        *((c.model.SerializeToString(), c.data_sets[0][0]) for c in kept[::25]),
+    )
 
 
 def damaged(data: bytes, r: random.Random) -> bytes:
@@ -62,25 +67,36 @@ def renamed(change: str) -> bytes:
     return made.SerializeToString().replace(change.encode(), b"\xff" * len(change))
 
 
-@pytest.mark.parametrize(("change", "field"), [("Add", "NodeProto.op_type"), ("nnnn", "TensorShapeProto.Dimension.dim_param"),
-                                               ("yyyy", "NodeProto.output"), ("sums", "NodeProto.name")])
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ("Add", "NodeProto.op_type"),
+        ("nnnn", "TensorShapeProto.Dimension.dim_param"),
+        ("yyyy", "NodeProto.output"),
+        ("sums", "NodeProto.name"),
+    ],
+)
 def test_names_that_are_no_text(change: str, field: str):
     with pytest.raises(tx.CheckpointError) as error:
         tx.onnx.load(renamed(change))
-    assert str(error.value).startswith("error[onnx]: the model is damaged: onnx.") and " is no text: b'\\xff" in str(error.value)
+    assert str(error.value).startswith(
+        "error[onnx]: the model is damaged: onnx."
+    ) and " is no text: b'\\xff" in str(error.value)
     assert change != "Add" or field in str(error.value)
 
 
-ROWS = [("Einsum", 1, {"equation": "i0->i"}, "Einsum: the equation is `i0->i`"),
-        ("Einsum", 1, {"equation": "i->i->i"}, "Einsum: the equation is `i->i->i`"),
-        ("Einsum", 1, {"equation": "..i->i"}, "Einsum: the equation is `..i->i`"),
-        ("GlobalLpPool", 3, {"p": 0}, "p is 0; a norm has one above 0"),
-        ("LpPool", 3, {"p": -2, "kernel_shape": [1]}, "p is -2; a norm has one above 0"),
-        ("LpNormalization", 1, {"p": 3}, "p is 3; 1 and 2 are read"),
-        ("LayerNormalization", 1, {"stash_type": 8}, "stash_type is string, which texpr does not have"),
-        ("EyeLike", 2, {"dtype": 99}, "Attribute dtype does not specify a valid type"),
-        ("HannWindow", 0, {"output_datatype": 14}, "output_datatype is complex64, which texpr does not have"),
-        ("SequenceEmpty", None, {"dtype": 8}, "dtype is string, which texpr does not have")]
+ROWS = [
+    ("Einsum", 1, {"equation": "i0->i"}, "Einsum: the equation is `i0->i`"),
+    ("Einsum", 1, {"equation": "i->i->i"}, "Einsum: the equation is `i->i->i`"),
+    ("Einsum", 1, {"equation": "..i->i"}, "Einsum: the equation is `..i->i`"),
+    ("GlobalLpPool", 3, {"p": 0}, "p is 0; a norm has one above 0"),
+    ("LpPool", 3, {"p": -2, "kernel_shape": [1]}, "p is -2; a norm has one above 0"),
+    ("LpNormalization", 1, {"p": 3}, "p is 3; 1 and 2 are read"),
+    ("LayerNormalization", 1, {"stash_type": 8}, "stash_type is string, which texpr does not have"),
+    ("EyeLike", 2, {"dtype": 99}, "Attribute dtype does not specify a valid type"),
+    ("HannWindow", 0, {"output_datatype": 14}, "output_datatype is complex64, which texpr does not have"),
+    ("SequenceEmpty", None, {"dtype": 8}, "dtype is string, which texpr does not have"),
+]
 
 
 @pytest.mark.parametrize(("op", "rank", "attributes", "words"), ROWS)

@@ -43,9 +43,16 @@ def test_gradients_of_an_imported_model_are_those_of_its_formula():
     h = X @ state["first.weight"].T + state["first.bias"]
     dy = 2 * reference(state, X.astype(np.float64))
     dh = (dy @ state["second.weight"]) * (h > 0)
-    wanted = {"first.weight": dh.T @ X, "first.bias": dh.sum(0), "second.weight": dy.T @ np.maximum(h, 0), "second.bias": dy.sum(0)}
+    wanted = {
+        "first.weight": dh.T @ X,
+        "first.bias": dh.sum(0),
+        "second.weight": dy.T @ np.maximum(h, 0),
+        "second.bias": dy.sum(0),
+    }
     for name, parameter in loaded.named_parameters():
-        assert np.allclose(parameter.grad.numpy(), wanted[name], rtol=1e-4, atol=1e-4), name  # f32, values up to 1e2
+        assert np.allclose(parameter.grad.numpy(), wanted[name], rtol=1e-4, atol=1e-4), (
+            name
+        )  # f32, values up to 1e2
 
 
 def test_an_imported_model_is_trained():
@@ -58,39 +65,64 @@ def test_an_imported_model_is_trained():
 
 def test_values_that_decide_shapes_are_part_of_the_program():
     node = helper.make_node("Reshape", ["x", "shape"], ["y"])
-    loaded = tx.onnx.load(model([node], [("x", [2, 6]), ("shape", ["n"], TensorProto.INT64)], [("y", ["a", "b"])]))
+    loaded = tx.onnx.load(
+        model([node], [("x", [2, 6]), ("shape", ["n"], TensorProto.INT64)], [("y", ["a", "b"])])
+    )
     x = np.arange(12, dtype=np.float32).reshape(2, 6)
     assert loaded(x, np.array([3, 4])).shape == (3, 4)
     assert np.array_equal(loaded(x, np.array([-1, 4])), x.reshape(-1, 4))
 
 
 def test_shapes_are_computed_when_the_program_is_made():
-    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "zero"], ["b"]),
-             helper.make_node("Concat", ["b", "rest"], ["shape"], axis=0), helper.make_node("Reshape", ["x", "shape"], ["y"])]
-    loaded = tx.onnx.load(model(nodes, [("x", ["n", 2, 3])], [("y", ["n", 6])],
-                                {"zero": np.array([0]), "rest": np.array([-1])}))
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "zero"], ["b"]),
+        helper.make_node("Concat", ["b", "rest"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    loaded = tx.onnx.load(
+        model(nodes, [("x", ["n", 2, 3])], [("y", ["n", 6])], {"zero": np.array([0]), "rest": np.array([-1])})
+    )
     assert loaded(np.ones((4, 2, 3), np.float32)).shape == (4, 6)
     assert loaded(np.ones((7, 2, 3), np.float32)).shape == (7, 6)
 
 
 def test_running_statistics_are_buffers():
     data = {n: np.full(2, v, np.float32) for n, v in (("w", 1), ("b", 0), ("m", 3), ("v", 4))}
-    loaded = tx.onnx.load(model([helper.make_node("BatchNormalization", ["x", "w", "b", "m", "v"], ["y"])], [("x", [1, 2, 3])],
-                                [("y", [1, 2, 3])], data))
-    assert [n for n, _ in loaded.named_parameters()] == ["w", "b"] and [n for n, _ in loaded.named_buffers()] == ["m", "v"]
+    loaded = tx.onnx.load(
+        model(
+            [helper.make_node("BatchNormalization", ["x", "w", "b", "m", "v"], ["y"])],
+            [("x", [1, 2, 3])],
+            [("y", [1, 2, 3])],
+            data,
+        )
+    )
+    assert [n for n, _ in loaded.named_parameters()] == ["w", "b"] and [
+        n for n, _ in loaded.named_buffers()
+    ] == ["m", "v"]
     assert np.allclose(loaded(np.full((1, 2, 3), 5, np.float32)), 1, atol=1e-5)
 
 
 def body(nodes, inputs, outputs):
     kinds = {"c": TensorProto.BOOL, "go": TensorProto.BOOL, "k": TensorProto.INT64}
-    infos = [[helper.make_tensor_value_info(n, kinds.get(n[:2] if n.startswith("go") else n[:1], TensorProto.FLOAT), s) for n, s in given]
-             for given in (inputs, outputs)]
+    infos = [
+        [
+            helper.make_tensor_value_info(
+                n, kinds.get(n[:2] if n.startswith("go") else n[:1], TensorProto.FLOAT), s
+            )
+            for n, s in given
+        ]
+        for given in (inputs, outputs)
+    ]
     return helper.make_graph(nodes, "body", *infos)
 
 
 def loop(trips):
-    inner = body([helper.make_node("Add", ["h", "x"], ["h2"]), helper.make_node("Identity", ["c"], ["c2"])],
-                 [("k", []), ("c", []), ("h", [3])], [("c2", []), ("h2", [3]), ])
+    inner = body(
+        [helper.make_node("Add", ["h", "x"], ["h2"]), helper.make_node("Identity", ["c"], ["c2"])],
+        [("k", []), ("c", []), ("h", [3])],
+        [("c2", []), ("h2", [3])],
+    )
     node = helper.make_node("Loop", ["trips" if trips else "", "", "x"], ["y"], body=inner)
     return model([node], [("x", [3])], [("y", [3])], {"trips": np.array(trips)} if trips else {})
 
@@ -101,21 +133,30 @@ def test_loops_are_unrolled():
 
 def test_a_loop_that_does_not_end_is_an_error():
     with pytest.raises(tx.ResourceError, match="more than 20,000 nodes of the model run; loops are unrolled"):
-        inner = body([helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Identity", ["h"], ["h2"])],
-                     [("k", []), ("c", []), ("h", [3])], [("c2", []), ("h2", [3])])
+        inner = body(
+            [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Identity", ["h"], ["h2"])],
+            [("k", []), ("c", []), ("h", [3])],
+            [("c2", []), ("h2", [3])],
+        )
         node = helper.make_node("Loop", ["", "", "x"], ["y"], body=inner)
         tx.onnx.load(model([node], [("x", [3])], [("y", [3])]))(np.ones(3, np.float32))
 
 
 def test_everything_unsupported_is_listed_at_once():
-    nodes = [helper.make_node("NoSuch", ["x"], ["a"]), helper.make_node("Other", ["a"], ["b"], domain="my.own"),
-             helper.make_node("NoSuch", ["b"], ["y"])]
+    nodes = [
+        helper.make_node("NoSuch", ["x"], ["a"]),
+        helper.make_node("Other", ["a"], ["b"], domain="my.own"),
+        helper.make_node("NoSuch", ["b"], ["y"]),
+    ]
     with pytest.raises(tx.onnx.UnsupportedOp) as error:
         tx.onnx.load(model(nodes, [("x", [2])], [("y", [2])], domains=["my.own"]))
-    assert str(error.value) == """error[onnx]: the model needs what texpr does not have
+    assert (
+        str(error.value)
+        == """error[onnx]: the model needs what texpr does not have
     ai.onnx.NoSuch, version 21: 2 nodes
     my.own.Other, version 1: 1 node
   help: operators of ai.onnx, ai.onnx.ml, ai.onnx.preview.training are read, as docs/onnx.md lists them"""
+    )
 
 
 def relu(**changes):
@@ -123,37 +164,60 @@ def relu(**changes):
 
 
 def cyclic():
-    return model([helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Relu", ["a"], ["b"])], [("x", [2])], [("b", [2])])
+    return model(
+        [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Relu", ["a"], ["b"])],
+        [("x", [2])],
+        [("b", [2])],
+    )
 
 
 def twice():
-    return model([helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Abs", ["x"], ["y"])], [("x", [2])], [("y", [2])])
+    return model(
+        [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Abs", ["x"], ["y"])],
+        [("x", [2])],
+        [("y", [2])],
+    )
 
 
 def with_tensor(change):
-    made = model([helper.make_node("Add", ["x", "w"], ["y"])], [("x", [2])], [("y", [2])], {"w": np.ones(2, np.float32)})
+    made = model(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        [("x", [2])],
+        [("y", [2])],
+        {"w": np.ones(2, np.float32)},
+    )
     change(made.graph.initializer[0])
     return made
 
 
-@pytest.mark.parametrize(("bad", "words"), [
-    (cyclic, "breaks a rule of ONNX"),
-    (twice, "breaks a rule of ONNX"),
-    (lambda: with_tensor(lambda t: t.dims.__setitem__(0, 2**40)), r"the tensor `w` of f32\[1099511627776\] needs 4,398,046,511,104 bytes"),
-    (lambda: with_tensor(lambda t: t.dims.__setitem__(0, -2)), r"the tensor `w` has dimensions \[-2\]"),
-    (lambda: relu(opset=29), "version 29 of ONNX's operators; 1 to 28 are read"),
-    (lambda: relu(opset=99), "version 99 of ONNX's operators"),
-    (lambda: b"\x00\x01not a model", "cannot be read"),
-    (lambda: 3.5, "a model is a path, bytes or an onnx.ModelProto"),
-])
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (cyclic, "breaks a rule of ONNX"),
+        (twice, "breaks a rule of ONNX"),
+        (
+            lambda: with_tensor(lambda t: t.dims.__setitem__(0, 2**40)),
+            r"the tensor `w` of f32\[1099511627776\] needs 4,398,046,511,104 bytes",
+        ),
+        (lambda: with_tensor(lambda t: t.dims.__setitem__(0, -2)), r"the tensor `w` has dimensions \[-2\]"),
+        (lambda: relu(opset=29), "version 29 of ONNX's operators; 1 to 28 are read"),
+        (lambda: relu(opset=99), "version 99 of ONNX's operators"),
+        (lambda: b"\x00\x01not a model", "cannot be read"),
+        (lambda: 3.5, "a model is a path, bytes or an onnx.ModelProto"),
+    ],
+)
 def test_bad_models_are_refused(bad, words):
     with pytest.raises(tx.CheckpointError, match=words):
         tx.onnx.load(bad())
 
 
 def test_subgraphs_that_are_nested_too_deep_are_refused():
-    inner = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [], [helper.make_tensor_value_info("y", 1, [2])])
-    other = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [], [helper.make_tensor_value_info("y", 1, [2])])
+    inner = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"])], "g", [], [helper.make_tensor_value_info("y", 1, [2])]
+    )
+    other = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"])], "g", [], [helper.make_tensor_value_info("y", 1, [2])]
+    )
     for _ in range(20):
         node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=other)
         inner = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("y", 1, [2])])
@@ -180,7 +244,9 @@ def test_data_outside_of_the_models_folder_is_refused(tmp_path, location):
 
 
 def test_data_of_which_another_folder_has_a_hard_link_are_refused(tmp_path):
-    """The library refuses them: who made the model may not be allowed to read what its data is linked with."""
+    """The library refuses them: who made the model may not be allowed to read what its data is
+    linked with.
+    """
     folder = tmp_path / "model"
     folder.mkdir()
     onnx.save(mlp(), folder / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
@@ -194,13 +260,16 @@ def test_data_beside_the_model_are_read(tmp_path):
     assert np.array_equal(tx.onnx.load(tmp_path / "m.onnx")(X), tx.onnx.load(mlp())(X))
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda m: m(), "the model needs x"),
-    (lambda m: m(X, X), "the model has 1 inputs and got 2"),
-    (lambda m: m(X, z=X), "no further inputs z"),
-    (lambda m: m(X[:, :3]), r"input `x` has shape \[5, 3\], the model declares \['batch', 4\]"),
-    (lambda m: m(np.ones((2, 4), int)), "input `x` is i64, the model declares f32"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: m(), "the model needs x"),
+        (lambda m: m(X, X), "the model has 1 inputs and got 2"),
+        (lambda m: m(X, z=X), "no further inputs z"),
+        (lambda m: m(X[:, :3]), r"input `x` has shape \[5, 3\], the model declares \['batch', 4\]"),
+        (lambda m: m(np.ones((2, 4), int)), "input `x` is i64, the model declares f32"),
+    ],
+)
 def test_calls_that_do_not_fit(call, words):
     with pytest.raises(tx.CallError, match=words):
         call(tx.onnx.load(mlp()))
@@ -216,10 +285,21 @@ def test_named_dimensions_can_be_fixed():
 
 
 def test_functions_of_a_model_are_read():
-    function = helper.make_function("my.own", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])],
-                                    [helper.make_opsetid("", 21)])
-    made = model([helper.make_node("Twice", ["x"], ["y"], domain="my.own")], [("x", [2])], [("y", [2])], functions=[function],
-                 domains=["my.own"])
+    function = helper.make_function(
+        "my.own",
+        "Twice",
+        ["a"],
+        ["b"],
+        [helper.make_node("Add", ["a", "a"], ["b"])],
+        [helper.make_opsetid("", 21)],
+    )
+    made = model(
+        [helper.make_node("Twice", ["x"], ["y"], domain="my.own")],
+        [("x", [2])],
+        [("y", [2])],
+        functions=[function],
+        domains=["my.own"],
+    )
     assert np.array_equal(tx.onnx.load(made)(np.array([1, 2], "f4")), [2, 4])
 
 
@@ -237,15 +317,28 @@ def test_dropout_whose_ratio_is_an_initializer(version, t):
 
 def scaled():
     """x resized by twice a factor that is a parameter, and times a weight."""
-    nodes = [helper.make_node("Mul", ["factor", "two"], ["scales"]), helper.make_node("Resize", ["x", "", "scales"], ["h"]),
-             helper.make_node("Mul", ["h", "weight"], ["y"])]
-    return tx.onnx.load(model(nodes, [("x", ["n"])], [("y", ["m"])],
-                              {"factor": np.ones(1, "f4"), "two": np.full(1, 2, "f4"), "weight": np.full(1, 3, "f4")}))
+    nodes = [
+        helper.make_node("Mul", ["factor", "two"], ["scales"]),
+        helper.make_node("Resize", ["x", "", "scales"], ["h"]),
+        helper.make_node("Mul", ["h", "weight"], ["y"]),
+    ]
+    return tx.onnx.load(
+        model(
+            nodes,
+            [("x", ["n"])],
+            [("y", ["m"])],
+            {"factor": np.ones(1, "f4"), "two": np.full(1, 2, "f4"), "weight": np.full(1, 3, "f4")},
+        )
+    )
 
 
 def test_parameters_that_decide_the_program_are_known_to_it():
     loaded, x = scaled(), np.array([1, 2], np.float32)
-    assert np.array_equal(loaded(x), [3, 3, 6, 6]) and list(loaded.state_dict()) == ["factor", "two", "weight"]
+    assert np.array_equal(loaded(x), [3, 3, 6, 6]) and list(loaded.state_dict()) == [
+        "factor",
+        "two",
+        "weight",
+    ]
     loaded.load_state_dict({**loaded.state_dict(), "factor": np.full(1, 0.5, "f4")})
     assert np.array_equal(loaded(x), [3, 6])
     loaded.load_state_dict({**loaded.state_dict(), "weight": np.full(1, 5, "f4")})
@@ -253,19 +346,36 @@ def test_parameters_that_decide_the_program_are_known_to_it():
     y = loaded(tx.tensor(x))
     y.sum().backward()
     assert np.array_equal(y.numpy(), [5, 10]) and dict(loaded.named_parameters())["weight"].grad.numpy() == 3
-    with pytest.raises(tx.CallError, match="input 2 of Resize must be known when the program is made, and it is computed from `factor`"):
+    with pytest.raises(
+        tx.CallError,
+        match="input 2 of Resize must be known when the program is made, and it is computed from `factor`",
+    ):
         tx.jit(lambda x: scaled()(x))(x)
 
 
 def test_inputs_keep_the_dtypes_that_the_model_declares():
-    made = model([helper.make_node("Cast", ["x"], ["c"], to=TensorProto.FLOAT), helper.make_node("Add", ["c", "w"], ["y"])],
-                 [("x", [2], TensorProto.DOUBLE)], [("y", [2])], {"w": np.ones(2, "f4")})
+    made = model(
+        [
+            helper.make_node("Cast", ["x"], ["c"], to=TensorProto.FLOAT),
+            helper.make_node("Add", ["c", "w"], ["y"]),
+        ],
+        [("x", [2], TensorProto.DOUBLE)],
+        [("y", [2])],
+        {"w": np.ones(2, "f4")},
+    )
     assert np.array_equal(tx.onnx.load(made)(np.array([1, 1e300])), np.array([2, np.inf], "f4"))
 
 
-@pytest.mark.parametrize("dims", [
-    [-1, 3, "?", "?"], [0, 3, "", ""], ["None", 3, "None", "None"], ["-1", 3, "-1", "-1"], [None, 3, None, None],
-])
+@pytest.mark.parametrize(
+    "dims",
+    [
+        [-1, 3, "?", "?"],
+        [0, 3, "", ""],
+        ["None", 3, "None", "None"],
+        ["-1", 3, "-1", "-1"],
+        [None, 3, None, None],
+    ],
+)
 def test_declared_dimensions_that_are_not_known(dims):
     loaded = tx.onnx.load(model([helper.make_node("Relu", ["x"], ["y"])], [("x", dims)], [("y", [None] * 4)]))
     for shape in ((1, 3, 4, 5), (2, 3, 1, 0)):
@@ -275,8 +385,13 @@ def test_declared_dimensions_that_are_not_known(dims):
 
 
 def test_sparse_constants():
-    values, places = helper.make_tensor("v", TensorProto.FLOAT, [2], [3.0, 5.0]), helper.make_tensor("i", TensorProto.INT64, [2], [1, 4])
-    constant = helper.make_node("Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, places, [2, 3]))
+    values, places = (
+        helper.make_tensor("v", TensorProto.FLOAT, [2], [3.0, 5.0]),
+        helper.make_tensor("i", TensorProto.INT64, [2], [1, 4]),
+    )
+    constant = helper.make_node(
+        "Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, places, [2, 3])
+    )
     made = model([constant, helper.make_node("Add", ["x", "c"], ["y"])], [("x", [2, 3])], [("y", [2, 3])])
     assert tx.onnx.load(made)(np.ones((2, 3), np.float32)).tolist() == [[1, 4, 1], [1, 6, 1]]
 

@@ -1,4 +1,6 @@
-"""Operators on tensors and lists without elements. The right values are those of ONNX Runtime 1.32, unless it is said otherwise."""
+"""Operators on tensors and lists without elements. The right values are those of ONNX Runtime
+1.32, unless it is said otherwise.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_no_updates(reduction):
     same(run("ScatterND", [X, np.zeros((0, 1), int), np.zeros((0, 3), F)], 18, **more), X)
     same(run("ScatterND", [X, np.zeros((0, 2), int), np.zeros(0, F)], 18, **more), X)
     same(run("ScatterElements", [X, np.zeros((0, 3), int), np.zeros((0, 3), F)], 18, **more), X)
-    same(run("ScatterElements", [X[:0], np.zeros((0, 3), int), np.zeros((0, 3), F)], 18, axis=1, **more), X[:0])
+    same(
+        run("ScatterElements", [X[:0], np.zeros((0, 3), int), np.zeros((0, 3), F)], 18, axis=1, **more), X[:0]
+    )
 
 
 def test_updates_of_everything():
@@ -35,7 +39,9 @@ def test_updates_of_everything():
         same(run("ScatterND", [X, np.zeros((2, 0), int), updates], 18, **more), wanted)
 
 
-@pytest.mark.parametrize(("x", "wanted"), [(F(5), (0, 1)), (F(0), (0, 0)), (np.True_, (0, 1)), (np.zeros((0, 2), F), (2, 0))])
+@pytest.mark.parametrize(
+    ("x", "wanted"), [(F(5), (0, 1)), (F(0), (0, 0)), (np.True_, (0, 1)), (np.zeros((0, 2), F), (2, 0))]
+)
 def test_places_that_are_not_zero(x, wanted):  # the definition: a scalar has no places, but counts
     same(run("NonZero", [x], 13), np.zeros(wanted, np.int64))
 
@@ -51,11 +57,16 @@ def test_lists_of_axes():
 def test_nothing_is_chosen():
     for chosen, axis, wanted in (([True, False], 1, (2, 0, 4)), ([True, False, True], None, (0,))):
         more = {} if axis is None else {"axis": axis}
-        assert run("Compress", [np.zeros((2, 0, 4), F), np.array(chosen)], 11, constants=(1,), **more).shape == wanted
+        assert (
+            run("Compress", [np.zeros((2, 0, 4), F), np.array(chosen)], 11, constants=(1,), **more).shape
+            == wanted
+        )
     same(run("Trilu", [X, np.array([1])], 14, constants=(1,)), np.triu(X, 1))  # a list of one
 
 
-@pytest.mark.parametrize(("count", "size", "aligned"), [(1, (2, 3), 0), (2, (2, 3), 1), (1, (2, 3, 2), 1), (1, (1, 3), 0)])
+@pytest.mark.parametrize(
+    ("count", "size", "aligned"), [(1, (2, 3), 0), (2, (2, 3), 1), (1, (2, 3, 2), 1), (1, (1, 3), 0)]
+)
 def test_grids_of_a_batch_of_one(count, size, aligned):
     """The formula of the definition; its own body by other operators loses a batch of one."""
     rank = len(size)

@@ -1,4 +1,6 @@
-"""Recurrent layers: activations, their numbers, clips, coupled gates. The right values are those of ONNX Runtime 1.32."""
+"""Recurrent layers: activations, their numbers, clips, coupled gates. The right values are those
+of ONNX Runtime 1.32.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,18 @@ from tests.onnx.models import run  # noqa: E402
 
 F = np.float32
 FUNCTIONS = {
-    "Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v)), "Relu": lambda v: np.maximum(v, 0), "Softsign": lambda v: v / (1 + abs(v)),
-    "Softplus": lambda v: np.log1p(np.exp(v)), "Affine": lambda v: 0.5 * v + 0.25, "LeakyRelu": lambda v: np.where(v < 0, 0.5 * v, v),
-    "ThresholdedRelu": lambda v: np.where(v > 0.5, v, 0), "ScaledTanh": lambda v: 0.5 * np.tanh(0.25 * v),
-    "HardSigmoid": lambda v: np.clip(0.5 * v + 0.25, 0, 1), "Elu": lambda v: np.where(v < 0, 0.5 * np.expm1(v), v)}
+    "Tanh": np.tanh,
+    "Sigmoid": lambda v: 1 / (1 + np.exp(-v)),
+    "Relu": lambda v: np.maximum(v, 0),
+    "Softsign": lambda v: v / (1 + abs(v)),
+    "Softplus": lambda v: np.log1p(np.exp(v)),
+    "Affine": lambda v: 0.5 * v + 0.25,
+    "LeakyRelu": lambda v: np.where(v < 0, 0.5 * v, v),
+    "ThresholdedRelu": lambda v: np.where(v > 0.5, v, 0),
+    "ScaledTanh": lambda v: 0.5 * np.tanh(0.25 * v),
+    "HardSigmoid": lambda v: np.clip(0.5 * v + 0.25, 0, 1),
+    "Elu": lambda v: np.where(v < 0, 0.5 * np.expm1(v), v),
+}
 X = np.array([[[1.0]], [[-2.0]], [[0.3]]], F)
 
 
@@ -23,10 +33,22 @@ X = np.array([[[1.0]], [[-2.0]], [[0.3]]], F)
 @pytest.mark.parametrize("clip", [None, 0.4])
 def test_activations(name, clip):
     numbers = {"activation_alpha": [0.5], "activation_beta": [0.25]}
-    more = numbers if name in ("Affine", "ScaledTanh", "HardSigmoid") else {"activation_alpha": [0.5]} if name in (
-        "LeakyRelu", "ThresholdedRelu", "Elu") else {}
+    more = (
+        numbers
+        if name in ("Affine", "ScaledTanh", "HardSigmoid")
+        else {"activation_alpha": [0.5]}
+        if name in ("LeakyRelu", "ThresholdedRelu", "Elu")
+        else {}
+    )
     more = more if clip is None else {**more, "clip": clip}
-    y = run("RNN", [X, np.array([[[0.7]]], F), np.array([[[-0.5]]], F)], 14, hidden_size=1, activations=[name], **more)
+    y = run(
+        "RNN",
+        [X, np.array([[[0.7]]], F), np.array([[[-0.5]]], F)],
+        14,
+        hidden_size=1,
+        activations=[name],
+        **more,
+    )
     h, wanted = np.zeros(1), []
     for x in X.ravel():
         v = 0.7 * x - 0.5 * h
@@ -48,7 +70,17 @@ def test_gates_that_are_coupled():
 
 def test_numbers_are_taken_in_order():
     given = [np.ones((1, 1, 1), F), np.full((1, 3, 1), 1, F), np.zeros((1, 3, 1), F)]
-    y = run("GRU", given, 14, hidden_size=1, activations=["hardsigmoid", "LEAKYRELU"], activation_alpha=[0.125, 2.0], activation_beta=[0.5])
-    np.testing.assert_allclose(y.ravel(), [1 - 0.625], rtol=1e-6)  # (1 - z) g with z = clamp(1/8 + 1/2) and g = 1
+    y = run(
+        "GRU",
+        given,
+        14,
+        hidden_size=1,
+        activations=["hardsigmoid", "LEAKYRELU"],
+        activation_alpha=[0.125, 2.0],
+        activation_beta=[0.5],
+    )
+    np.testing.assert_allclose(
+        y.ravel(), [1 - 0.625], rtol=1e-6
+    )  # (1 - z) g with z = clamp(1/8 + 1/2) and g = 1
     with pytest.raises(tx.CallError, match=r"GRU: activations are \['Gelu', 'Tanh'\]; 2 of tanh, sigmoid, "):
         run("GRU", given, 14, hidden_size=1, activations=["Gelu", "Tanh"])

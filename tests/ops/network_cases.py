@@ -1,4 +1,6 @@
-"""What networks need besides: losses that leave targets out, bags of rows, masks of attention, more cells, against NumPy."""
+"""What networks need besides: losses that leave targets out, bags of rows, masks of attention,
+more cells, against NumPy.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from tests.ops.table import Array, Case, Make, between, given, index, normal, sm
 
 def some(classes: int, *shape: int) -> Make:
     """Classes, and -100 now and then."""
+
     def make(random: np.random.Generator, dtype: str) -> Array:
         return np.where(random.random(shape) < 0.3, -100, random.integers(0, classes, shape))
 
@@ -28,7 +31,9 @@ def ignoring(each: Array, target: Array, weight: Array) -> tuple[Array, Array]:
 def cross_entropy(x: Array, t: Array, w: Array, smoothing: float) -> tuple[Array, Array]:
     logp = x - np.expand_dims(log_sum_exp(x, 1), 1)
     spread = -(logp * w.reshape(1, -1, *(1,) * (x.ndim - 2))).mean(1)
-    return ignoring((1 - smoothing) * -w[np.maximum(t, 0)] * pick(logp, np.maximum(t, 0)) + smoothing * spread, t, w)
+    return ignoring(
+        (1 - smoothing) * -w[np.maximum(t, 0)] * pick(logp, np.maximum(t, 0)) + smoothing * spread, t, w
+    )
 
 
 def soft(x: Array, p: Array, w: Array, smoothing: float) -> Array:
@@ -53,27 +58,70 @@ def stirling(x: Array, t: Array, log_input: bool) -> Array:
 def losses() -> Iterator[Case]:
     for n, c, s in ((6, 5, ()), (17, 3, (4,)), (1, 2, ())):
         weight = between(0.5, 2, c)
-        yield Case("nll_loss_ignoring", (normal(n, c, *s), some(c, n, *s), weight),
-                   lambda x, t, w: ignoring(-w[np.maximum(t, 0)] * pick(x, np.maximum(t, 0)), t, w))
-        yield Case("cross_entropy_ignoring", (normal(n, c, *s), some(c, n, *s)),
-                   lambda x, t: cross_entropy(x, t, np.ones(x.shape[1]), 0.0), slack=4)
-        yield Case("cross_entropy_ignoring", (normal(n, c, *s), some(c, n, *s), weight), lambda x, t, w: cross_entropy(x, t, w, 0.2),
-                   {"smoothing": 0.2}, slack=8)
-        yield Case("cross_entropy_soft_places", (normal(n, c, *s), between(0, 1, n, c, *s), weight), lambda x, p, w: soft(x, p, w, 0.2),
-                   {"smoothing": 0.2}, slack=8)
-        yield Case("multilabel_margin_loss_listed", (normal(n, c), given(np.resize([1, 0, -1, 1], (n, c)), "i8")), listed, slack=4)
-        yield Case("bce_with_logits_weighted", (normal(n, c), between(0, 1, n, c), between(0.5, 3, c)),
-                   lambda x, t, w: w * t * softplus(-x) + (1 - t) * softplus(x), slack=4)
+        yield Case(
+            "nll_loss_ignoring",
+            (normal(n, c, *s), some(c, n, *s), weight),
+            lambda x, t, w: ignoring(-w[np.maximum(t, 0)] * pick(x, np.maximum(t, 0)), t, w),
+        )
+        yield Case(
+            "cross_entropy_ignoring",
+            (normal(n, c, *s), some(c, n, *s)),
+            lambda x, t: cross_entropy(x, t, np.ones(x.shape[1]), 0.0),
+            slack=4,
+        )
+        yield Case(
+            "cross_entropy_ignoring",
+            (normal(n, c, *s), some(c, n, *s), weight),
+            lambda x, t, w: cross_entropy(x, t, w, 0.2),
+            {"smoothing": 0.2},
+            slack=8,
+        )
+        yield Case(
+            "cross_entropy_soft_places",
+            (normal(n, c, *s), between(0, 1, n, c, *s), weight),
+            lambda x, p, w: soft(x, p, w, 0.2),
+            {"smoothing": 0.2},
+            slack=8,
+        )
+        yield Case(
+            "multilabel_margin_loss_listed",
+            (normal(n, c), given(np.resize([1, 0, -1, 1], (n, c)), "i8")),
+            listed,
+            slack=4,
+        )
+        yield Case(
+            "bce_with_logits_weighted",
+            (normal(n, c), between(0, 1, n, c), between(0.5, 3, c)),
+            lambda x, t, w: w * t * softplus(-x) + (1 - t) * softplus(x),
+            slack=4,
+        )
         yield Case("kl_div_log", (normal(n, c), normal(n, c)), lambda x, t: np.exp(t) * (t - x), slack=8)
-        yield Case("row_distance_p", (normal(n, c), normal(n, c)), lambda x, z: (abs(x - z + 1e-6) ** 3).sum(1) ** (1 / 3), {"p": 3.0},
-                   slack=16)
+        yield Case(
+            "row_distance_p",
+            (normal(n, c), normal(n, c)),
+            lambda x, z: (abs(x - z + 1e-6) ** 3).sum(1) ** (1 / 3),
+            {"p": 3.0},
+            slack=16,
+        )
         for log_input in (True, False):
-            yield Case("poisson_nll_loss", (between(0.2, 2, n, c), between(0.2, 4, n, c)), lambda x, t, g=log_input: stirling(x, t, g),
-                       {"log_input": log_input, "full": True}, slack=8)
+            yield Case(
+                "poisson_nll_loss",
+                (between(0.2, 2, n, c), between(0.2, 4, n, c)),
+                lambda x, t, g=log_input: stirling(x, t, g),
+                {"log_input": log_input, "full": True},
+                slack=8,
+            )
     for n, c in ((3, 5), (1, 4)):
-        yield Case("prelu_shared", (normal(n, c), between(0.1, 0.9, 1)), lambda x, w: np.where(x > 0, x, w * x))
-        yield Case("softplus", (normal(n, c),), lambda x: np.where(2 * x > 1, x, softplus(2 * x) / 2), {"beta": 2.0, "threshold": 1.0},
-                   slack=4)
+        yield Case(
+            "prelu_shared", (normal(n, c), between(0.1, 0.9, 1)), lambda x, w: np.where(x > 0, x, w * x)
+        )
+        yield Case(
+            "softplus",
+            (normal(n, c),),
+            lambda x: np.where(2 * x > 1, x, softplus(2 * x) / 2),
+            {"beta": 2.0, "threshold": 1.0},
+            slack=4,
+        )
 
 
 def without(rows: Array, places: Array) -> Array:
@@ -109,14 +157,33 @@ def bags() -> Iterator[Case]:
         yield Case("embedding_bag", (rows, places), means, where | {"mean": True}, slack=4)
         yield Case("embedding_bag_max", (rows, places), lambda w, i: largest(w[i], i), where)
         zero = given(np.concatenate([[0], np.sort(np.resize([1, 1, 2, 3], b - 1))]) if b > 1 else [0], "i8")
-        yield Case("embedding_offsets", (rows, line, zero, normal(b * n)), lambda *a: cut(total, *a), where, slack=4)
-        yield Case("embedding_offsets", (rows, line, zero), lambda *a: cut(means, *a), where | {"mean": True}, slack=4)
-        yield Case("embedding_offsets_max", (rows, line, zero), lambda *a: cut(lambda w, i: largest(w[i], i), *a), where)
+        yield Case(
+            "embedding_offsets", (rows, line, zero, normal(b * n)), lambda *a: cut(total, *a), where, slack=4
+        )
+        yield Case(
+            "embedding_offsets",
+            (rows, line, zero),
+            lambda *a: cut(means, *a),
+            where | {"mean": True},
+            slack=4,
+        )
+        yield Case(
+            "embedding_offsets_max",
+            (rows, line, zero),
+            lambda *a: cut(lambda w, i: largest(w[i], i), *a),
+            where,
+        )
 
 
-def weights(q: Array, k: Array, mask: Array | float = 0.0, padding: Array | None = None, bias: Array | None = None) -> Array:
+def weights(
+    q: Array, k: Array, mask: Array | float = 0.0, padding: Array | None = None, bias: Array | None = None
+) -> Array:
     scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]) + mask
-    scores = scores + (0 if padding is None else padding[:, None, None]) + (0 if bias is None else bias.reshape(scores.shape))
+    scores = (
+        scores
+        + (0 if padding is None else padding[:, None, None])
+        + (0 if bias is None else bias.reshape(scores.shape))
+    )
     return softmax(scores, -1)
 
 
@@ -130,13 +197,31 @@ def attention() -> Iterator[Case]:
         masks = normal(k, m), normal(n, m), normal(n * h, k, m)
         yield Case("attention_weights", (*two, *masks), weights, slack=8)
         yield Case("attention_weights", two, weights, slack=8)
-        yield Case("attention_masks", (*two, normal(n, h, m, 3), *masks), lambda q, k, v, *a: weights(q, k, *a) @ v, slack=8)
-        yield Case("attention_masks", (*two, normal(n, h, m, 3), masks[0]), lambda q, k, v, a: weights(q, k, a) @ v, slack=8)
-        yield Case("split_packed_heads", (small(n, k, 3 * h * d),), lambda x, h=h: split(x, h), {"H": h}, ("f4", "i4"))
+        yield Case(
+            "attention_masks",
+            (*two, normal(n, h, m, 3), *masks),
+            lambda q, k, v, *a: weights(q, k, *a) @ v,
+            slack=8,
+        )
+        yield Case(
+            "attention_masks",
+            (*two, normal(n, h, m, 3), masks[0]),
+            lambda q, k, v, a: weights(q, k, a) @ v,
+            slack=8,
+        )
+        yield Case(
+            "split_packed_heads",
+            (small(n, k, 3 * h * d),),
+            lambda x, h=h: split(x, h),
+            {"H": h},
+            ("f4", "i4"),
+        )
         yield Case("mask_bias", (truth(k, m), given(0.5)), lambda mask, seen: np.where(mask, -np.inf, seen))
 
 
-def projected(x: Array, h: Array, c: Array, wi: Array, wh: Array, wr: Array, *biases: Array) -> tuple[Array, Array, Array]:
+def projected(
+    x: Array, h: Array, c: Array, wi: Array, wh: Array, wr: Array, *biases: Array
+) -> tuple[Array, Array, Array]:
     every = []
     for each in x:
         full, c = lstm_step(each, h, c, wi, wh, *biases)
@@ -144,7 +229,9 @@ def projected(x: Array, h: Array, c: Array, wi: Array, wh: Array, wr: Array, *bi
     return np.array(every), h, c
 
 
-def rectified(x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> Array:
+def rectified(
+    x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0
+) -> Array:
     return np.maximum(x @ wi.T + bi + h @ wh.T + bh, 0)
 
 
@@ -158,10 +245,28 @@ def rectified_layer(x: Array, h: Array, *weights_: Array) -> tuple[Array, Array]
 def recurrent() -> Iterator[Case]:
     for t, b, i, h, p in ((3, 2, 4, 5, 2), (1, 1, 1, 1, 1)):
         half = between(-0.5, 0.5, h, h)
-        yield Case("rnn_relu_cell", (normal(b, i), normal(b, h), normal(h, i), half, normal(h), normal(h)), rectified, slack=16)
+        yield Case(
+            "rnn_relu_cell",
+            (normal(b, i), normal(b, h), normal(h, i), half, normal(h), normal(h)),
+            rectified,
+            slack=16,
+        )
         yield Case("rnn_relu", (normal(t, b, i), normal(b, h), normal(h, i), half), rectified_layer, slack=64)
-        yield Case("lstm_projected", (normal(t, b, i), normal(b, p), normal(b, h), normal(4 * h, i), normal(4 * h, p), normal(p, h),
-                                      normal(4 * h), normal(4 * h)), projected, slack=64)
+        yield Case(
+            "lstm_projected",
+            (
+                normal(t, b, i),
+                normal(b, p),
+                normal(b, h),
+                normal(4 * h, i),
+                normal(4 * h, p),
+                normal(p, h),
+                normal(4 * h),
+                normal(4 * h),
+            ),
+            projected,
+            slack=64,
+        )
 
 
 CASES = (*losses(), *bags(), *attention(), *recurrent())

@@ -50,29 +50,54 @@ def attention() -> Iterator[Case]:
         yield Case("attention_causal", three, causal, slack=8)
         yield Case("attention_bias", (*three, normal(n, m)), attend, slack=8)
         yield Case("attention_masked", (*three, some_true(*s, n, m)), masked, slack=8)
-        yield Case("cache_update", (small(*s, m, d), small(*s, n, d), given(m - n, "i8")), updated, dtypes=("f4", "i4"))
+        yield Case(
+            "cache_update",
+            (small(*s, m, d), small(*s, n, d), given(m - n, "i8")),
+            updated,
+            dtypes=("f4", "i4"),
+        )
         yield Case("cache_update", (small(*s, m, d), small(*s, n, d), given(0, "i8")), updated)
         yield Case("rotary", (normal(*s, n, 2 * d), normal(n, d), normal(n, d)), turned)
     for g, r in ((2, 3), (1, 2), (3, 1)):
-        yield Case("attention_grouped", (normal(2, g * r, 3, 4), normal(2, g, 5, 4), normal(2, g, 5, 6)),
-                   lambda q, k, v, r=r: attend(q, k.repeat(r, 1), v.repeat(r, 1)), slack=8)
+        yield Case(
+            "attention_grouped",
+            (normal(2, g * r, 3, 4), normal(2, g, 5, 4), normal(2, g, 5, 6)),
+            lambda q, k, v, r=r: attend(q, k.repeat(r, 1), v.repeat(r, 1)),
+            slack=8,
+        )
     for h in (2, 1, 6):
-        yield Case("split_heads", (small(2, 3, 6),), lambda x, h=h: x.reshape(2, 3, h, -1).transpose(0, 2, 1, 3), {"H": h},
-                   dtypes=("f4", "i4"))
-        yield Case("merge_heads", (small(2, h, 3, 4),), lambda x: x.transpose(0, 2, 1, 3).reshape(2, 3, -1), dtypes=("f4", "i4"))
+        yield Case(
+            "split_heads",
+            (small(2, 3, 6),),
+            lambda x, h=h: x.reshape(2, 3, h, -1).transpose(0, 2, 1, 3),
+            {"H": h},
+            dtypes=("f4", "i4"),
+        )
+        yield Case(
+            "merge_heads",
+            (small(2, h, 3, 4),),
+            lambda x: x.transpose(0, 2, 1, 3).reshape(2, 3, -1),
+            dtypes=("f4", "i4"),
+        )
 
 
-def rnn_step(x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> Array:
+def rnn_step(
+    x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0
+) -> Array:
     return np.tanh(x @ wi.T + bi + h @ wh.T + bh)
 
 
-def lstm_step(x: Array, h: Array, c: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> tuple[Array, Array]:
+def lstm_step(
+    x: Array, h: Array, c: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0
+) -> tuple[Array, Array]:
     i, f, g, o = np.split(x @ wi.T + bi + h @ wh.T + bh, 4, 1)
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 
 
-def gru_step(x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> Array:
+def gru_step(
+    x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0
+) -> Array:
     (xr, xz, xn), (hr, hz, hn) = np.split(x @ wi.T + bi, 3, 1), np.split(h @ wh.T + bh, 3, 1)
     z = sigmoid(xz + hz)
     return (1 - z) * np.tanh(xn + sigmoid(xr + hr) * hn) + z * h
@@ -100,7 +125,11 @@ def lstm_layer(x: Array, h: Array, c: Array, *weights: Array) -> tuple[Array, Ar
     return np.array(every), h, c
 
 
-LAYERS = (("rnn", 1, rnn_step, rnn_layer), ("gru", 3, gru_step, gru_layer), ("lstm", 4, lstm_step, lstm_layer))
+LAYERS = (
+    ("rnn", 1, rnn_step, rnn_layer),
+    ("gru", 3, gru_step, gru_layer),
+    ("lstm", 4, lstm_step, lstm_layer),
+)
 
 
 def recurrent() -> Iterator[Case]:
@@ -137,7 +166,13 @@ def scans() -> Iterator[Case]:
         yield Case("cumprod", (normal(*shape),), lambda x, a=axis: x.cumprod(a), where, slack=8)
         yield Case("cummax", x, lambda x, a=axis: np.maximum.accumulate(x, a), where, numbers)
         yield Case("cummin", (normal(*shape),), lambda x, a=axis: np.minimum.accumulate(x, a), where)
-        yield Case("moving_average", (normal(*shape),), lambda x, a=axis: averaged(x, a, 0.75), where | {"decay": 0.75}, slack=4)
+        yield Case(
+            "moving_average",
+            (normal(*shape),),
+            lambda x, a=axis: averaged(x, a, 0.75),
+            where | {"decay": 0.75},
+            slack=4,
+        )
         yield Case("linear_scan", (between(-1, 1, *shape), normal(*shape)), scanned, slack=4)
 
 

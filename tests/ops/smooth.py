@@ -1,4 +1,6 @@
-"""The cases of the operator library at inputs where they are smooth: what derivatives are tried with."""
+"""The cases of the operator library at inputs where they are smooth: what derivatives are tried
+with.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,41 @@ from tests.ops import (
 from tests.ops.table import Array
 from texpr import ops
 
-MODULES = (elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, network_cases, optimize_cases,
-           sequence_cases, length_cases)
+MODULES = (
+    elementwise_cases,
+    image_cases,
+    layer_cases,
+    linear_cases,
+    movement_cases,
+    network_cases,
+    optimize_cases,
+    sequence_cases,
+    length_cases,
+)
 CASES = tuple(case for module in MODULES for case in module.CASES)
-WITHOUT = {"floor", "ceil", "trunc", "round", "sign", "full_like", "histogram_float", "bernoulli", "uniform_like", "normal_like",
-           "to_f32", "embedding_padded", "embedding_limited", "embedding_by_frequency"}
-"""Floats come in, and what comes out does not change with them, is f32, or has a derivative of its own."""
+WITHOUT = {
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "sign",
+    "full_like",
+    "histogram_float",
+    "bernoulli",
+    "uniform_like",
+    "normal_like",
+    "to_f32",
+    "embedding_padded",
+    "embedding_limited",
+    "embedding_by_frequency",
+}
+"""Floats come in, and what comes out does not change with them, is f32, or has a derivative of
+its own.
+"""
 ONCE = {"digamma", "lstm_projected"}
-"""The derivative is trigamma, which has none; or the second one is that of another operator, `lstm`, and takes seconds."""
+"""The derivative is trigamma, which has none; or the second one is that of another operator,
+`lstm`, and takes seconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +82,9 @@ class Smooth:
     @cached_property
     def cotangents(self) -> dict[str, Array]:
         """Of the float outputs, by the names that the gradient has for them."""
-        return dict(zip(_seeds(tx.grad(self.operator), self.operator), self._random(self.floats, 1), strict=True))
+        return dict(
+            zip(_seeds(tx.grad(self.operator), self.operator), self._random(self.floats, 1), strict=True)
+        )
 
     @property
     def floats(self) -> list[Array]:
@@ -66,7 +97,9 @@ class Smooth:
         return self._random([x for x in self.inputs.values() if x.dtype.kind == "f"], 2)
 
     def derivatives(self) -> dict[str, list[Array]]:
-        """Outputs y, gradients g = J^T u, cotangents v of g, and h: the gradient of v . g in the inputs and in u."""
+        """Outputs y, gradients g = J^T u, cotangents v of g, and h: the gradient of v . g in the
+        inputs and in u.
+        """
         gradient = tx.grad(self.operator)
         first = as_tuple(tx.interpret(gradient, **self.inputs, **self.cotangents, **self.constants))
         if self.name in ONCE:
@@ -77,10 +110,16 @@ class Smooth:
 
     @cached_property
     def second(self) -> tuple[tx.Op, dict[str, Array]]:
-        """The gradient of the gradient, and cotangents of the gradient's outputs, by the names that it has for them."""
+        """The gradient of the gradient, and cotangents of the gradient's outputs, by the names
+        that it has for them.
+        """
         gradient = tx.grad(self.operator)
         second, given = tx.grad(gradient), {f"d{name}" for name in self.inputs}
-        seeds = [s for s, p in zip(_seeds(second, gradient), gradient.signature.outputs) if p.name.rstrip("_") in given]
+        seeds = [
+            s
+            for s, p in zip(_seeds(second, gradient), gradient.signature.outputs)
+            if p.name.rstrip("_") in given
+        ]
         return second, dict(zip(seeds, self.tangents, strict=True))
 
     def _random(self, like: list[Array], seed: int) -> list[Array]:
@@ -90,7 +129,7 @@ class Smooth:
 
 def _seeds(derived: tx.Op, base: tx.Op) -> list[str]:
     """The inputs that a gradient has besides those of its operator."""
-    return [p.name for p in derived.signature.inputs[len(base.signature.inputs):]]
+    return [p.name for p in derived.signature.inputs[len(base.signature.inputs) :]]
 
 
 def as_tuple(value: object) -> tuple[Array, ...]:
@@ -105,7 +144,9 @@ def smooth_cases() -> Iterator[Smooth]:
         arrays = case.arrays("f8")
         names = [p.name for p in getattr(ops, case.name).signature.inputs]
         if any(a.dtype.kind == "f" for a in arrays) and all(_finite(a) for a in arrays):
-            smooth = Smooth(case.name, dict(zip(names, map(_moved, arrays, range(len(arrays))))), case.constants)
+            smooth = Smooth(
+                case.name, dict(zip(names, map(_moved, arrays, range(len(arrays))))), case.constants
+            )
             if smooth.floats:
                 yield smooth
 

@@ -1,7 +1,7 @@
 """What the tests of the operator library share: what a case is, and how its inputs are made.
 
-A case names an operator, says its inputs in words, its constants, and a NumPy formula that does not know texpr. The formula gets floats in
-f64.
+A case names an operator, says its inputs in words, its constants, and a NumPy formula that does not
+know texpr. The formula gets floats in f64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def between(lo: float, hi: float, *shape: int) -> Make:
 
 def small(*shape: int) -> Make:
     """Small whole numbers of the type under test, not negative where it has no sign."""
-    return lambda random, dtype: np.asarray(random.integers(0 if dtype[0] == "u" else -4, 5, shape)).astype(dtype)
+    return lambda random, dtype: np.asarray(random.integers(0 if dtype[0] == "u" else -4, 5, shape)).astype(
+        dtype
+    )
 
 
 def index(size: int, *shape: int) -> Make:
@@ -59,7 +61,8 @@ class Case:
         inputs: how each input is made.
         reference: the expected results from the inputs, floats as f64.
         constants: by name.
-        dtypes: the types under test; the first is tried with every case, the others with the first case of the operator.
+        dtypes: the types under test; the first is tried with every case, the others with the first
+            case of the operator.
         slack: how much larger than usual rounding errors may be.
     """
 

@@ -1,4 +1,6 @@
-"""Every operator of the library, and its gradients, on arrays that end, or begin, at a page that cannot be touched."""
+"""Every operator of the library, and its gradients, on arrays that end, or begin, at a page that
+cannot be touched.
+"""
 
 from __future__ import annotations
 

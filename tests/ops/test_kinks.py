@@ -23,7 +23,9 @@ def test_gradient(kink: Kink):
             np.testing.assert_allclose(g, np.array(expected), rtol=1e-14)
 
 
-@pytest.mark.parametrize("function", [lambda x: x.std(), lambda x: x.std(0), lambda x: x.var(), lambda x: x.std(ddof=1)])
+@pytest.mark.parametrize(
+    "function", [lambda x: x.std(), lambda x: x.std(0), lambda x: x.var(), lambda x: x.std(ddof=1)]
+)
 def test_deviation_of_equal_elements(function):
     """The methods of tensors, lazily and traced: 0, as the operators have it."""
     for run in (lambda f: f, tx.jit):

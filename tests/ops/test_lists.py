@@ -52,7 +52,9 @@ def test_lists_after_native_calls():
     for options in ({}, {"axis": 1}):
         for _ in range(2):
             np.testing.assert_array_equal(ops.concat(x, x, **options), np.concatenate([x, x], **options))
-            np.testing.assert_array_equal(ops.concat([x, x, x], **options), np.concatenate([x, x, x], **options))
+            np.testing.assert_array_equal(
+                ops.concat([x, x, x], **options), np.concatenate([x, x, x], **options)
+            )
             with pytest.raises(tx.CallError, match="concat of no tensors"):
                 ops.concat([], **options)
 
@@ -60,8 +62,11 @@ def test_lists_after_native_calls():
 def test_an_empty_list():
     with pytest.raises(tx.CallError) as caught:
         ops.concat([], axis=0)
-    assert str(caught.value) == """error[arguments]: concat of no tensors
+    assert (
+        str(caught.value)
+        == """error[arguments]: concat of no tensors
   help: give a list of at least one"""
+    )
 
 
 def test_tensors_that_do_not_fit():

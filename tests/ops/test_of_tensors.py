@@ -1,4 +1,6 @@
-"""Every operator of the library on tensors: its kernels in a plan of several are the same numbers as the operator and its gradient."""
+"""Every operator of the library on tensors: its kernels in a plan of several are the same
+numbers as the operator and its gradient.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,23 @@ def test_gradients(name: str):
 
 PARTS = {
     "a triangle": ("e[i, j] = exp(X[i, j]) for j in 0..i + M - N + 1", "sum(j in 0..i + M - N + 1: e[i, j])"),
-    "rows": ("e[i, j] = exp(X[i, j]) for i in 1..N", "if i == 0 then X[0, 0] else sum(j: e[i, j]) + sum(j: e[i, j] ** 2)"),
-    "every second": ("e[2 * i, j] = exp(X[2 * i, j]) for i in 0..N // 2", "if i % 2 == 0 and i < N // 2 * 2 then sum(j: e[i, j]) else 0"),
-    "two pieces": ("e[i, j] = exp(X[i, j]) for j in 0..1  e[i, j] = X[i, j] for j in 2..3", "e[i, 0] * e[i, 2]"),
-    "a fold": ("e[i, j] = X[i, j] for j in 0..2  e[i, 1] += sum(j: sin(X[i, j]))", "e[i, 0] / e[i, 1] + sum(j in 0..2: e[i, j])")}
+    "rows": (
+        "e[i, j] = exp(X[i, j]) for i in 1..N",
+        "if i == 0 then X[0, 0] else sum(j: e[i, j]) + sum(j: e[i, j] ** 2)",
+    ),
+    "every second": (
+        "e[2 * i, j] = exp(X[2 * i, j]) for i in 0..N // 2",
+        "if i % 2 == 0 and i < N // 2 * 2 then sum(j: e[i, j]) else 0",
+    ),
+    "two pieces": (
+        "e[i, j] = exp(X[i, j]) for j in 0..1  e[i, j] = X[i, j] for j in 2..3",
+        "e[i, 0] * e[i, 2]",
+    ),
+    "a fold": (
+        "e[i, j] = X[i, j] for j in 0..2  e[i, 1] += sum(j: sin(X[i, j]))",
+        "e[i, 0] / e[i, 1] + sum(j in 0..2: e[i, j])",
+    ),
+}
 TEXT = """
 op f(X: f64[N, M]) -> Y: f64[N] require M >= 4 and N <= M and N >= 1 {{
   let e: f64[N, M]
@@ -62,4 +77,6 @@ def test_parts_of_an_intermediate(part: str, opt: int):
         y = of(x)
         (y * weights).sum().backward()
         np.testing.assert_allclose(y.numpy(), tx.interpret(of, array), rtol=1e-13)
-        np.testing.assert_allclose(x.grad.numpy(), tx.interpret(tx.grad(of), array, weights), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(
+            x.grad.numpy(), tx.interpret(tx.grad(of), array, weights), rtol=1e-12, atol=1e-13
+        )

@@ -1,4 +1,6 @@
-"""Random operators: the same numbers compiled and interpreted, of the distribution that they say."""
+"""Random operators: the same numbers compiled and interpreted, of the distribution that they
+say.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,23 @@ from texpr import ops
 SEED = np.uint64(7)
 
 
-@pytest.mark.parametrize(("name", "constants", "mean", "deviation"), [
-    ("random_uniform", {"N": 20000, "lo": -1.0, "hi": 3.0}, 1, 4 / np.sqrt(12)), ("random_normal", {"N": 20000, "mean": 2.0}, 2, 1),
-    ("uniform_like", {}, 0.5, 1 / np.sqrt(12)), ("normal_like", {"deviation": 3.0}, 0, 3)])
+@pytest.mark.parametrize(
+    ("name", "constants", "mean", "deviation"),
+    [
+        ("random_uniform", {"N": 20000, "lo": -1.0, "hi": 3.0}, 1, 4 / np.sqrt(12)),
+        ("random_normal", {"N": 20000, "mean": 2.0}, 2, 1),
+        ("uniform_like", {}, 0.5, 1 / np.sqrt(12)),
+        ("normal_like", {"deviation": 3.0}, 0, 3),
+    ],
+)
 def test_moments(name: str, constants: dict[str, object], mean: float, deviation: float):
     inputs = (np.zeros((100, 200)), SEED) if name.endswith("like") else (SEED,)
     found = np.asarray(getattr(ops, name)(*inputs, **constants))
     assert abs(found.mean() - mean) < 5 * deviation / np.sqrt(found.size)
     assert abs(found.std() - deviation) < 0.05 * deviation
-    np.testing.assert_allclose(found, tx.interpret(getattr(ops, name), *inputs, **constants), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        found, tx.interpret(getattr(ops, name), *inputs, **constants), rtol=1e-6, atol=1e-6
+    )
     assert found.shape == (inputs[0].shape if name.endswith("like") else (20000,))
 
 
@@ -38,7 +48,9 @@ def test_dropout_of_channels(axis: int, alike: tuple[int, ...]):
     np.testing.assert_array_equal(found, tx.interpret(ops.dropout_channels, x, SEED, axis=axis, p=0.25))
     firsts = found[(slice(None),) * axis + (slice(1),) * (4 - axis)]
     np.testing.assert_array_equal(found, np.broadcast_to(firsts, x.shape))
-    assert set(np.unique(found)) <= {0, 1 / 0.75} and abs((firsts == 0).mean() - 0.25) < 5 * np.sqrt(0.19 / firsts.size)
+    assert set(np.unique(found)) <= {0, 1 / 0.75} and abs((firsts == 0).mean() - 0.25) < 5 * np.sqrt(
+        0.19 / firsts.size
+    )
 
 
 def test_alpha_dropout_keeps_mean_and_variance():

@@ -1,4 +1,6 @@
-"""Transposed convolutions of planes whose size is a power of two: what the sums read lies in rows, one image at a time."""
+"""Transposed convolutions of planes whose size is a power of two: what the sums read lies in
+rows, one image at a time.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,18 @@ SIZES = dict(N=16, C=64, H=32, W=32, K=16, R=4, Q=4, G=1, SH=2, SW=2, PH=1, PW=1
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64"])
 @pytest.mark.parametrize("side", [16, 32, 33])
 def test_sums_go_along_rows_of_an_image(target, side):
-    """Lanes are positions. The terms of a sum lie a plane apart, which are the same sets of a cache where a plane has 4 KiB."""
+    """Lanes are positions. The terms of a sum lie a plane apart, which are the same sets of a
+    cache where a plane has 4 KiB.
+    """
     s = tx.schedule(tx.ops.conv_transpose2d, **SIZES | {"H": side, "W": side}).auto(target)
     assert 'compute_at("P", "Y.1.n", recompute=False)' in s.script()  # the products of one image at a time
-    added = [n for loop in walk(*s.kernel.body) if isinstance(loop, For) and loop.kind == VECTOR and loop.tensor == "P"
-             for n in walk(*loop.body) if isinstance(n, Store) and n.update == "add"]
+    added = [
+        n
+        for loop in walk(*s.kernel.body)
+        if isinstance(loop, For) and loop.kind == VECTOR and loop.tensor == "P"
+        for n in walk(*loop.body)
+        if isinstance(n, Store) and n.update == "add"
+    ]
     assert added
 
 
@@ -45,5 +54,7 @@ def test_elements_are_added_where_they_belong(rank, groups, side):
     names = "WHU"[:rank]
     constants = {f"S{i}": stride for i in names} | {f"P{i}": pad for i in names} | {"G": groups}
     found = getattr(tx.ops, f"conv_transpose{rank}d")(x, w, b, **constants)
-    expected = whole[(slice(None), slice(None), *[slice(pad, pad + count)] * rank)] + b.reshape(-1, *[1] * rank)
+    expected = whole[(slice(None), slice(None), *[slice(pad, pad + count)] * rank)] + b.reshape(
+        -1, *[1] * rank
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

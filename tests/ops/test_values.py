@@ -1,4 +1,6 @@
-"""Every operator of the library: what is compiled, what the interpreter says and what NumPy says are the same numbers."""
+"""Every operator of the library: what is compiled, what the interpreter says and what NumPy says
+are the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,17 @@ from texpr import ops
 
 
 def assert_close(found: np.ndarray, expected: np.ndarray, slack: float, what: str) -> None:
-    """Within 4 * slack units in the last place of the larger of 1 and the largest element; whole numbers exactly."""
+    """Within 4 * slack units in the last place of the larger of 1 and the largest element; whole
+    numbers exactly.
+    """
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
     if found.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected.astype(found.dtype), what)
         return
     largest = np.max(np.abs(expected[np.isfinite(expected)]), initial=1)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * slack * np.finfo(found.dtype).eps * largest, err_msg=what)
+    np.testing.assert_allclose(
+        found, expected, rtol=0, atol=4 * slack * np.finfo(found.dtype).eps * largest, err_msg=what
+    )
 
 
 def check_case(case: Case, dtype: str) -> None:
@@ -30,14 +36,31 @@ def check_case(case: Case, dtype: str) -> None:
     for c, i, e in zip(compiled, interpreted, expected):
         assert c.dtype == i.dtype
         assert_close(i, e, case.slack, f"{case.name}: interpreted against NumPy")
-        assert_close(c, i.astype(np.float64) if i.dtype.kind == "f" else i, case.slack, f"{case.name}: compiled against interpreted")
+        assert_close(
+            c,
+            i.astype(np.float64) if i.dtype.kind == "f" else i,
+            case.slack,
+            f"{case.name}: compiled against interpreted",
+        )
 
 
 FIRST = {case.name: case for case in reversed(CASES)}
-OTHERS = {name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()}
+OTHERS = {
+    name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()
+}
 SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
-ELSEWHERE = {"dropout", "next_seed", "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli", "dropout_channels",
-             "alpha_dropout", "rrelu"}
+ELSEWHERE = {
+    "dropout",
+    "next_seed",
+    "random_uniform",
+    "random_normal",
+    "uniform_like",
+    "normal_like",
+    "bernoulli",
+    "dropout_channels",
+    "alpha_dropout",
+    "rrelu",
+}
 """Tested with random numbers."""
 
 
@@ -56,8 +79,12 @@ def test_values(name):
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives(name):
-    """Against central differences, the two modes against each other; the gradient as an operator, too."""
+    """Against central differences, the two modes against each other; the gradient as an
+    operator, too.
+    """
     case = SMOOTH[name]
     tx.check_grad(case.operator, directions=2, **case.inputs, **case.constants)
     if name not in ONCE:
-        tx.check_grad(tx.grad(case.operator), directions=2, **case.inputs, **case.cotangents, **case.constants)
+        tx.check_grad(
+            tx.grad(case.operator), directions=2, **case.inputs, **case.cotangents, **case.constants
+        )

@@ -51,10 +51,14 @@ def test_inline_calls(golden):
 @pytest.mark.parametrize(
     "text",
     [
-        "op first(X: f32[M, N]) -> (y: i64[M], z: i64) { y[i] = argmax(j: X[i, j])  z = argmin(i where i > 1 or i == 0: X[i, 0]) }",
-        "op place(X: f32[M, N, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = argmax<1>(j, k: X[m, j, k]) }",
-        "op byte(X: f32[M, 3, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = argmax<1>(j, k: X[m, j, k]) }",
-        "op logic(X: f32[M, N]) -> (a: bool[M], b: bool) { a[i] = any(j: X[i, j] > 0)  b = all(i, j: X[i, j] != X[i, j]) }",
+        "op first(X: f32[M, N]) -> (y: i64[M], z: i64) { y[i] = argmax(j: X[i, j])  z = argmin(i where i > 1 "
+        "or i == 0: X[i, 0]) }",
+        "op place(X: f32[M, N, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = "
+        "argmax<1>(j, k: X[m, j, k]) }",
+        "op byte(X: f32[M, 3, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = "
+        "argmax<1>(j, k: X[m, j, k]) }",
+        "op logic(X: f32[M, N]) -> (a: bool[M], b: bool) { a[i] = any(j: X[i, j] > 0)  b = all(i, j: X[i, j] "
+        "!= X[i, j]) }",
     ],
 )
 def test_desugar(text, golden):
@@ -67,7 +71,8 @@ HOISTED = {
     "twice": "Y[i, j] = sum(k: X[i, k]) * max(k: X[k, j])",
     "nested": "Y[i, j] = sum(k: X[i, k] * sum(l: X[k, l] * X[l, j]))",
     "lazy": "Y[i, j] = if i > 0 then sum(k where X[i - 1, k] > 0: X[i - 1, k]) else 0",
-    "condition": "Y[i, j] = 0 for i in 0..N where i < 1\n  Y[i, j] = sum(k: X[i - 1, k]) for i in 0..N where i >= 1",
+    "condition": "Y[i, j] = 0 for i in 0..N where i < 1\n  Y[i, j] = sum(k: X[i - 1, k]) for i in 0..N where "
+    "i >= 1",
 }
 
 
@@ -79,8 +84,16 @@ def test_hoist(name, golden):
 
 PLACED = {
     "softmax": ("softmax", {}, 's.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i")'),
-    "matmul": ("matmul", {"M": 64, "N": 64, "K": 8}, 's.split("i", 4).split("j", 16).reorder("io", "jo", "k", "ii", "ji").parallel("io")'),
-    "rfactor": ("matmul", {"K": 64}, 's.split("k", 8).rfactor("ki", reassoc=True).reorder("i", "j", "ko", "ki").vectorize("ki")'),
+    "matmul": (
+        "matmul",
+        {"M": 64, "N": 64, "K": 8},
+        's.split("i", 4).split("j", 16).reorder("io", "jo", "k", "ii", "ji").parallel("io")',
+    ),
+    "rfactor": (
+        "matmul",
+        {"K": 64},
+        's.split("k", 8).rfactor("ki", reassoc=True).reorder("i", "j", "ko", "ki").vectorize("ki")',
+    ),
     "carried": ("lag", {}, 's.compute_at("h", "Y.i")'),
     "nothing": ("blur", {}, "s"),
 }
@@ -103,12 +116,16 @@ def test_chunk_vectors(extent, register, golden):
 @pytest.mark.parametrize("terms, dtype", [(48, "f32"), (40, "f32"), (64, "bf16")])
 def test_registers_are_added_before_lanes_are(terms, dtype, golden):
     """Where they are full, and terms as wide as sums in registers."""
-    s = tx.schedule(tx.op(f"op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}"), N=terms).rfactor("i", reassoc=True)
+    s = tx.schedule(tx.op(f"op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}"), N=terms).rfactor(
+        "i", reassoc=True
+    )
     golden(show_kernel(chunk_vectors(s.vectorize("i").vectorize("i_sum").kernel, 64)))
 
 
 def test_loops_of_one_iteration_are_written_out():
-    kernel = tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }"), N=3, M=1).kernel
+    kernel = tx.schedule(
+        tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }"), N=3, M=1
+    ).kernel
     assert [loop.var.name for loop in statements(expand_unrolled(kernel)) if isinstance(loop, For)] == ["i"]
 
 
@@ -121,11 +138,22 @@ def test_unroll_and_guards(golden):
 def test_the_last_tile_of_a_triangle_is_written_out():
     """Of a tail that all rows but one need, the loop stays."""
     triangle, tail = (
-        parse_kernel("kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..2\n    for k in 0..3\n"
-                     + "".join(f"      if {at} < {end}\n        Y[{j}] += X[i, k]\n" for j, (at, end) in enumerate(conditions)))
-        for conditions in ((("2 * i + k", "1 + i * 2"), ("k", 2), ("k", 3)), (("2 * k", 5), ("2 * k + 1", 5), ("k", 3))))
+        parse_kernel(
+            "kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..2\n    for k in 0..3\n"
+            + "".join(
+                f"      if {at} < {end}\n        Y[{j}] += X[i, k]\n"
+                for j, (at, end) in enumerate(conditions)
+            )
+        )
+        for conditions in (
+            (("2 * i + k", "1 + i * 2"), ("k", 2), ("k", 3)),
+            (("2 * k", 5), ("2 * k + 1", 5), ("k", 3)),
+        )
+    )
     assert expand_unrolled(tail) is tail
-    assert show_kernel(drop_guards(expand_unrolled(triangle))) == """\
+    assert (
+        show_kernel(drop_guards(expand_unrolled(triangle)))
+        == """\
 kernel f(X: f32[4, 9]) -> (Y: f32[3])
   for i in 0..2
     Y[0] += X[i, 0]
@@ -135,27 +163,45 @@ kernel f(X: f32[4, 9]) -> (Y: f32[3])
     Y[2] += X[i, 1]
     Y[2] += X[i, 2]
 """
+    )
 
 
 def test_a_condition_on_the_loops_around_is_asked_once():
     def after(*body: str) -> list[str]:
         lines = "".join(f"      {line}\n" for line in body)
-        kernel = parse_kernel(f"kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..4\n    for k in 0..9\n{lines}")
+        kernel = parse_kernel(
+            f"kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..4\n    for k in 0..9\n{lines}"
+        )
         return show_kernel(unswitch(kernel)).splitlines()[2:]
 
     first, last = "Y[0] += X[i, k]", "Y[2] += X[i, k]"
     one, other = ("if i < 3", "  Y[1] += X[i, k]"), ("if i < 2", "  Y[1] += X[i, k]")
     held, loop = f"        {one[1].strip()}", "      for k in 0..9"
     assert after(first, *one, last, *one) == [
-        "    if i < 3", loop, f"        {first}", held, f"        {last}", held,
-        "    if not i < 3", loop, f"        {first}", f"        {last}"]
-    for body in (one, (first, *one, *other), (first, "if k < 3", one[1]), (first, "if X[i, 0] < 3.0", one[1])):
+        "    if i < 3",
+        loop,
+        f"        {first}",
+        held,
+        f"        {last}",
+        held,
+        "    if not i < 3",
+        loop,
+        f"        {first}",
+        f"        {last}",
+    ]
+    for body in (
+        one,
+        (first, *one, *other),
+        (first, "if k < 3", one[1]),
+        (first, "if X[i, 0] < 3.0", one[1]),
+    ):
         stays = ["    for k in 0..9", *(f"      {line}" for line in body)]
         assert after(*body) == stays, "it is for all, one of several, or of the iteration or data"
 
 
 @pytest.mark.parametrize(
-    "name, sizes", [("lag", {"M": 1 << 30}), ("matmul", {"M": 512, "N": 512, "K": 512}), ("chain", {}), ("lag", {"M": 9})]
+    "name, sizes",
+    [("lag", {"M": 1 << 30}), ("matmul", {"M": 512, "N": 512, "K": 512}), ("chain", {}), ("lag", {"M": 9})],
 )
 def test_polls(name, sizes, golden):
     golden(show_kernel(insert_polls(tx.schedule(tx.op(TEXTS[name]), **sizes).kernel)))

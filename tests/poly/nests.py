@@ -34,7 +34,14 @@ from texpr.ir.expr import (
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, variables, walk
 
-COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 ZERO = Const(0.0, dtype=F32)
 
 
@@ -89,7 +96,9 @@ def kernel(*body: Stmt, inputs: tuple[Tensor, ...] = (), requires: tuple[Expr, .
 
 @dataclass(frozen=True)
 class Event:
-    """One instance of a store: its iteration and the elements it reads and writes. An update writes."""
+    """One instance of a store: its iteration and the elements it reads and writes. An update
+    writes.
+    """
 
     store: Store
     loops: tuple[Var, ...]
@@ -109,7 +118,14 @@ def events(k: Kernel, sizes: Mapping[Var, int], data: Mapping[Tensor, Mapping] |
     return found
 
 
-def _run(body: tuple[Stmt, ...], values: dict[Var, int], loops: tuple[Var, ...], found: list[Event], data, conditions: frozenset) -> None:
+def _run(
+    body: tuple[Stmt, ...],
+    values: dict[Var, int],
+    loops: tuple[Var, ...],
+    found: list[Event],
+    data,
+    conditions: frozenset,
+) -> None:
     for s in body:
         match s:
             case For(var, extent, inside):
@@ -123,11 +139,14 @@ def _run(body: tuple[Stmt, ...], values: dict[Var, int], loops: tuple[Var, ...],
                 read = set(conditions)
                 element = t, tuple(evaluate(i, values, data, read) for i in indices)
                 evaluate(value, values, data, read)
-                found.append(Event(s, loops, tuple(values[v] for v in loops), frozenset(read), frozenset({element})))
+                found.append(
+                    Event(s, loops, tuple(values[v] for v in loops), frozenset(read), frozenset({element}))
+                )
 
 
 def evaluate(x: Expr, values: Mapping[Var, int], data, read: set) -> int:
     """The value of an integer expression; floats count as 0. Adds the elements that are read."""
+
     def of(y: Expr) -> int:
         return evaluate(y, values, data, read)
 
@@ -181,17 +200,27 @@ def meet(a: Event, b: Event) -> frozenset:
 def ignorable(a: Event, b: Event) -> bool:
     """Updates of one store that may change places, and nothing else between the two."""
     s = a.store
-    if s is not b.store or s.update is None or not (s.reassoc or s.update in ("max", "min") or not s.tensor.dtype.is_float):
+    if (
+        s is not b.store
+        or s.update is None
+        or not (s.reassoc or s.update in ("max", "min") or not s.tensor.dtype.is_float)
+    ):
         return False
     return not (a.writes & b.reads) and not (a.reads & b.writes)
 
 
-def carried_by_brute_force(k: Kernel, at_loop: For, sizes: Mapping[Var, int], data=None) -> Iterator[tuple[Event, Event]]:
-    """Pairs of instances in different iterations of the loop, equal in the loops around it, that meet."""
+def carried_by_brute_force(
+    k: Kernel, at_loop: For, sizes: Mapping[Var, int], data=None
+) -> Iterator[tuple[Event, Event]]:
+    """Pairs of instances in different iterations of the loop, equal in the loops around it, that
+    meet.
+    """
     found = [x for x in events(k, sizes, data) if at_loop.var in x.loops]
     for a, b in product(found, found):
         depth = a.loops.index(at_loop.var)
-        if a.iteration[:depth] == b.iteration[:depth] and a.iteration[depth] < b.iteration[depth] and meet(a, b):
+        if (
+            a.iteration[:depth] == b.iteration[:depth]
+            and a.iteration[depth] < b.iteration[depth]
+            and meet(a, b)
+        ):
             yield a, b
-
-

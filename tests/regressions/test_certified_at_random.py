@@ -1,4 +1,6 @@
-"""Operators that were met at random and had no certified default schedule, cut down: one for each cause."""
+"""Operators that were met at random and had no certified default schedule, cut down: one for
+each cause.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ CHOICE = """op f(X: u32[K, N], Z: u32[K, K], p: i32[N] in 0..K) -> Y: u32[K, K, 
   t[i, j, k] = X[0, j]
   Y[i, j, k] = if t[j - 1, N - 1 - k, j | clamp] > Z[i - 1, i64(p[k]) | clamp] then 7 else X[i, k // 2]
 }"""
-"""Both sides of a condition on data are read at indices that are equal at these sizes alone, one of them data itself."""
+"""Both sides of a condition on data are read at indices that are equal at these sizes alone, one
+of them data itself.
+"""
 SUMS = """op f(X: i64[K, N]) -> (Y: i64[K, K, K], s: i64) require K >= 1 or N <= 2, N >= 1 or K == 0 {
   let t: i64[K, K]
   let u: i64[K]
@@ -29,7 +33,9 @@ SUMS = """op f(X: i64[K, N]) -> (Y: i64[K, K, K], s: i64) require K >= 1 or N <=
   u[i] = max(t[i*2 + i - 1, i | 0], s * t[K - 1 - i, i - 1 | clamp] + min(s, t[i - 1, 0 | clamp]))
   Y[i, j, k] = abs(X[k, j | clamp]) * (u[i] + u[k // 2])
 }"""
-"""Integers of intermediates in arithmetic that may wrap: each part is compared before definitions stand for what is read."""
+"""Integers of intermediates in arithmetic that may wrap: each part is compared before
+definitions stand for what is read.
+"""
 CHOSEN = """op f(X: i64[K, K, M, 3], Z: i64[N]) -> Y: i64[M] require K >= 1 or M <= 2, K >= 1 or M == 0, N >= 1 or M == 0 {
   let t: i64[M]
   t[i] = max(if i + i < 4 then Z[i | 1] else X[i, 0, i*2, i | clamp],

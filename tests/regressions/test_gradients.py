@@ -15,7 +15,10 @@ def test_required_constants_need_not_be_one():
 
 
 def test_cotangents_have_the_types_of_outputs():
-    single = tx.op("op f<T: float, U: float>(X: T[N], Z: U[N]) -> (Y: f32[N], V: U[N]) { Y[i] = f32(X[i]) * 2\n V[i] = Z[i] * 3 }")
+    single = tx.op(
+        "op f<T: float, U: float>(X: T[N], Z: U[N]) -> (Y: f32[N], V: U[N]) { Y[i] = f32(X[i]) * 2\n V[i] = "
+        "Z[i] * 3 }"
+    )
     x, z = np.ones(2, "f8"), np.ones(2, "f2")
     dx, dz = tx.grad(single)(x, z, np.ones(2, "f4"), np.ones(2, "f2"))
     assert (dx.dtype, dz.dtype, dx.tolist(), dz.tolist()) == (np.float64, np.float16, [2, 2], [3, 3])
@@ -23,15 +26,26 @@ def test_cotangents_have_the_types_of_outputs():
 
 TWICE = "op {} (X: f32[N, M]) -> Y: f32[N] {{ Y[i] = sum(j: X[i, j]) * 2 }}"
 WRONG_RULES = {
-    "a longer result": ("(X: f32[N, M], dY: f32[N]) -> dX: f32[N + 1, M] { dX[i, j] = 2 for i in 0..N + 1 }",
-                        "the gradient of `{}` has `dX` [N + 1, M], expected [N, M]"),
-    "a result on its side": ("(X: f32[N, M], dY: f32[N]) -> dX: f32[M, N] { dX[j, i] = dY[i] * 2 }",
-                             "the gradient of `{}` has `dX` [M, N], expected [N, M]"),
-    "another rank": ("(dY: f32[N, M]) -> dX: f32[N, M] { dX[i, j] = dY[i, j] * 2 }",
-                     "the gradient of `{}` has `dY` of 2 dimensions, expected 1"),
-    "another type": ("(X: f32[N, M], dY: f32[N]) -> dX: i32[N, M] { dX[i, j] = 2 }", "the gradient of `{}` has `dX` i32, expected f32"),
-    "one size": ("(X: f32[N, N], dY: f32[N]) -> dX: f32[N, N] { dX[i, j] = dY[i] * 2 }",
-                 "the gradient of `{}` has `X` [N, N], expected [N, M]"),
+    "a longer result": (
+        "(X: f32[N, M], dY: f32[N]) -> dX: f32[N + 1, M] { dX[i, j] = 2 for i in 0..N + 1 }",
+        "the gradient of `{}` has `dX` [N + 1, M], expected [N, M]",
+    ),
+    "a result on its side": (
+        "(X: f32[N, M], dY: f32[N]) -> dX: f32[M, N] { dX[j, i] = dY[i] * 2 }",
+        "the gradient of `{}` has `dX` [M, N], expected [N, M]",
+    ),
+    "another rank": (
+        "(dY: f32[N, M]) -> dX: f32[N, M] { dX[i, j] = dY[i, j] * 2 }",
+        "the gradient of `{}` has `dY` of 2 dimensions, expected 1",
+    ),
+    "another type": (
+        "(X: f32[N, M], dY: f32[N]) -> dX: i32[N, M] { dX[i, j] = 2 }",
+        "the gradient of `{}` has `dX` i32, expected f32",
+    ),
+    "one size": (
+        "(X: f32[N, N], dY: f32[N]) -> dX: f32[N, N] { dX[i, j] = dY[i] * 2 }",
+        "the gradient of `{}` has `X` [N, N], expected [N, M]",
+    ),
 }
 
 
@@ -46,7 +60,10 @@ def test_a_gradient_by_hand_has_the_shapes_of_what_it_is_named_after(wrong: str)
 
 
 def test_a_gradient_by_hand_may_name_sizes_otherwise():
-    tx.register_vjp("twice_renamed", "op twice_renamed_vjp(X: f32[P, Q], dY: f32[P]) -> dX: f32[P, Q] { dX[i, j] = dY[i] * 2 }")
+    tx.register_vjp(
+        "twice_renamed",
+        "op twice_renamed_vjp(X: f32[P, Q], dY: f32[P]) -> dX: f32[P, Q] { dX[i, j] = dY[i] * 2 }",
+    )
     assert tx.check_grad(tx.op(TWICE.format("twice_renamed")), np.ones((2, 3), "f4")) < 1e-7
 
 
@@ -59,7 +76,11 @@ def test_what_is_no_gradient_is_not_registered(given: tuple):
 @pytest.mark.parametrize("names", [3, [3], [["X"]], ["X", "X"]])
 def test_what_are_no_names(names: object):
     f = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * X[i] }")
-    for ask in (lambda: tx.grad(f, wrt=names), lambda: tx.jvp(f, wrt=names), lambda: tx.vjp(f, checkpoint=names)):  # type: ignore[arg-type]
+    for ask in (
+        lambda: tx.grad(f, wrt=names),
+        lambda: tx.jvp(f, wrt=names),
+        lambda: tx.vjp(f, checkpoint=names),
+    ):  # type: ignore[arg-type]
         with pytest.raises(tx.CallError, match="each once"):
             ask()
 

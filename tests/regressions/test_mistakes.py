@@ -7,11 +7,20 @@ import pytest
 import texpr as tx
 
 MISTAKES = [
-    ("op f(X: f32[N]) -> Y: f32[N] require X[0] > 1 { Y[i] = X[i] }", "a requirement is about sizes and constants; this one reads `X`"),
+    (
+        "op f(X: f32[N]) -> Y: f32[N] require X[0] > 1 { Y[i] = X[i] }",
+        "a requirement is about sizes and constants; this one reads `X`",
+    ),
     ("op f(X: f32[N], k: i32) -> Y: f32[N] require k < N { Y[i] = X[i] }", "this one reads `k`"),
     ("op f<T: bad>(X: T[N]) -> Y: T[N] { Y[i] = X[i] }", "unknown class of types `bad`"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i * 9223372036854775807 | 0] }", "the product with a size may not fit i64"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i * 65536 * 65536 * 65536 % N] }", "281474976710656 in an index"),
+    (
+        "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i * 9223372036854775807 | 0] }",
+        "the product with a size may not fit i64",
+    ),
+    (
+        "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i * 65536 * 65536 * 65536 % N] }",
+        "281474976710656 in an index",
+    ),
     ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1152921504606846976 | clamp] }", "may not fit i64"),
 ]
 

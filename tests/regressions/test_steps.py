@@ -14,7 +14,9 @@ def test_a_joined_loop_is_proven_again():
     """Rows are independent, elements of a row are not."""
     s = tx.schedule(pairs, N=8, K=16).parallel("Y.1.i")
     before = str(s)
-    with pytest.raises(tx.ScheduleError, match="after fuse, parallel run of `ik`: its iterations depend on each other"):
+    with pytest.raises(
+        tx.ScheduleError, match="after fuse, parallel run of `ik`: its iterations depend on each other"
+    ):
         s.fuse("Y.1.i", "Y.1.k")
     assert str(s) == before
 

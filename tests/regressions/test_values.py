@@ -11,7 +11,9 @@ import texpr as tx
 @pytest.mark.parametrize("size", [32, 33, 40, 64, 100])
 def test_argmax_survives_the_default_schedule(size: int) -> None:
     """`split(tail="peel")` leaves out its own condition only, never one of the program."""
-    argmax = tx.op("op f(A: f32[N]) -> (most: i64, least: i64) { most = argmax(i: A[i])\n least = argmin(i: A[i]) }")
+    argmax = tx.op(
+        "op f(A: f32[N]) -> (most: i64, least: i64) { most = argmax(i: A[i])\n least = argmin(i: A[i]) }"
+    )
     values = np.random.default_rng(size).standard_normal(size).astype("f4")
     assert argmax(values) == (np.argmax(values), np.argmin(values))
 

@@ -1,21 +1,34 @@
-"""The house: which floor every part of the package lives on, and where foreign libraries are locked in. The one table."""
+"""The house: which floor every part of the package lives on, and where foreign libraries are
+locked in. The one table.
+"""
 
 from __future__ import annotations
 
 FLOORS: dict[str, int] = {
     "support": 0,
-    "ir": 1, "runtime": 1,
+    "ir": 1,
+    "runtime": 1,
     "poly": 2,
     "passes": 3,
-    "lang": 4, "autodiff": 4, "schedule": 4, "targets": 4,
-    "autoschedule": 5, "aot": 5,
-    "ops": 6, "compiler": 6,
-    "graph": 7, "tune": 7,
-    "nn": 8, "interop": 8,
+    "lang": 4,
+    "autodiff": 4,
+    "schedule": 4,
+    "targets": 4,
+    "autoschedule": 5,
+    "aot": 5,
+    "ops": 6,
+    "compiler": 6,
+    "graph": 7,
+    "tune": 7,
+    "nn": 8,
+    "interop": 8,
     "onnx": 9,
-    "tools": 10, "__main__": 10,
+    "tools": 10,
+    "__main__": 10,
 }
-"""A part imports only from lower floors; parts on one floor do not know each other. `texpr/__init__.py` is above them all."""
+"""A part imports only from lower floors; parts on one floor do not know each other.
+`texpr/__init__.py` is above them all.
+"""
 
 MAY_IMPORT_BESIDE: dict[str, set[str]] = {"ops": {"compiler"}, "__main__": {"tools"}}
 """Allowed on one floor."""
@@ -32,20 +45,48 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
     "schedule/steps": [{"loops", "buffers", "reductions", "algebra", "placement"}, {"hardware"}],
     "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives", "registry"}, {"driver"}],
     "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate"}],
-    "targets/gpu": [{""}, {"context"}, {"atomic", "clusters", "warps"}, {"async_mma", "bulk_copies"}, {"async_copies", "warpgroups"},
-                    {"thread_statements"}, {"emitter"}, {"ptx"}],
+    "targets/gpu": [
+        {""},
+        {"context"},
+        {"atomic", "clusters", "warps"},
+        {"async_mma", "bulk_copies"},
+        {"async_copies", "warpgroups"},
+        {"thread_statements"},
+        {"emitter"},
+        {"ptx"},
+    ],
     "graph": [{"arrays", "passes"}, {"fusion", "capture"}, {"lowering"}, {"report"}, {"execution"}, {"lazy"}],
-    "nn": [{"core"}, {"data"}, {"modules", "optim"}, {"losses", "checkpoint"}, {"utils", "training"}, {"export"}],
+    "nn": [
+        {"core"},
+        {"data"},
+        {"modules", "optim"},
+        {"losses", "checkpoint"},
+        {"utils", "training"},
+        {"export"},
+    ],
 }
-"""Folders and files of a part, bottom first: each imports only from those before it, in type checking too. `` are the other files of the
-part; what is not listed is free."""
+"""Folders and files of a part, bottom first: each imports only from those before it, in type
+checking too. `` are the other files of the part; what is not listed is free."""
 
 TIES: set[tuple[str, str]] = set()
 """Imports upwards that are still there."""
 
 CYCLES: set[str] = {
-    f"texpr.targets.gpu.{name}" for name in ("async_copies", "async_mma", "atomic", "bulk_copies", "clusters", "emitter", "geometry",
-                                             "native_conversions", "thread_registers", "warpgroups", "warps")}
+    f"texpr.targets.gpu.{name}"
+    for name in (
+        "async_copies",
+        "async_mma",
+        "atomic",
+        "bulk_copies",
+        "clusters",
+        "emitter",
+        "geometry",
+        "native_conversions",
+        "thread_registers",
+        "warpgroups",
+        "warps",
+    )
+}
 """Modules that import each other in circles still (the emitter of GPUs and its helpers)."""
 
 LOCKED_IN: dict[str, set[str]] = {
@@ -60,10 +101,21 @@ LOCKED_IN: dict[str, set[str]] = {
 CORE = {"numpy", "llvmlite", "lark", "islpy"}
 """What `import texpr` may import besides the standard library."""
 
-EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL",
-          "sklearn", "cuda", "pygments"}
+EXTRAS = {
+    "safetensors",
+    "tensorboard",
+    "onnx",
+    "onnxruntime",
+    "ml_dtypes",
+    "tqdm",
+    "matplotlib",
+    "PIL",
+    "sklearn",
+    "cuda",
+    "pygments",
+}
 """Optional libraries, imported only inside the functions that need them."""
 
 PLUGINS = {"texpr/lang/pygments_lexer.py": "pygments"}
-"""Modules that an optional library loads by an entry point, and that library, which they import at the top.
-texpr imports them inside functions."""
+"""Modules that an optional library loads by an entry point, and that library, which they import at
+the top. texpr imports them inside functions."""

@@ -7,11 +7,23 @@ MAY_REPEAT = {"__init__", "__main__", "protocol", "registry"}
 
 _CHECKER = "a rewrite: its step, and its checker for certificates"
 _STEPS = ("poly/certificate/rewrites", "schedule/steps/algebra")
-_TREE = "nodes of the IR, and what is done to them as a whole: printed, verified, interpreted, written as JSON"
+_TREE = (
+    "nodes of the IR, and what is done to them as a whole: printed, verified, interpreted, written as JSON"
+)
 _FEATURE = "a feature of hardware: its proof or step, its code, its emulation"
 ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{name: (_CHECKER, _STEPS) for name in ("drop_padding", "exp_to_exp2", "factor_out", "mask_to_zero", "online_softmax", "reciprocal",
-                                             "tanh_to_sigmoid")},
+    **{
+        name: (_CHECKER, _STEPS)
+        for name in (
+            "drop_padding",
+            "exp_to_exp2",
+            "factor_out",
+            "mask_to_zero",
+            "online_softmax",
+            "reciprocal",
+            "tanh_to_sigmoid",
+        )
+    },
     "expr": (_TREE, ("ir", "ir/printing", "ir/verifier")),
     "tensor": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
     "loop": (_TREE, ("ir", "ir/printing", "ir/interpreter")),
@@ -24,26 +36,59 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
     "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
     "qemu": (_FEATURE, ("targets/common", "runtime/process")),
-    "tf32": ("the type of tensor cores: its numbers, the step that rounds to it, and the checker of that",
-             ("passes/math", "poly/certificate/rewrites", "schedule/steps/algebra")),
-    "random": ("counter-based random numbers: their definition, and their expansion", ("ir/interpreter", "passes/math")),
-    "unroll": ("unrolled loops: the mark, and the pass that writes them out", ("schedule/steps/loops", "passes/loop")),
-    "nontemporal": ("non-temporal stores: the step, and where default schedules use it",
-                    ("schedule/steps/hardware", "autoschedule/cpu/elementwise")),
-    "prefetch": ("software prefetch: the step, and where default schedules use it",
-                 ("schedule/steps/hardware", "autoschedule/cpu/finishing")),
+    "tf32": (
+        "the type of tensor cores: its numbers, the step that rounds to it, and the checker of that",
+        ("passes/math", "poly/certificate/rewrites", "schedule/steps/algebra"),
+    ),
+    "random": (
+        "counter-based random numbers: their definition, and their expansion",
+        ("ir/interpreter", "passes/math"),
+    ),
+    "unroll": (
+        "unrolled loops: the mark, and the pass that writes them out",
+        ("schedule/steps/loops", "passes/loop"),
+    ),
+    "nontemporal": (
+        "non-temporal stores: the step, and where default schedules use it",
+        ("schedule/steps/hardware", "autoschedule/cpu/elementwise"),
+    ),
+    "prefetch": (
+        "software prefetch: the step, and where default schedules use it",
+        ("schedule/steps/hardware", "autoschedule/cpu/finishing"),
+    ),
 }
 """Modules of one name that are about one thing: what it is, and their folders."""
 
 REPEATED_LEFT: set[str] = {
-    "arguments", "check", "command", "convolution", "copies", "coverage", "driver", "gradients",
-    "instructions", "library", "module", "operators", "pipeline", "statements", "steps", "trace", "trial",
-    "warpgroups", "warps",
+    "arguments",
+    "check",
+    "command",
+    "convolution",
+    "copies",
+    "coverage",
+    "driver",
+    "gradients",
+    "instructions",
+    "library",
+    "module",
+    "operators",
+    "pipeline",
+    "statements",
+    "steps",
+    "trace",
+    "trial",
+    "warpgroups",
+    "warps",
 }
 """Names of several modules that differ in meaning: each is to get its own."""
 
 ALIASES_LEFT: set[str] = {
-    "texpr.autoschedule.cpu.scalable_vectors", "texpr.onnx.converters", "texpr.runtime.disk_cache", "texpr.runtime.native.library",
-    "texpr.runtime.process.worker", "texpr.targets.common.llvm_backend", "texpr.targets.gpu.async_mma",
+    "texpr.autoschedule.cpu.scalable_vectors",
+    "texpr.onnx.converters",
+    "texpr.runtime.disk_cache",
+    "texpr.runtime.native.library",
+    "texpr.runtime.process.worker",
+    "texpr.targets.common.llvm_backend",
+    "texpr.targets.gpu.async_mma",
 }
 """Modules that some import by another name still."""

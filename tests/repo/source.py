@@ -21,7 +21,10 @@ def files(*patterns: str) -> tuple[Path, ...]:
 def _is_skipped(path: Path) -> bool:
     if path.parts[0] == ".ci":
         return False
-    return any(part.startswith(".") or part in SKIPPED or part.endswith(".egg-info") or part == "__pycache__" for part in path.parts[:-1])
+    return any(
+        part.startswith(".") or part in SKIPPED or part.endswith(".egg-info") or part == "__pycache__"
+        for part in path.parts[:-1]
+    )
 
 
 @cache
@@ -41,7 +44,8 @@ def part_of(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """Line, absolute module name, and whether it stands at the top, of every import in a file, also inside functions.
+    """Line, absolute module name, and whether it stands at the top, of every import in a file, also
+    inside functions.
 
     `from texpr.ir import loop` counts as `texpr.ir.loop`.
     """
@@ -60,11 +64,16 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
 @cache
 def modules() -> dict[str, Path]:
     """The modules of the package by name; a package is its `__init__.py`."""
-    return {".".join(part for part in path.with_suffix("").parts if part != "__init__"): path for path in package_files()}
+    return {
+        ".".join(part for part in path.with_suffix("").parts if part != "__init__"): path
+        for path in package_files()
+    }
 
 
 def imported_modules(path: Path) -> set[str]:
-    """The modules of the package that a file imports outside of functions, those for type checking alone included."""
+    """The modules of the package that a file imports outside of functions, those for type
+    checking alone included.
+    """
     found = set()
     stack: list[ast.AST] = [tree(path)]
     while stack:

@@ -1,4 +1,5 @@
-"""Modules of the package do not import each other in circles, where imports for type checking count.
+"""Modules of the package do not import each other in circles, where imports for type checking
+count.
 
 Imports inside functions do not: they run when all modules are there.
 """
@@ -12,7 +13,9 @@ from tests.repo.source import imported_modules, modules
 
 
 def cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
-    """Groups of modules that reach each other. Source: Tarjan, Depth-first search and linear graph algorithms, 1972."""
+    """Groups of modules that reach each other. Source: Tarjan, Depth-first search and linear
+    graph algorithms, 1972.
+    """
     found: list[tuple[str, ...]] = []
     number: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -39,8 +42,14 @@ def cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
 
 
 def test_no_cycle():
-    found = {module for group in cycles({name: imported_modules(path) for name, path in modules().items()}) for module in group}
-    assert found - CYCLES == set(), "they import each other: give what one asks of the other a protocol, see graph/capture/protocol.py"
+    found = {
+        module
+        for group in cycles({name: imported_modules(path) for name, path in modules().items()})
+        for module in group
+    }
+    assert found - CYCLES == set(), (
+        "they import each other: give what one asks of the other a protocol, see graph/capture/protocol.py"
+    )
     assert CYCLES - found == set(), "no cycle any more: take them out of CYCLES in tests/repo/floors.py"
 
 
@@ -53,4 +62,6 @@ def test_a_cycle_is_found():
 def test_imports_for_type_checking_count_and_those_in_functions_do_not():
     found = imported_modules(modules()["texpr"])
     assert "texpr.tune" in found, "TYPE_CHECKING"
-    assert "texpr.compiler.schedule" not in imported_modules(modules()["texpr.compiler.kernels.compiled_kernel"]), "in __reduce__"
+    assert "texpr.compiler.schedule" not in imported_modules(
+        modules()["texpr.compiler.kernels.compiled_kernel"]
+    ), "in __reduce__"

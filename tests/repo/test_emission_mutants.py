@@ -39,13 +39,23 @@ CHANGED = {
     "nothing": ["  %v6 = getelementptr i8, ptr %v1, i64 0"],
     "mask": ["  %v3 = load <8 x float>, ptr %v1, align 1", "  store <8 x float> %v2, ptr %v1, align 1"],
     "alignment": ["  store <8 x float> %v3, ptr %v1, align 64"],
-    "element": ["  %v1 = getelementptr float, ptr %t0, i64 %mutant1"] * 2 + ["  %v12 = getelementptr float, ptr %t0, i64 %mutant6"] * 2,
-    "fewer lanes": ["  %v2 = insertelement <8 x float> %mutant2, float 77.0, i64 7", "  store <7 x float> %mutant14, ptr %v1, align 1"],
+    "element": ["  %v1 = getelementptr float, ptr %t0, i64 %mutant1"] * 2
+    + ["  %v12 = getelementptr float, ptr %t0, i64 %mutant6"] * 2,
+    "fewer lanes": [
+        "  %v2 = insertelement <8 x float> %mutant2, float 77.0, i64 7",
+        "  store <7 x float> %mutant14, ptr %v1, align 1",
+    ],
     "other lane": ["  store <8 x float> %mutant10, ptr %slot1, align 4"],
-    "more lanes": ["  %v2 = shufflevector <9 x float> %mutant2, <9 x float> %mutant2, "
-                   "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>", "  store <9 x float> %mutant14, ptr %v1, align 1"],
-    "shifted mask": ["  %v3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 1 %v1, <8 x i1> %mutant3, <8 x float> zeroinitializer)",
-                     "  call void @llvm.masked.store.v8f32.p0(<8 x float> %v2, ptr align 1 %v1, <8 x i1> %mutant15)"],
+    "more lanes": [
+        "  %v2 = shufflevector <9 x float> %mutant2, <9 x float> %mutant2, "
+        "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>",
+        "  store <9 x float> %mutant14, ptr %v1, align 1",
+    ],
+    "shifted mask": [
+        "  %v3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 1 %v1, <8 x i1> %mutant3, <8 x float> "
+        "zeroinitializer)",
+        "  call void @llvm.masked.store.v8f32.p0(<8 x float> %v2, ptr align 1 %v1, <8 x i1> %mutant15)",
+    ],
 }
 
 
@@ -73,6 +83,8 @@ def run_kinds(name: str, kinds: list[str]) -> None:
         assert [m.key for m in made if mutate_emission.survives(case, "native", m.applied(text))] == []
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("behind the end", ["nothing", "element"]), ("one element is updated", ["guard"])])
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("behind the end", ["nothing", "element"]), ("one element is updated", ["guard"])]
+)
 def test_wrong_memory_is_seen(name: str, kinds: list[str]):
     run("tests.repo.test_emission_mutants:run_kinds", name, kinds, text=name)

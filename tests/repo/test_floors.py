@@ -51,7 +51,9 @@ def _plugin(module: str, top: bool) -> str | None:
 
 
 def _foreign(path: Path, part: str, library: str, top: bool) -> str | None:
-    if library in LOCKED_IN and not any(path.is_relative_to(Path("texpr", home)) for home in LOCKED_IN[library]):
+    if library in LOCKED_IN and not any(
+        path.is_relative_to(Path("texpr", home)) for home in LOCKED_IN[library]
+    ):
         return f"{part} imports {library}, which belongs to {', '.join(sorted(LOCKED_IN[library]))}"
     if library in EXTRAS:
         return f"{library} is optional: import it in the function that needs it" if top else None
@@ -70,7 +72,11 @@ def test_imports_go_down():
 
 
 def test_an_import_upwards_is_found(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: [(1, "texpr.passes.lowering.lower", False), (2, "islpy", True)])
+    monkeypatch.setattr(
+        sys.modules[__name__],
+        "imports",
+        lambda path: [(1, "texpr.passes.lowering.lower", False), (2, "islpy", True)],
+    )
     assert complaints(Path("texpr/ir/expr.py")) == [
         "texpr/ir/expr.py:1: ir (floor 1) imports passes (floor 3)",
         "texpr/ir/expr.py:2: ir imports islpy, which belongs to poly",
@@ -80,14 +86,19 @@ def test_an_import_upwards_is_found(monkeypatch: pytest.MonkeyPatch):
 def test_a_library_is_locked_in_its_folder(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: [(1, "lark.lexer", False)])
     assert complaints(Path("texpr/lang/elaboration/scope.py")) == [
-        "texpr/lang/elaboration/scope.py:1: lang imports lark, which belongs to lang/syntax"]
+        "texpr/lang/elaboration/scope.py:1: lang imports lark, which belongs to lang/syntax"
+    ]
     assert complaints(Path("texpr/lang/syntax/lexer.py")) == []
 
 
 def test_an_optional_library_at_the_top_is_found(monkeypatch: pytest.MonkeyPatch):
     plugin, *rest = PLUGINS
-    names = [(1, "pygments.lexer.RegexLexer", True), (2, "texpr.lang.pygments_lexer.TexprLexer", True),
-             (3, "pygments.highlight", False), (4, "texpr.lang.pygments_lexer.TexprLexer", False)]
+    names = [
+        (1, "pygments.lexer.RegexLexer", True),
+        (2, "texpr.lang.pygments_lexer.TexprLexer", True),
+        (3, "pygments.highlight", False),
+        (4, "texpr.lang.pygments_lexer.TexprLexer", False),
+    ]
     monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: names)
     path = "texpr/compiler/html/highlight.py"
     assert complaints(Path(path)) == [
@@ -106,7 +117,9 @@ def upwards(path: Path) -> list[tuple[str, str]]:
         above = ("texpr", *part.split("/"))
         heights = {entry: height for height, entries in enumerate(floors) for entry in entries}
 
-        def height(parts: tuple[str, ...], above: tuple[str, ...] = above, heights: dict[str, int] = heights) -> tuple[str, int | None]:
+        def height(
+            parts: tuple[str, ...], above: tuple[str, ...] = above, heights: dict[str, int] = heights
+        ) -> tuple[str, int | None]:
             entry = parts[len(above)] if len(parts) > len(above) else ""
             entry = entry if entry in heights else ""
             return entry, heights.get(entry)
@@ -138,6 +151,12 @@ def test_an_import_upwards_inside_a_part_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_folders_can_be_taken_in_at_a_glance():
-    folders = {path.parent for path in (ROOT / "texpr").rglob("*") if path.is_file() and path.parent.name != "__pycache__"}
-    entries = {str(folder): sum(each.name != "__pycache__" for each in folder.iterdir()) for folder in folders}
+    folders = {
+        path.parent
+        for path in (ROOT / "texpr").rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+    entries = {
+        str(folder): sum(each.name != "__pycache__" for each in folder.iterdir()) for folder in folders
+    }
     assert {folder: n for folder, n in entries.items() if n > MOST_ENTRIES} == {} and len(entries) > 60

@@ -35,15 +35,25 @@ def test_modules_are_imported_by_their_names():
     found = {name: path.as_posix() for path in package_files() for name, _ in aliases(tree(path))}
     wrong = {name: path for name, path in found.items() if name not in ALIASES_LEFT}
     assert not wrong, "write the module's own name; where it says too little, rename the module"
-    assert ALIASES_LEFT - found.keys() == set(), "no alias any more: take them out of tests/repo/module_names.py"
+    assert ALIASES_LEFT - found.keys() == set(), (
+        "no alias any more: take them out of tests/repo/module_names.py"
+    )
 
 
 def test_names_of_modules_are_unique():
     found = repeated(package_files())
     allowed = {name: len(folders) for name, (_, folders) in ONE_SUBJECT.items()}
-    wrong = {name: count for name, count in found.items() if count != allowed.get(name) and name not in REPEATED_LEFT}
-    assert not wrong, f"{wrong}: name one for what it does, or say in tests/repo/module_names.py what their one subject is"
-    assert REPEATED_LEFT <= found.keys(), "names that are unique by now: take them out of tests/repo/module_names.py"
+    wrong = {
+        name: count
+        for name, count in found.items()
+        if count != allowed.get(name) and name not in REPEATED_LEFT
+    }
+    assert not wrong, (
+        f"{wrong}: name one for what it does, or say in tests/repo/module_names.py what their one subject is"
+    )
+    assert REPEATED_LEFT <= found.keys(), (
+        "names that are unique by now: take them out of tests/repo/module_names.py"
+    )
 
 
 def test_the_table_of_subjects_is_true():
@@ -54,6 +64,17 @@ def test_the_table_of_subjects_is_true():
 
 def test_the_checks_can_fail():
     assert list(aliases(ast.parse("from texpr.ir import expr as tree"))) == [("texpr.ir.expr", "tree")]
-    assert list(aliases(ast.parse("import texpr.ir.expr as expr\nfrom texpr.ir import expr\nimport numpy as np"))) == []
-    assert repeated([Path("texpr/a/place.py"), Path("texpr/b/place.py"), Path("texpr/a/registry.py"), Path("texpr/b/registry.py")]) == {
-        "place": 2}
+    assert (
+        list(
+            aliases(ast.parse("import texpr.ir.expr as expr\nfrom texpr.ir import expr\nimport numpy as np"))
+        )
+        == []
+    )
+    assert repeated(
+        [
+            Path("texpr/a/place.py"),
+            Path("texpr/b/place.py"),
+            Path("texpr/a/registry.py"),
+            Path("texpr/b/registry.py"),
+        ]
+    ) == {"place": 2}

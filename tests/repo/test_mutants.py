@@ -44,7 +44,9 @@ CHANGED = {
 
 @pytest.mark.parametrize("text", CHANGED)
 def test_what_is_changed(text: str, scripts, tmp_path: Path):
-    assert bodies(scripts[0], f"def f(a):\n    {text}", tmp_path) == sorted(f"return {c}" for c in CHANGED[text])
+    assert bodies(scripts[0], f"def f(a):\n    {text}", tmp_path) == sorted(
+        f"return {c}" for c in CHANGED[text]
+    )
 
 
 def test_statements_and_cases_are_left_out(scripts, tmp_path: Path):
@@ -93,7 +95,9 @@ def test_explained_survivors_exist(scripts):
     there = {m.key for path in mutate.sources(ROOT, mutate.FILES) for m in mutants.mutants(ROOT, path)}
     assert explained.keys() <= there, sorted(explained.keys() - there)
     for key, reason in explained.items():
-        assert reason.partition(":")[0] in ("equivalent", "slower", "refuses more", "wording"), f"{key}: {reason}"
+        assert reason.partition(":")[0] in ("equivalent", "slower", "refuses more", "wording"), (
+            f"{key}: {reason}"
+        )
 
 
 def test_samples_grow(scripts):

@@ -16,8 +16,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_names_are_those_of_tests():
-    gone = [name for name in SWEEPS for file, _, test in [name.partition("::")]
-            if not re.search(rf"def {re.escape(test.rpartition('::')[2])}\(", (ROOT / file).read_text(encoding="utf-8"))]
+    gone = [
+        name
+        for name in SWEEPS
+        for file, _, test in [name.partition("::")]
+        if not re.search(
+            rf"def {re.escape(test.rpartition('::')[2])}\(", (ROOT / file).read_text(encoding="utf-8")
+        )
+    ]
     assert not gone
 
 
@@ -32,5 +38,11 @@ def test_each_third_stays_and_none_of_what_takes_long(monkeypatch: pytest.Monkey
     items, gone = [_Item(n) for n in names], list[_Item]()
     hook = SimpleNamespace(pytest_deselected=lambda items: gone.extend(items))
     conftest._thin_out(SimpleNamespace(hook=hook), items)
-    assert [i.nodeid for i in items] == ["a.py::many[0]", "a.py::many[3]", "a.py::many[6]", "a.py::short", "b.py::many[0]"]
+    assert [i.nodeid for i in items] == [
+        "a.py::many[0]",
+        "a.py::many[3]",
+        "a.py::many[6]",
+        "a.py::short",
+        "b.py::many[0]",
+    ]
     assert len(items) + len(gone) == len(names)

@@ -1,4 +1,6 @@
-"""No target's name above the targets, no path of one machine anywhere, and a docstring on every public name."""
+"""No target's name above the targets, no path of one machine anywhere, and a docstring on every
+public name.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,24 @@ from pathlib import Path
 
 from tests.repo.source import ROOT, files, package_files, part_of, tree
 
-TARGETS = re.compile(r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)", re.IGNORECASE)
+TARGETS = re.compile(
+    r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)",
+    re.IGNORECASE,
+)
 """Words that name a target."""
-FREE_OF_TARGETS = {"support", "ir", "poly", "passes", "lang", "autodiff", "schedule", "autoschedule", "ops", "graph", "nn"}
+FREE_OF_TARGETS = {
+    "support",
+    "ir",
+    "poly",
+    "passes",
+    "lang",
+    "autodiff",
+    "schedule",
+    "autoschedule",
+    "ops",
+    "graph",
+    "nn",
+}
 ELSEWHERE = Path("texpr/support/elsewhere.py")
 """Lists what other libraries call their functions, `cuda` among them."""
 MACHINE = re.compile(r"(?<![\w.])/(work|tmp|root)/[\w.]+")
@@ -19,7 +36,9 @@ TEXTS = ("*.py", "*.md", "*.tx", "*.toml", "*.txt", "*.lark", "Makefile", "run")
 
 
 def words_of(path: Path, module: ast.Module) -> list[str]:
-    """Target names in the identifiers of a file, its own name among them, and in its strings; prose may name targets as examples."""
+    """Target names in the identifiers of a file, its own name among them, and in its strings;
+    prose may name targets as examples.
+    """
     prose = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
     found = [path.stem]
     for node in ast.walk(module):
@@ -45,20 +64,32 @@ def test_no_target_is_named():
 
 def test_no_path_of_one_machine():
     paths = [path for path in files(*TEXTS) if path.name != "test_words.py"]
-    found = [f"{path}: {place.group(0)}" for path in paths for place in MACHINE.finditer((ROOT / path).read_text(encoding="utf-8"))]
+    found = [
+        f"{path}: {place.group(0)}"
+        for path in paths
+        for place in MACHINE.finditer((ROOT / path).read_text(encoding="utf-8"))
+    ]
     assert not found, "\n".join(found)
 
 
 def undocumented(module: ast.Module) -> list[str]:
     found = [] if ast.get_docstring(module) else ["the module"]
     for node in module.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_") and not ast.get_docstring(node):
+        if (
+            isinstance(node, ast.ClassDef | ast.FunctionDef)
+            and not node.name.startswith("_")
+            and not ast.get_docstring(node)
+        ):
             found.append(node.name)
     return found
 
 
 def test_public_names_have_docstrings():
-    found = [f"{path}: no docstring on {', '.join(names)}" for path in package_files() if (names := undocumented(tree(path)))]
+    found = [
+        f"{path}: no docstring on {', '.join(names)}"
+        for path in package_files()
+        if (names := undocumented(tree(path)))
+    ]
     assert not found, "\n".join(found)
 
 
@@ -66,4 +97,8 @@ def test_the_checks_can_fail():
     named = ast.parse('"""For SVE."""\ndef f(sve): return "a64fx" if g.is_neon else "sm_80"  # AVX\n')
     assert words_of(Path("texpr/schedule/avx.py"), named) == ["avx", "sve", "neon", "sm_80"]
     assert undocumented(ast.parse("def f(): pass")) == ["the module", "f"]
-    assert TARGETS.search("an sm_80 kernel") and MACHINE.search("see /" + "work/main") and not TARGETS.search("exported")
+    assert (
+        TARGETS.search("an sm_80 kernel")
+        and MACHINE.search("see /" + "work/main")
+        and not TARGETS.search("exported")
+    )

@@ -96,7 +96,8 @@ out:
 }
 """
 
-# Y = X after steps[0] times about 100 ns, looking for Ctrl-C all along, on one thread or on the pool.   slots: steps, X, Y
+# Y = X after steps[0] times about 100 ns, looking for Ctrl-C all along, on one thread or on the
+# pool.   slots: steps, X, Y
 SLOW = """
 define internal void @burn(ptr %slots, i64 %lo, i64 %hi) {
 entry:
@@ -167,7 +168,9 @@ define i32 @result(ptr %slots) {
 
 def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="interruptible", name=None, short_up_to=0):
     library = link(text, symbol)
-    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration, short_up_to), library)
+    return make_callable(
+        library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration, short_up_to), library
+    )
 
 
 def add(duration="interruptible", n="N", checks=()):
@@ -176,9 +179,21 @@ def add(duration="interruptible", n="N", checks=()):
 
 
 def outer():
-    arguments = Argument("A", F32, ("M",)), Argument("B", F32, ("N",)), Argument("C", F32, ("M", "N"), True), Argument("D", F32, (), True)
+    arguments = (
+        Argument("A", F32, ("M",)),
+        Argument("B", F32, ("N",)),
+        Argument("C", F32, ("M", "N"), True),
+        Argument("D", F32, (), True),
+    )
     return kernel(OUTER, "outer", *arguments, sizes=("M", "N"))
 
 
 def slow(symbol="slow", short_up_to=0):
-    return kernel(SLOW, symbol, Argument("steps", I64, ()), Argument("X", F32, ()), Argument("Y", F32, (), True), short_up_to=short_up_to)
+    return kernel(
+        SLOW,
+        symbol,
+        Argument("steps", I64, ()),
+        Argument("X", F32, ()),
+        Argument("Y", F32, (), True),
+        short_up_to=short_up_to,
+    )

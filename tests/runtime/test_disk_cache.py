@@ -46,16 +46,19 @@ def test_the_directory_is_private(cache):
     assert only_file(cache).stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("damage", [
-    lambda content: content[:-1],
-    lambda content: content + b"x",
-    lambda content: content[:10],
-    lambda content: b"",
-    lambda content: content[:60] + bytes([content[60] ^ 1]) + content[61:],
-    lambda content: b"X" + content[1:],
-    lambda content: content[:6] + b"\x02" + content[7:],
-    lambda content: pickle.dumps({"a": 1}),
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: content + b"x",
+        lambda content: content[:10],
+        lambda content: b"",
+        lambda content: content[:60] + bytes([content[60] ^ 1]) + content[61:],
+        lambda content: b"X" + content[1:],
+        lambda content: content[:6] + b"\x02" + content[7:],
+        lambda content: pickle.dumps({"a": 1}),
+    ],
+)
 def test_a_damaged_entry_is_removed(cache, damage):
     cache.put("k", b"some data that is long enough")
     path = only_file(cache)

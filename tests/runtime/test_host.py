@@ -49,11 +49,15 @@ def object_code(text: str, triple: str, form: str) -> str | bytes:
         return target.emit_assembly(module) if form == "text" else target.emit_object(module)
 
 
-@pytest.mark.parametrize(("stated", "has", "name"), [
-    ("rocketlake", {"amx-tile": True, "prefetchi": True}, "graniterapids"),
-    ("icelake-server", {"amx-tile": True, "prefetchi": False}, "sapphirerapids"),
-    ("emeraldrapids", {"amx-tile": True, "prefetchi": True}, "emeraldrapids"),
-    ("rocketlake", {"avx512f": True, "amx-tile": False}, "rocketlake")])
+@pytest.mark.parametrize(
+    ("stated", "has", "name"),
+    [
+        ("rocketlake", {"amx-tile": True, "prefetchi": True}, "graniterapids"),
+        ("icelake-server", {"amx-tile": True, "prefetchi": False}, "sapphirerapids"),
+        ("emeraldrapids", {"amx-tile": True, "prefetchi": True}, "emeraldrapids"),
+        ("rocketlake", {"avx512f": True, "amx-tile": False}, "rocketlake"),
+    ],
+)
 def test_a_virtual_machine_may_state_an_older_model(monkeypatch, stated, has, name):
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: stated)
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: has)
@@ -63,7 +67,9 @@ def test_a_virtual_machine_may_state_an_older_model(monkeypatch, stated, has, na
     host.cpu_features.cache_clear()
 
 
-@pytest.mark.parametrize("machine, triple", [("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")])
+@pytest.mark.parametrize(
+    "machine, triple", [("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")]
+)
 def test_the_native_library_compiles_for_every_host(machine, triple):
     assembly = object_code(native.text(machine), triple, "text")
     assert isinstance(assembly, str) and all(f"{name}:" in assembly for name in native.EXPORTS)
@@ -77,10 +83,17 @@ DRIVER = Path(__file__).parent / "native" / "driver.c"
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"), reason="no cross compiler or emulator")
+@pytest.mark.skipif(
+    not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64"),
+    reason="no cross compiler or emulator",
+)
 def test_the_native_library_runs_on_the_other_host(tmp_path):
     """Without a Python: its functions do nothing, and its objects are not looked at."""
-    texts = (native.text("aarch64"), checks.text("range", "i32", "aarch64"), checks.text("distinct", "u8", "aarch64"))
+    texts = (
+        native.text("aarch64"),
+        checks.text("range", "i32", "aarch64"),
+        checks.text("distinct", "u8", "aarch64"),
+    )
     objects = [f"native{k}.o" for k in range(len(texts))]
     for name, text in zip(objects, texts):
         (tmp_path / name).write_bytes(object_code(text, "aarch64-unknown-linux-gnu", "object"))
@@ -88,6 +101,12 @@ def test_the_native_library_runs_on_the_other_host(tmp_path):
     (tmp_path / "stubs.c").write_text(stubs)
     layouts = [f"-DITEMS={tuple.__basicsize__}", f"-DDATA={bytes.__basicsize__ - 1}"]
     options = ["-static", "-pthread", "-w", f"-I{Path(native.__file__).parent}", *layouts]
-    subprocess.run(["aarch64-linux-gnu-gcc", *options, DRIVER, "stubs.c", *objects, "-o", "driver"], cwd=tmp_path, check=True)
-    done = subprocess.run(["qemu-aarch64", "driver"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    subprocess.run(
+        ["aarch64-linux-gnu-gcc", *options, DRIVER, "stubs.c", *objects, "-o", "driver"],
+        cwd=tmp_path,
+        check=True,
+    )
+    done = subprocess.run(
+        ["qemu-aarch64", "driver"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr

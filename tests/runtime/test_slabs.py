@@ -21,19 +21,25 @@ def start(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-SIZES = st.one_of(st.integers(1, 300), st.integers(LEAST - 2, LEAST + 2), st.integers(LEAST, MOST), st.just(MOST + 1))
+SIZES = st.one_of(
+    st.integers(1, 300), st.integers(LEAST - 2, LEAST + 2), st.integers(LEAST, MOST), st.just(MOST + 1)
+)
 
 
 @given(st.lists(SIZES, max_size=12))
 def test_blocks_begin_at_lines_and_share_no_byte(sizes: list[int]):
     blocks = [block(size) for size in sizes]
-    assert [b.nbytes for b in blocks] == sizes and all(start(b) % ALIGNMENT == 0 and b.flags.writeable for b in blocks)
+    assert [b.nbytes for b in blocks] == sizes and all(
+        start(b) % ALIGNMENT == 0 and b.flags.writeable for b in blocks
+    )
     ends = sorted((start(b), start(b) + b.nbytes) for b in blocks)
     assert all(hi <= lo for (_, hi), (lo, _) in zip(ends, ends[1:]))
 
 
 def test_blocks_of_middle_size_lie_in_large_pages_together():
-    """As many as fill three slabs: no more than one page is begun by one of them and not by its slab."""
+    """As many as fill three slabs: no more than one page is begun by one of them and not by its
+    slab.
+    """
     blocks = [block(LEAST) for _ in range(3 * SLAB // LEAST)]
     pages = {(start(b) + at) // PAGE for b in blocks for at in (0, LEAST - 1)}
     assert len(pages) <= 3 * SLAB // PAGE + 1
@@ -100,4 +106,7 @@ def test_a_slab_that_no_memory_holds_is_said_to_be_what_was_asked_for(monkeypatc
 def test_what_no_memory_holds_is_refused():
     with pytest.raises(tx.ResourceError) as caught:
         block(1 << 60)
-    assert str(caught.value) == "error[memory]: tensors of 1,152,921,504,606,846,976 bytes do not fit into memory"
+    assert (
+        str(caught.value)
+        == "error[memory]: tensors of 1,152,921,504,606,846,976 bytes do not fit into memory"
+    )

@@ -70,12 +70,19 @@ sys.exit("the child waits for ever")
 
 
 def test_a_module_that_another_thread_imports_is_whole_in_the_child(tmp_path: Path):
-    done = subprocess.run([sys.executable, "-c", IMPORTS.format(package=str(tmp_path))], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS.format(package=str(tmp_path))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "begun\n", "")
 
 
 def test_a_fork_while_a_module_is_imported_by_the_same_thread(tmp_path: Path):
-    (tmp_path / "forking.py").write_text("import os, sys\nchild = os.fork()\nif child == 0:\n    os._exit(3)\n"
-                                         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n")
+    (tmp_path / "forking.py").write_text(
+        "import os, sys\nchild = os.fork()\nif child == 0:\n    os._exit(3)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
     script = f"import texpr; texpr.__path__.append({str(tmp_path)!r}); import texpr.forking"
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 3

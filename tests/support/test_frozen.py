@@ -98,6 +98,7 @@ def test_copies(made):
 
 def test_a_default_is_one_object():
     with pytest.raises(AssertionError, match="ns: fields are given, or have one default"):
+
         @node
         class Listed:
             ns: list[int] = field(default_factory=list)

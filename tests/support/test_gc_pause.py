@@ -39,7 +39,9 @@ def test_nothing_is_collected_while_kernels_are_made(collector: None, monkeypatc
         made = getattr(Host, name)
         monkeypatch.setattr(Host, name, lambda *args, made=made: during.append(gc.isenabled()) or made(*args))
     places = vars(Launch)["overwrites"].fget
-    monkeypatch.setattr(Launch, "overwrites", property(lambda launch: during.append(gc.isenabled()) or places(launch)))
+    monkeypatch.setattr(
+        Launch, "overwrites", property(lambda launch: during.append(gc.isenabled()) or places(launch))
+    )
     capture = Capture("f")
     Plan(capture, [ops.tanh(capture.input("x", (3, 7), F32)) * 3]).compute()
     assert during == [False, False, False] and gc.isenabled()

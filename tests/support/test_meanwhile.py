@@ -38,7 +38,11 @@ def test_errors_come_where_the_result_is_asked_for(threads):
 
 def test_a_block_that_raises_waits_for_the_work():
     done = threading.Event()
-    with pytest.raises(KeyError), options(threads=2), Meanwhile(lambda: threading.Event().wait(0.05) or done.set()):
+    with (
+        pytest.raises(KeyError),
+        options(threads=2),
+        Meanwhile(lambda: threading.Event().wait(0.05) or done.set()),
+    ):
         raise KeyError
     assert done.is_set()
 
@@ -59,7 +63,11 @@ def test_where_the_system_gives_no_thread_the_work_is_done_here(monkeypatch):
 
 def test_ctrl_c_while_it_is_waited_for_waits_on():
     done = threading.Event()
-    with options(threads=2), pytest.raises(KeyboardInterrupt), Meanwhile(lambda: threading.Event().wait(0.1) or done.set()) as work:
+    with (
+        options(threads=2),
+        pytest.raises(KeyboardInterrupt),
+        Meanwhile(lambda: threading.Event().wait(0.1) or done.set()) as work,
+    ):
         join, interrupted = work._thread.join, []
 
         def interrupting() -> None:

@@ -21,7 +21,9 @@ class Slow:
 def test_it_is_computed_when_it_is_asked_for():
     slow = Slow(1)
     assert "made" not in slow.__dict__
-    assert slow.made is slow.made is slow.__dict__["made"] and Slow.__dict__["made"].__doc__ == "Something new."
+    assert (
+        slow.made is slow.made is slow.__dict__["made"] and Slow.__dict__["made"].__doc__ == "Something new."
+    )
 
 
 def test_a_class_shows_how_it_is_computed():

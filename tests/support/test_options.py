@@ -45,22 +45,38 @@ def test_a_block_ends_on_an_exception():
 
 
 def test_the_environment_gives_the_defaults(tmp_path: Path):
-    found = from_environment({"TEXPR_THREADS": "3", "TEXPR_VERIFY": "1", "TEXPR_PRINT": "after:lower, after:*",
-                              "TEXPR_CACHE_DIR": str(tmp_path), "TEXPR_OTHER": "x"})
+    found = from_environment(
+        {
+            "TEXPR_THREADS": "3",
+            "TEXPR_VERIFY": "1",
+            "TEXPR_PRINT": "after:lower, after:*",
+            "TEXPR_CACHE_DIR": str(tmp_path),
+            "TEXPR_OTHER": "x",
+        }
+    )
     assert found == Options(threads=3, verify=True, print=("after:lower", "after:*"), cache_dir=tmp_path)
     assert from_environment({"TEXPR_CACHE_DIR": ""}).cache_dir is None
 
 
-@pytest.mark.parametrize(("changes", "complaint"), [
-    ({"thread": 2}, "error[option]: no option `thread`\n  help: did you mean `threads`?"),
-    ({"threads": 0}, "error[option]: threads is 0, expected an integer above 0"),
-    ({"threads": True}, "error[option]: threads is True, expected an integer above 0"),
-    ({"threads": 2.0}, "error[option]: threads is 2.0, expected an integer above 0"),
-    ({"verify": 1}, "error[option]: verify is 1, expected True or False"),
-    ({"print": "lower"}, "error[option]: print is 'lower', expected a text such as `after:lower` or `after:*`"),
-    ({"cache_dir": "/" + "x" * 10_000}, f"error[option]: cache_dir is '/{'x' * 10_000}', expected a directory (File name too long)"),
-    ({"cache_dir": __file__}, f"error[option]: cache_dir is {__file__!r}, expected a directory"),
-])
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"thread": 2}, "error[option]: no option `thread`\n  help: did you mean `threads`?"),
+        ({"threads": 0}, "error[option]: threads is 0, expected an integer above 0"),
+        ({"threads": True}, "error[option]: threads is True, expected an integer above 0"),
+        ({"threads": 2.0}, "error[option]: threads is 2.0, expected an integer above 0"),
+        ({"verify": 1}, "error[option]: verify is 1, expected True or False"),
+        (
+            {"print": "lower"},
+            "error[option]: print is 'lower', expected a text such as `after:lower` or `after:*`",
+        ),
+        (
+            {"cache_dir": "/" + "x" * 10_000},
+            f"error[option]: cache_dir is '/{'x' * 10_000}', expected a directory (File name too long)",
+        ),
+        ({"cache_dir": __file__}, f"error[option]: cache_dir is {__file__!r}, expected a directory"),
+    ],
+)
 def test_complaints(changes: dict[str, object], complaint: str):
     with pytest.raises(CallError) as error:
         options(**changes)
@@ -77,15 +93,19 @@ PLATFORMS = {"linux": ("unix", "Unix"), "darwin": ("macos", "MacOS"), "win32": (
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("variables", [{}, {"XDG_CACHE_HOME": "/x/cache"}, {"XDG_CACHE_HOME": ""},
-                                       {"XDG_CACHE_HOME": "relative"}])
+@pytest.mark.parametrize(
+    "variables", [{}, {"XDG_CACHE_HOME": "/x/cache"}, {"XDG_CACHE_HOME": ""}, {"XDG_CACHE_HOME": "relative"}]
+)
 def test_the_cache_folder_is_where_platformdirs_says(platform: str, variables: dict[str, str], monkeypatch):
     name, kind = PLATFORMS[platform]
     module = pytest.importorskip(f"platformdirs.{name}")
     if platform == "win32":  # where it asks the system, which is not there
         monkeypatch.setattr(module, "get_win_folder", module.get_win_folder_from_env_vars)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    for variable, value in {"HOME": "/home/me", "LOCALAPPDATA": "/users/me/AppData/Local",
-                            **variables}.items():
+    for variable, value in {
+        "HOME": "/home/me",
+        "LOCALAPPDATA": "/users/me/AppData/Local",
+        **variables,
+    }.items():
         monkeypatch.setenv(variable, value)
     assert user_cache_dir(platform) == Path(getattr(module, kind)("texpr", appauthor=False).user_cache_dir)

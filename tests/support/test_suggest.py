@@ -1,4 +1,6 @@
-"""Names that are not there: what is said, that asking is cheap, and that everything advised exists."""
+"""Names that are not there: what is said, that asking is cheap, and that everything advised
+exists.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,26 @@ from texpr.support import elsewhere
 from texpr.support.suggest import UnknownName, did_you_mean
 
 F = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }")
-HERE = {"tx": tx, "texpr": tx, "nn": nn, "ops": ops, "np": np, "f": F, "s": tx.schedule(F), "m": nn.Linear(3, 4),
-        "x": tx.tensor([1.0, 2.0]), "k": tx.schedule(F).compile(), "p": nn.Linear(3, 4).weight}
+HERE = {
+    "tx": tx,
+    "texpr": tx,
+    "nn": nn,
+    "ops": ops,
+    "np": np,
+    "f": F,
+    "s": tx.schedule(F),
+    "m": nn.Linear(3, 4),
+    "x": tx.tensor([1.0, 2.0]),
+    "k": tx.schedule(F).compile(),
+    "p": nn.Linear(3, 4).weight,
+}
 
 ATTRIBUTES = {
     "s.vectorise": "Schedule has no `vectorise`: did you mean `vectorize`?",
     "s.parallelize": "Schedule has no `parallelize`: did you mean `s.parallel(loop)`?",
     "s.tile2": "Schedule has no `tile2`: did you mean `tile`?",
-    "s.compute_root": "Schedule has no `compute_root`: every tensor is computed at the root until `s.compute_at(tensor, loop)` moves it",
+    "s.compute_root": "Schedule has no `compute_root`: every tensor is computed at the root until "
+    "`s.compute_at(tensor, loop)` moves it",
     "m.cuda": 'Linear has no `cuda`: `m.to("cuda")` moves it',
     "m.wieght": "Linear has no `wieght`: did you mean `weight`?",
     "m.trian": "Linear has no `trian`: did you mean `train`?",
@@ -36,19 +50,23 @@ ATTRIBUTES = {
     "k.llwm": "CompiledKernel has no `llwm`: did you mean `llvm`?",
     "nn.Lienar": "texpr.nn has no `Lienar`: did you mean `Linear`?",
     "nn.Conv2D": "texpr.nn has no `Conv2D`: did you mean `Conv2d`?",
-    "nn.BatchNorm": "texpr.nn has no `BatchNorm`: did you mean `BatchNorm1d`, `BatchNorm2d` or `BatchNorm3d`?",
+    "nn.BatchNorm": "texpr.nn has no `BatchNorm`: did you mean `BatchNorm1d`, `BatchNorm2d` or "
+    "`BatchNorm3d`?",
     "nn.CrossEntropy": "texpr.nn has no `CrossEntropy`: did you mean `CrossEntropyLoss`?",
     "nn.LazyLinear": "texpr.nn has no `LazyLinear`: sizes are said where a module is made",
     "nn.optim.Adamm": "texpr.nn.optim has no `Adamm`: did you mean `Adam`?",
     "nn.optim.lr_scheduler.StepLr": "texpr.nn.optim.lr_scheduler has no `StepLr`: did you mean `StepLR`?",
-    "nn.init.kaiming": "texpr.nn.init has no `kaiming`: did you mean `kaiming_normal_` or `kaiming_uniform_`?",
+    "nn.init.kaiming": "texpr.nn.init has no `kaiming`: did you mean `kaiming_normal_` or "
+    "`kaiming_uniform_`?",
     "nn.data.Dataloader": "texpr.nn.data has no `Dataloader`: did you mean `DataLoader`?",
     "nn.utils.clip_grad_norm": "texpr.nn.utils has no `clip_grad_norm`: did you mean `clip_grad_norm_`?",
-    "nn.callbacks.EarlyStoping": "texpr.nn.training.callbacks has no `EarlyStoping`: did you mean `EarlyStopping`?",
+    "nn.callbacks.EarlyStoping": "texpr.nn.training.callbacks has no `EarlyStoping`: did you mean "
+    "`EarlyStopping`?",
     "tx.zeros": "texpr has no `zeros`: make it with NumPy: `tx.tensor(np.zeros(...))`",
     "tx.softmax": "texpr has no `softmax`: did you mean `texpr.ops.softmax`?",
     "tx.no_gard": "texpr has no `no_gard`: did you mean `no_grad`?",
-    "tx.vmap": "texpr has no `vmap`: an operator takes any number of leading dimensions as a pack: X: f32[*S, N]",
+    "tx.vmap": "texpr has no `vmap`: an operator takes any number of leading dimensions as a pack: X: "
+    "f32[*S, N]",
     "ops.Softmax": "texpr.ops has no `Softmax`: did you mean `softmax`?",
     "ops.bmm": "texpr.ops has no `bmm`: did you mean `ops.batched_matmul`?",
     "tx.onnx.laod": "texpr.onnx has no `laod`: did you mean `load`?",
@@ -67,12 +85,15 @@ def test_attributes(text: str):
 ARGUMENTS = {
     "nn.Linear(3, 4, biass=False)": "Linear has no argument `biass`; did you mean `bias`?",
     "nn.Conv2d(1, 2, kernel=3)": "Conv2d has no argument `kernel`; did you mean `kernel_size`?",
-    "nn.optim.SGD(m.parameters(), learning_rate=1)": "SGD has no argument `learning_rate`; did you mean `lr`?",
+    "nn.optim.SGD(m.parameters(), learning_rate=1)": "SGD has no argument `learning_rate`; did you mean "
+    "`lr`?",
     "nn.Dropout(rate=0.1)": "Dropout has no argument `rate`; did you mean `p`?",
     "nn.optim.lr_scheduler.StepLR(1, step=1)": "StepLR has no argument `step`; did you mean `step_size`?",
-    "nn.data.DataLoader([1], batchsize=3)": "DataLoader has no argument `batchsize`; did you mean `batch_size`?",
-    "nn.callbacks.EarlyStopping(patiense=1)": "EarlyStopping has no argument `patiense`; did you mean `patience`?",
-    'nn.Trainer(m, losss=1)': "Trainer has no argument `losss`; did you mean `loss`?",
+    "nn.data.DataLoader([1], batchsize=3)": "DataLoader has no argument `batchsize`; did you mean "
+    "`batch_size`?",
+    "nn.callbacks.EarlyStopping(patiense=1)": "EarlyStopping has no argument `patiense`; did you mean "
+    "`patience`?",
+    "nn.Trainer(m, losss=1)": "Trainer has no argument `losss`; did you mean `loss`?",
     'tx.tensor([1], dtyp="f32")': "tensor has no argument `dtyp`; did you mean `dtype`?",
     "tx.grad(f, argnums=0)": "grad has no argument `argnums`; did you mean `wrt`?",
     "x.sum(dim=0)": "sum has no argument `dim`; did you mean `axis`?",
@@ -92,15 +113,24 @@ def test_arguments(text: str):
     assert f"{e.value.message}; {e.value.help}" == ARGUMENTS[text]
 
 
-@pytest.mark.parametrize(("name", "help"), [("cuda", "did you mean `sm_90`?"), ("avx2", "did you mean `x86-64-v3`?"),
-                                            ("x86_64", "did you mean `x86-64`?"), ("sm90", "did you mean `sm_90`?")])
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("cuda", "did you mean `sm_90`?"),
+        ("avx2", "did you mean `x86-64-v3`?"),
+        ("x86_64", "did you mean `x86-64`?"),
+        ("sm90", "did you mean `sm_90`?"),
+    ],
+)
 def test_targets(name: str, help: str):
     with pytest.raises(tx.CompileError) as e:
         tx.schedule(F).compile(name)
     assert e.value.help == help
 
 
-@pytest.mark.parametrize("text", ["tx.Tensor([1, 2])", "tx.Tensor(3)", 'tx.Tensor([1], "f32")', "tx.Tensor((2, 3), np.float32)"])
+@pytest.mark.parametrize(
+    "text", ["tx.Tensor([1, 2])", "tx.Tensor(3)", 'tx.Tensor([1], "f32")', "tx.Tensor((2, 3), np.float32)"]
+)
 def test_tensors_are_made_by_a_function(text: str):
     with pytest.raises(tx.CallError, match="a tensor is made by tx.tensor"):
         eval(text, dict(HERE))
@@ -125,7 +155,11 @@ def test_classes_of_ones_own():
 
 
 def test_whoever_only_asks_is_told_nothing_is_there():
-    assert not hasattr(HERE["x"], "view") and getattr(HERE["m"], "cuda", None) is None and not hasattr(nn, "Lienar")
+    assert (
+        not hasattr(HERE["x"], "view")
+        and getattr(HERE["m"], "cuda", None) is None
+        and not hasattr(nn, "Lienar")
+    )
     made = []
     error = UnknownName("tx", "zeros", lambda: made.append(1) or "")
     assert not made and str(error) == "tx has no `zeros`"
@@ -141,8 +175,15 @@ def test_a_traceback_suggests_once():
     assert shown == ["AttributeError: Schedule has no `vectorise`: did you mean `vectorize`?\n"]
 
 
-TABLES = (elsewhere.MODULE, elsewhere.NETWORKS, elsewhere.TENSOR, elsewhere.LAYER, elsewhere.SCHEDULE, elsewhere.OPERATOR,
-          elsewhere.FUNCTION)
+TABLES = (
+    elsewhere.MODULE,
+    elsewhere.NETWORKS,
+    elsewhere.TENSOR,
+    elsewhere.LAYER,
+    elsewhere.SCHEDULE,
+    elsewhere.OPERATOR,
+    elsewhere.FUNCTION,
+)
 
 
 def test_what_is_advised_exists():

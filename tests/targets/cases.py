@@ -1,4 +1,6 @@
-"""Operators at small awkward sizes, for whatever runs foreign code: inputs, and what the interpreter says of them."""
+"""Operators at small awkward sizes, for whatever runs foreign code: inputs, and what the
+interpreter says of them.
+"""
 
 from __future__ import annotations
 
@@ -74,9 +76,19 @@ def softmax(*shape: int, axis: int) -> Case:
     return Case("softmax", SOFTMAX, (shape,), {"axis": axis})
 
 
-CASES = (matmul(5, 7, 3), matmul(1, 1, 1), matmul(33, 17, 65), conv2d(1, 0), conv2d(2, 1), conv2d(3, 2), softmax(3, 5, axis=1),
-         softmax(2, 37, 3, axis=1), softmax(300, axis=0),
-         Case("scatter", SCATTER, ((20, 3), (20,))), Case("types", TYPES, ((5, 9), (9,), (5, 9), (5,))))
+CASES = (
+    matmul(5, 7, 3),
+    matmul(1, 1, 1),
+    matmul(33, 17, 65),
+    conv2d(1, 0),
+    conv2d(2, 1),
+    conv2d(3, 2),
+    softmax(3, 5, axis=1),
+    softmax(2, 37, 3, axis=1),
+    softmax(300, axis=0),
+    Case("scatter", SCATTER, ((20, 3), (20,))),
+    Case("types", TYPES, ((5, 9), (9,), (5, 9), (5,))),
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,10 @@ def problem(case: Case) -> Problem:
     generator = np.random.default_rng(0)
     inputs = tuple(_random(generator, t, shape) for t, shape in zip(program.inputs, case.shapes))
     outputs = interpret(program, inputs)
-    flat = [a.reshape(flat_shape(t, sizes)) for t, a in zip((*program.inputs, *program.outputs), (*inputs, *outputs))]
+    flat = [
+        a.reshape(flat_shape(t, sizes))
+        for t, a in zip((*program.inputs, *program.outputs), (*inputs, *outputs))
+    ]
     return Problem(program, sizes, tuple(flat[: len(inputs)]), tuple(flat[len(inputs) :]))
 
 
@@ -112,7 +127,11 @@ def _random(generator: np.random.Generator, t: Tensor, shape: tuple[int, ...]) -
     if t.dtype.is_int or t.dtype == BOOL:
         return generator.integers(0, 2 if t.dtype == BOOL else 100, shape).astype(dtype)
     values = 2 * generator.standard_normal(shape)
-    return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) if t.dtype == BF16 else stored(values, t.dtype)
+    return (
+        (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        if t.dtype == BF16
+        else stored(values, t.dtype)
+    )
 
 
 def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:
@@ -139,5 +158,12 @@ def emulated(case: Case, name: str, script: str | None = None, **processor: str)
     given, target = problem(case), find_target(name)
     kernel, outputs = kernel_of(case, target, script), given.empty()
     code = compile_kernel(kernel, target, alone=True).object_code
-    qemu.run(code, symbol_of(kernel.name), given.inputs, outputs, list(sizes_of(case, kernel).values()), **processor)
+    qemu.run(
+        code,
+        symbol_of(kernel.name),
+        given.inputs,
+        outputs,
+        list(sizes_of(case, kernel).values()),
+        **processor,
+    )
     return outputs

@@ -33,7 +33,10 @@ def test_a_wrong_file_is_reported(tmp_path, capsys):
 
 def test_certificates_of_operators_are_measured(tmp_path, capsys):
     file = tmp_path / "some.tx"
-    file.write_text("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }\n")
+    file.write_text(
+        "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop total(X: f32[N]) -> y: f32 { y = sum(i: "
+        "X[i]) }\n"
+    )
     assert main(["bench", "certificates", str(file)]) == 0
     head, double, total, last = capsys.readouterr().out.splitlines()
     assert head.split() == ["operator", "ms", "questions", "rounding"]
@@ -46,13 +49,19 @@ def test_proofs_of_schedules_are_measured(capsys):
     assert main(["bench", "proofs", "--runs", "1"]) == 0
     head, *lines, last = capsys.readouterr().out.splitlines()
     assert head.split() == ["step", "ms", "check", "bar"]
-    assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith("certificate of the packed product ")
+    assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith(
+        "certificate of the packed product "
+    )
     numbers = r"  +([\d.]+) +([\d.]+) +\d+(?:  over)?$"
     wholes, checks = zip(*((float(w), float(c)) for line in lines for w, c in re.findall(numbers, line)))
     assert len(wholes) == len(lines) and all(check <= whole for whole, check in zip(wholes, checks))
     assert sum(checks) > 0.3 * sum(wholes) and poly.always.__name__ == "always"
     steps, largest = len(lines) - 2, (max(checks[:-2]), max(wholes[:-2]))
-    assert re.fullmatch(rf"{steps} steps: checks .* ms \(median\), {largest[0]:.2f} ms \(largest\); whole .* ms, {largest[1]:.2f} ms", last)
+    assert re.fullmatch(
+        rf"{steps} steps: checks .* ms \(median\), {largest[0]:.2f} ms \(largest\); whole .* ms, "
+        rf"{largest[1]:.2f} ms",
+        last,
+    )
 
 
 def test_every_kind_of_step_is_measured():
@@ -64,16 +73,21 @@ def test_stages_of_compiling_are_measured(capsys, monkeypatch):
     monkeypatch.setattr(compiling, "COMPILED", {"double": (text, {"N": 100}, 15)})
     monkeypatch.setattr(compiling, "_from_disk", lambda runs: [{"double": 0.5}] * runs)
     assert main(["bench", "compile", "--runs", "1"]) == 0
-    rows = {line[:44].strip(): float(line[44:].split()[0])
-            for line in capsys.readouterr().out.splitlines()[1:]}
+    rows = {
+        line[:44].strip(): float(line[44:].split()[0]) for line in capsys.readouterr().out.splitlines()[1:]
+    }
     stages = [name for name in rows if ": " in name]
-    assert {"schedule: auto", "loop: place", "proof: certificate", "code: emission", "code: llvm"} <= set(stages)
+    assert {"schedule: auto", "loop: place", "proof: certificate", "code: emission", "code: llvm"} <= set(
+        stages
+    )
     assert abs(sum(rows[s] for s in stages) + rows["all else, and waiting for LLVM"] - rows["double"]) < 0.2
     assert rows["double, from the disk cache"] == 0.5
 
 
 def test_first_calls_are_measured_where_the_cache_has_the_kernels(tmp_path, capsys):
-    """Each in less than half of its first time, by the quicker of two: other processes may delay one."""
+    """Each in less than half of its first time, by the quicker of two: other processes may delay
+    one.
+    """
     for _ in range(3):
         compiling.in_child(str(tmp_path))
     cold, *warm = map(json.loads, capsys.readouterr().out.splitlines())
@@ -84,7 +98,11 @@ def test_first_calls_are_measured_where_the_cache_has_the_kernels(tmp_path, caps
 def test_calls_are_measured(capsys):
     assert main(["bench", "calls", "--runs", "1"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0].startswith("add of 16 floats ") and rows[2].startswith("kernel, given output ") and len(rows) == 21
+    assert (
+        rows[0].startswith("add of 16 floats ")
+        and rows[2].startswith("kernel, given output ")
+        and len(rows) == 21
+    )
     loop = float(rows[1].split()[-2])
     numbers = [[float(n) for n in row[48:].split()[:2]] for row in rows[1:-1]]
     assert all(abs(taken - loop - alone) <= 1.01 for taken, alone in numbers)

@@ -56,7 +56,9 @@ def test_show_scheduled(file, capsys, tmp_path, golden):
     assert code == 0 and "vector" in out and out.startswith("kernel matmul")
 
 
-@pytest.mark.parametrize("stage, word", [("llvm", "@texpr_matmul(ptr"), ("asm", "texpr_matmul:"), ("ptx", ".visible .entry")])
+@pytest.mark.parametrize(
+    "stage, word", [("llvm", "@texpr_matmul(ptr"), ("asm", "texpr_matmul:"), ("ptx", ".visible .entry")]
+)
 def test_show_code(stage, word, file, capsys):
     code, out, err = run(capsys, "show", file, "--stage", stage, *MATMUL)
     assert (code, err) == (0, "")
@@ -76,8 +78,23 @@ def test_run_on_files(file, capsys, tmp_path):
 
 
 def test_run_on_random_inputs(file, capsys, tmp_path):
-    results = [run(capsys, "run", file, "--op", "matmul", "M=4", "N=3", "K=5", "--seed", seed, "--out", str(tmp_path / f"{name}.npz"))
-               for name, seed in (("a", "1"), ("b", "1"), ("c", "2"))]
+    results = [
+        run(
+            capsys,
+            "run",
+            file,
+            "--op",
+            "matmul",
+            "M=4",
+            "N=3",
+            "K=5",
+            "--seed",
+            seed,
+            "--out",
+            str(tmp_path / f"{name}.npz"),
+        )
+        for name, seed in (("a", "1"), ("b", "1"), ("c", "2"))
+    ]
     assert results[0] == results[1] != results[2] and results[0][1].startswith("C: float32[4, 3]\n[[")
     kept = np.load(tmp_path / "a.npz")
     assert set(kept) == {"A", "B", "C"}
@@ -85,7 +102,9 @@ def test_run_on_random_inputs(file, capsys, tmp_path):
 
 
 def test_run_of_several_operators(file, capsys, tmp_path):
-    code, out, _ = run(capsys, "run", file, "M=1", "N=1", "K=2", "S=2", "by=3", "--out", str(tmp_path / "all.npz"))
+    code, out, _ = run(
+        capsys, "run", file, "M=1", "N=1", "K=2", "S=2", "by=3", "--out", str(tmp_path / "all.npz")
+    )
     assert code == 0 and "C: float32[1, 1]" in out and "Y: float32[2]" in out
     assert set(np.load(tmp_path / "all.npz")) == {"matmul.A", "matmul.B", "matmul.C", "scale.X", "scale.Y"}
 
@@ -93,15 +112,23 @@ def test_run_of_several_operators(file, capsys, tmp_path):
 def test_trace(file, capsys, tmp_path, golden):
     script = tmp_path / "steps.txt"
     script.write_text('split("i", 2)\nreorder("io", "j", "k", "ii")\n')
-    code, out, err = run(capsys, "trace", file, "--op", "matmul", "M=3", "N=1", "K=2", "--script", str(script))
+    code, out, err = run(
+        capsys, "trace", file, "--op", "matmul", "M=3", "N=1", "K=2", "--script", str(script)
+    )
     assert (code, err) == (0, "")
     golden(out)
     code, out, _ = run(capsys, "trace", file, "--op", "scale", "S=3", "by=2", "--naive", "--limit", "1")
-    assert re.fullmatch(r"# scale\nd?\w+=0 +Y\[0\] = \S+\n\.\.\. 2 more stores; --limit 3 prints them all\n", out), out
+    assert re.fullmatch(
+        r"# scale\nd?\w+=0 +Y\[0\] = \S+\n\.\.\. 2 more stores; --limit 3 prints them all\n", out
+    ), out
 
 
 def test_check(file, capsys):
-    assert run(capsys, "check", file) == (0, "matmul(A, B): proven for all sizes\nscale(X): needs by; proven when it is called\n", "")
+    assert run(capsys, "check", file) == (
+        0,
+        "matmul(A, B): proven for all sizes\nscale(X): needs by; proven when it is called\n",
+        "",
+    )
 
 
 def test_check_names_the_place(tmp_path, capsys):
@@ -129,7 +156,10 @@ def test_tune(capsys, file, tmp_path):
         code, out, err = run(capsys, "tune", file, *MATMUL, "--trials", "2")
     assert code == 0 and not err
     head, *steps = out.splitlines()
-    assert re.fullmatch(r"# matmul: [\d.]+ us, default [\d.]+ us \([\d.]+ times\), \d trials", head) and 'allow_fma("sums")' in steps
+    assert (
+        re.fullmatch(r"# matmul: [\d.]+ us, default [\d.]+ us \([\d.]+ times\), \d trials", head)
+        and 'allow_fma("sums")' in steps
+    )
 
 
 def test_tune_needs_sizes(capsys, file):
@@ -160,23 +190,41 @@ def test_doctor(capsys):
 
 
 WRONG = {
-    "run: sizes": (["run", "FILE", "--op", "matmul", "M=3"],
-                   "error[arguments]: random inputs of matmul need all sizes; missing: K, N\n"
-                   "  help: write K=8, or inputs as files: A=file.npy\n"),
-    "run: no array": (["run", "FILE", "--op", "scale", "X=FILE", "by=1"],
-                      "error[arguments]: FILE holds no array\n  help: np.save writes arrays\n"),
-    "run: no file": (["run", "FILE", "--op", "scale", "X=none.npy", "by=1"], "none.npy: No such file or directory\n"),
-    "trace: sizes": (["trace", "FILE", "--op", "matmul", "M=3", "N=3"],
-                     "error[arguments]: a trace of matmul needs all sizes; missing: K\n  help: write K=4\n"),
+    "run: sizes": (
+        ["run", "FILE", "--op", "matmul", "M=3"],
+        "error[arguments]: random inputs of matmul need all sizes; missing: K, N\n"
+        "  help: write K=8, or inputs as files: A=file.npy\n",
+    ),
+    "run: no array": (
+        ["run", "FILE", "--op", "scale", "X=FILE", "by=1"],
+        "error[arguments]: FILE holds no array\n  help: np.save writes arrays\n",
+    ),
+    "run: no file": (
+        ["run", "FILE", "--op", "scale", "X=none.npy", "by=1"],
+        "none.npy: No such file or directory\n",
+    ),
+    "trace: sizes": (
+        ["trace", "FILE", "--op", "matmul", "M=3", "N=3"],
+        "error[arguments]: a trace of matmul needs all sizes; missing: K\n  help: write K=4\n",
+    ),
     "no file": (["show", "none.tx"], "none.tx: No such file or directory\n"),
-    "no op": (["show", "FILE", "--op", "conv"], "error[arguments]: the file has no operator `conv`\n  help: it has matmul, scale\n"),
+    "no op": (
+        ["show", "FILE", "--op", "conv"],
+        "error[arguments]: the file has no operator `conv`\n  help: it has matmul, scale\n",
+    ),
     "no size": (
         ["show", "FILE", "--op", "matmul", "Q=3"],
         "error[arguments]: matmul has no size, constant or dtype variable `Q`\n  help: sizes: K, M, N\n",
     ),
     "no value": (["show", "FILE", "--op", "matmul", "M"], "error[arguments]: `M` is not NAME=VALUE\n"),
-    "text": (["show", "FILE", "--op", "matmul", "M=x"], "error[arguments]: the size M is 'x', expected an integer of at least 0\n"),
-    "negative": (["show", "FILE", "--op", "matmul", "M=-1"], "error[arguments]: the size M is -1, expected an integer of at least 0\n"),
+    "text": (
+        ["show", "FILE", "--op", "matmul", "M=x"],
+        "error[arguments]: the size M is 'x', expected an integer of at least 0\n",
+    ),
+    "negative": (
+        ["show", "FILE", "--op", "matmul", "M=-1"],
+        "error[arguments]: the size M is -1, expected an integer of at least 0\n",
+    ),
     "dtype": (
         ["show", "FILE", "--op", "scale", "by=1", "T=f31"],
         "error[dtype]: there is no dtype 'f31'\n"
@@ -186,7 +234,10 @@ WRONG = {
         ["show", "FILE", "--op", "scale"],
         "error[arguments]: scale needs the constant by\n  help: give it by name: scale(..., by=...)\n",
     ),
-    "script": (["show", "FILE", "--script", "none.txt", "--op", "matmul"], "none.txt: No such file or directory\n"),
+    "script": (
+        ["show", "FILE", "--script", "none.txt", "--op", "matmul"],
+        "none.txt: No such file or directory\n",
+    ),
     "ptx of a CPU": (
         ["show", "FILE", "--stage", "ptx", "--target", "x86-64", "--op", "matmul"],
         "error[target]: x86-64 has no PTX\n  help: compile for a GPU target; .asm is the assembly\n",
@@ -215,14 +266,28 @@ PAGES = {parser.prog: parser for parser in parsers(command_line())}
 
 def test_the_tree_of_commands():
     commands = ["run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "cache", "doctor"]
-    parts = ["frontend", "proofs", "compile", "calls", "grad", "certificates", "coverage", "targets", "onnx",
-             "saving"]
+    parts = [
+        "frontend",
+        "proofs",
+        "compile",
+        "calls",
+        "grad",
+        "certificates",
+        "coverage",
+        "targets",
+        "onnx",
+        "saving",
+    ]
 
     def below(name: str) -> list[str]:
         """The commands of a command."""
         return [page.removeprefix(f"{name} ") for page in PAGES if page.rpartition(" ")[0] == name]
 
-    assert below("texpr") == commands and below("texpr bench") == parts and below("texpr cache") == ["show", "clear"]
+    assert (
+        below("texpr") == commands
+        and below("texpr bench") == parts
+        and below("texpr cache") == ["show", "clear"]
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -233,8 +298,12 @@ def test_help_at_each_level(page: str, capsys):
     shown = capsys.readouterr().out
     assert end.value.code == 0 and shown.startswith(f"usage: {page} ")
     actions = [a for a in PAGES[page]._actions if not isinstance(a, argparse._SubParsersAction)]
-    listed = [a for b in PAGES[page]._actions if isinstance(b, argparse._SubParsersAction)
-              for a in b._choices_actions]
+    listed = [
+        a
+        for b in PAGES[page]._actions
+        if isinstance(b, argparse._SubParsersAction)
+        for a in b._choices_actions
+    ]
     for action in [*actions, *listed]:
         assert action.help and action.help[0].islower() and not action.help.endswith("."), (page, action.dest)
     for example in (PAGES[page].epilog or "").split("\n")[1:]:
@@ -242,11 +311,23 @@ def test_help_at_each_level(page: str, capsys):
         assert arguments.parser.prog == page and not any(text.startswith("-") for text in rest), example
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["run away"], ["show"], ["show", "f.tx", "--stage", "soup"], ["doctor", "now"], ["check"], ["bench"],
-    ["bench", "soup"], ["bench", "calls", "--part", "1/2"], ["bench", "grad", "--runs", "few"],
-    ["cache", "burn"], ["fuzz", "--only", "soup"],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["run away"],
+        ["show"],
+        ["show", "f.tx", "--stage", "soup"],
+        ["doctor", "now"],
+        ["check"],
+        ["bench"],
+        ["bench", "soup"],
+        ["bench", "calls", "--part", "1/2"],
+        ["bench", "grad", "--runs", "few"],
+        ["cache", "burn"],
+        ["fuzz", "--only", "soup"],
+    ],
+)
 def test_no_sense(arguments, capsys):
     with pytest.raises(SystemExit) as error:
         main(arguments)
@@ -264,10 +345,18 @@ def test_not_text(tmp_path, capsys):
 
 def test_as_a_module(file):
     done = subprocess.run(
-        [sys.executable, "-m", "texpr", "show", file, "--stage", "loop", *MATMUL], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "texpr", "show", file, "--stage", "loop", *MATMUL],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0 and done.stdout.startswith("kernel matmul") and done.stderr == ""
-    done = subprocess.run([sys.executable, "-m", "texpr", "show", file, "--op", "no"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "texpr", "show", file, "--op", "no"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 

@@ -32,7 +32,11 @@ def test_what_is_not_certified_is_shown_and_fails(outcome: str, capsys, monkeypa
     monkeypatch.setattr(coverage, "_outcome", lambda program, sizes: (outcome, "a reason"))
     assert main(["bench", "coverage", "--random", "1", "--seed", "3"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith(f"{outcome}: f (") and "): a reason\nop f(" in out and out.endswith(f"1 default schedules: 1 {outcome}\n")
+    assert (
+        out.startswith(f"{outcome}: f (")
+        and "): a reason\nop f(" in out
+        and out.endswith(f"1 default schedules: 1 {outcome}\n")
+    )
 
 
 @pytest.mark.parametrize("part", ["a", "5", "1/0", "3/2", "0/3"])

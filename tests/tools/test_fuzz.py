@@ -92,7 +92,9 @@ def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch
         raise CompileError("the child process was ended by SIGSEGV")
 
     monkeypatch.setattr(part, "run_in_child", dies)
-    assert main(["fuzz", "--only", "language", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
+    assert (
+        main(["fuzz", "--only", "language", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
+    )
     written = sorted(p.suffix for p in tmp_path.iterdir())
     assert written == [".tx", ".txt"]
     assert next(tmp_path.glob("*.tx")).read_text().startswith("X")

@@ -1,4 +1,6 @@
-"""The fuzzer of default schedules: what it draws, what it would find, and how a finding is tried again."""
+"""The fuzzer of default schedules: what it draws, what it would find, and how a finding is tried
+again.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ def test_a_part_that_is_given_up_is_found(monkeypatch, target):
 
     monkeypatch.setattr(auto_module, "choose_rewrites", raises)
     finding = examine(SUM, target, False, Counter())
-    assert finding is not None and finding.kind == "auto() gives a part up: IndexError in autoschedule/core/builder.py:attempt"
+    assert (
+        finding is not None
+        and finding.kind == "auto() gives a part up: IndexError in autoschedule/core/builder.py:attempt"
+    )
     assert "tuple index out of range" in finding.detail
 
 
@@ -74,5 +79,8 @@ def test_a_case_is_tried_again(tmp_path):
 
 
 def test_the_command(tmp_path, capsys):
-    assert main(["fuzz", "--only", "default", "--defaults", "3", "--seed", "4", "--findings", str(tmp_path)]) == 0
+    assert (
+        main(["fuzz", "--only", "default", "--defaults", "3", "--seed", "4", "--findings", str(tmp_path)])
+        == 0
+    )
     assert "3 default schedules, 0 kinds of findings" in capsys.readouterr().out

@@ -61,7 +61,22 @@ def test_what_is_wrong_is_found(monkeypatch):
 
 
 def test_the_command(tmp_path, capsys):
-    assert main(["fuzz", "--only", "gradients", "--gradients", "2", "--seed", "20", "--findings", str(tmp_path / "found")]) == 0
+    assert (
+        main(
+            [
+                "fuzz",
+                "--only",
+                "gradients",
+                "--gradients",
+                "2",
+                "--seed",
+                "20",
+                "--findings",
+                str(tmp_path / "found"),
+            ]
+        )
+        == 0
+    )
     assert "2 gradients, 0 kinds of findings" in capsys.readouterr().out
     (tmp_path / "one.gradients").write_text(NEXT)
     assert main(["fuzz", "--replay", str(tmp_path / "one.gradients")]) == 0

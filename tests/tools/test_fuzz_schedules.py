@@ -61,15 +61,48 @@ def wrong(*_: object, **__: object) -> object:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("where, name, instead, script, kind", [
-    (poly, "reordered", lambda *_, **__: None, 'reorder("j", "i")', "reorder changes the answer"),
-    (poly, "reordered", wrong, 'reorder("j", "i")', "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:checked"),
-    (trying, "STEP_SECONDS", -1.0, 'split("i", 2)', "split is slow"),
-    (trying, "certificate", lambda *_: None, 'reorder("j", "i")', "a wrong kernel is certified, made by reorder"),
-    (trying, "interpret", lambda program, arrays: tuple(a + 1 for a in arrays), "", "the interpreter of loops disagrees"),
-    (trying, "parse_kernel", lambda text: tx.schedule(tx.op(SUM)).kernel, "", "a listing reads back as something else"),
-    (trying, "unreal", lambda _: "it is made up", 'reorder("j", "i")', "reorder is refused without reason: it is made up"),
-])
+@pytest.mark.parametrize(
+    "where, name, instead, script, kind",
+    [
+        (poly, "reordered", lambda *_, **__: None, 'reorder("j", "i")', "reorder changes the answer"),
+        (
+            poly,
+            "reordered",
+            wrong,
+            'reorder("j", "i")',
+            "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:checked",
+        ),
+        (trying, "STEP_SECONDS", -1.0, 'split("i", 2)', "split is slow"),
+        (
+            trying,
+            "certificate",
+            lambda *_: None,
+            'reorder("j", "i")',
+            "a wrong kernel is certified, made by reorder",
+        ),
+        (
+            trying,
+            "interpret",
+            lambda program, arrays: tuple(a + 1 for a in arrays),
+            "",
+            "the interpreter of loops disagrees",
+        ),
+        (
+            trying,
+            "parse_kernel",
+            lambda text: tx.schedule(tx.op(SUM)).kernel,
+            "",
+            "a listing reads back as something else",
+        ),
+        (
+            trying,
+            "unreal",
+            lambda _: "it is made up",
+            'reorder("j", "i")',
+            "reorder is refused without reason: it is made up",
+        ),
+    ],
+)
 def test_what_is_broken_is_found(monkeypatch, where, name, instead, script, kind):
     monkeypatch.setattr(trying.Random, "random", lambda _: 0.0)  # everything that is tried now and then
     assert found(ANTIDIAGONAL, script) == ""
@@ -95,7 +128,9 @@ def test_a_witness_that_is_none_is_told():
     why = error.value.details
     assert trying.unreal(why) is None  # type: ignore[arg-type]
     conflict = trying.replace(why.conflict, element=(1, 1))  # type: ignore[attr-defined]
-    assert trying.unreal(trying.replace(why, conflict=conflict)) == "its instances do not depend on each other"  # type: ignore[type-var]
+    assert (
+        trying.unreal(trying.replace(why, conflict=conflict)) == "its instances do not depend on each other"
+    )  # type: ignore[type-var]
     assert trying.unreal(trying.replace(why, after=why.kernel)) == "its instances keep their order"  # type: ignore[attr-defined, type-var]
 
 
@@ -118,7 +153,11 @@ def test_parts_without_terms_change_nothing(dtype, op):
 def test_a_case_is_cut_down():
     steps = tuple(parse_script('split("i", 4, tail="peel")\nunroll("ii")\nsplit("j", 7)\nparallel("io")'))
     case = Case(SUM.replace("{ ", "{\n  ").replace(" }", "\n}"), (("N", 5), ("M", 3)), steps)
-    small = shrunk_case(case, lambda c: "sum" in c.text and any(s.name == "split" and s.args[:1] == ("j",) for s in c.steps), 10)
+    small = shrunk_case(
+        case,
+        lambda c: "sum" in c.text and any(s.name == "split" and s.args[:1] == ("j",) for s in c.steps),
+        10,
+    )
     assert (small.text.strip(), small.sizes, small.steps) == ("sum", (), (Step("split", ("j", 1)),))
 
 
@@ -129,11 +168,27 @@ def test_large_numbers_are_cut_down_at_once():
 
 
 def test_the_command(tmp_path, capsys):
-    assert main(["fuzz", "--only", "schedules", "--schedules", "2", "--seed", "20", "--findings", str(tmp_path / "found"),
-                 "--counts", str(tmp_path / "counts")]) == 0
+    assert (
+        main(
+            [
+                "fuzz",
+                "--only",
+                "schedules",
+                "--schedules",
+                "2",
+                "--seed",
+                "20",
+                "--findings",
+                str(tmp_path / "found"),
+                "--counts",
+                str(tmp_path / "counts"),
+            ]
+        )
+        == 0
+    )
     assert "2 schedules, 0 kinds of findings" in capsys.readouterr().out
     assert "programs" in (tmp_path / "counts").read_text()
-    (tmp_path / "one.litmus").write_text(f"legal one: of a sum\n  {SUM}\n  split(\"i\", 4)\n")
+    (tmp_path / "one.litmus").write_text(f'legal one: of a sum\n  {SUM}\n  split("i", 4)\n')
     assert main(["fuzz", "--replay", str(tmp_path / "one.litmus")]) == 0
     assert "nothing goes wrong" in capsys.readouterr().out
 
@@ -141,12 +196,17 @@ def test_the_command(tmp_path, capsys):
 def test_findings_are_written(tmp_path, monkeypatch, capsys):
     def child(function: str, *arguments: object, timeout: float):
         if function.endswith(":batch"):
-            return [[0, "a kind", f"words\n\nfound in:\n{SUM}\nsplit(\"i\", 4)\nparallel(\"io\")"]], {"steps": [2, 0]}
+            return [[0, "a kind", f'words\n\nfound in:\n{SUM}\nsplit("i", 4)\nparallel("io")']], {
+                "steps": [2, 0]
+            }
         return ["a kind", "words"] if "split" in str(arguments[0]) else None
 
     monkeypatch.setattr(schedules, "SHRINK_SECONDS", 1.0)
     monkeypatch.setattr(part, "run_in_child", child)
-    assert main(["fuzz", "--only", "schedules", "--schedules", "1", "--seed", "1", "--findings", str(tmp_path)]) == 1
+    assert (
+        main(["fuzz", "--only", "schedules", "--schedules", "1", "--seed", "1", "--findings", str(tmp_path)])
+        == 1
+    )
     case = parse_case(next(tmp_path.glob("*.litmus")).read_text())
     assert [s.name for s in case.steps] == ["split"]
     assert "a kind" in capsys.readouterr().out and Finding("a kind", "words") == schedules.replayed(case)

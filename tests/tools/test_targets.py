@@ -24,21 +24,29 @@ sm_80       2 / 2      1 / 1
 
 
 def test_the_table(tmp_path, capsys):
-    (tmp_path / "ops.tx").write_text(FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]"))
+    (tmp_path / "ops.tx").write_text(
+        FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]")
+    )
     assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native,sm_80"]) == 0
     assert capsys.readouterr().out == TABLE
 
 
 def test_devices_are_targets(tmp_path, capsys):
-    (tmp_path / "ops.tx").write_text(FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]"))
+    (tmp_path / "ops.tx").write_text(
+        FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]")
+    )
     assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "emulated"]) == 0
     assert capsys.readouterr().out == ON_A_DEVICE
 
 
 def test_parts(tmp_path, capsys):
-    (tmp_path / "ops.tx").write_text("".join(f"op f{k}(X: f32[N]) -> Y: f32[N] {{ Y[i] = {k} * X[i] }}\n" for k in range(2, 5)))
+    (tmp_path / "ops.tx").write_text(
+        "".join(f"op f{k}(X: f32[N]) -> Y: f32[N] {{ Y[i] = {k} * X[i] }}\n" for k in range(2, 5))
+    )
     for part, count in (("1/2", 2), ("2/2", 1)):
-        assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native", "--part", part]) == 0
+        assert (
+            main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native", "--part", part]) == 0
+        )
         assert f"native      {count} / {count}      {count} / {count}" in capsys.readouterr().out
     assert main(["bench", "targets", "--targets", "native", "--part", "3/2"]) == 1
     assert "--part 3/2: expected a part of all, such as 1/3" in capsys.readouterr().err

@@ -52,10 +52,19 @@ def _page(tmp_path, *arguments: str) -> str:
 def test_a_page_holds_every_stage_of_every_operator(tmp_path):
     page = _page(tmp_path, "M=64", "N=64", "K=64", "S=100")
     shown = "".join(Tags(page).text)
-    for part in ("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]", "for C.i in 0..64", 'vectorize("Y.ii")', "define internal",
-                 "vmovups" if "zmm" in shown or "ymm" in shown else "\tmov", "proven independent", "in order: accumulates into C"):
+    for part in (
+        "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]",
+        "for C.i in 0..64",
+        'vectorize("Y.ii")',
+        "define internal",
+        "vmovups" if "zmm" in shown or "ymm" in shown else "\tmov",
+        "proven independent",
+        "in order: accumulates into C",
+    ):
         assert part in shown
-    assert page.count('class="stage" hidden') == page.count("data-stage=") - 2  # the last stage of each operator shows
+    assert (
+        page.count('class="stage" hidden') == page.count("data-stage=") - 2
+    )  # the last stage of each operator shows
 
 
 def test_a_page_needs_nothing_from_elsewhere_and_escapes_what_it_shows(tmp_path):
@@ -91,7 +100,11 @@ def test_sizes_go_to_the_operators_that_have_them(tmp_path, capsys):
 
 
 def test_a_schedule_shows_in_a_notebook():
-    s = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"), N=100).split("i", 8).vectorize("ii")
+    s = (
+        tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"), N=100)
+        .split("i", 8)
+        .vectorize("ii")
+    )
     shown = Tags(s._repr_html_())
     assert s._repr_html_().count("data-stage=") == 3
     assert 'split("i", 8)' in "".join(shown.text)

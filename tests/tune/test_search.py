@@ -56,7 +56,11 @@ def test_a_search(cache):
 
 def faster(monkeypatch, script):
     """Have the last measurement say that a schedule is twice as fast."""
-    monkeypatch.setattr(search, "compare", lambda case, scripts, timeout: [1.0, *(0.5 if script in s else 2.0 for s in scripts)])
+    monkeypatch.setattr(
+        search,
+        "compare",
+        lambda case, scripts, timeout: [1.0, *(0.5 if script in s else 2.0 for s in scripts)],
+    )
 
 
 def schedule_of(op, **sizes):
@@ -81,7 +85,10 @@ def test_later_calls_use_it(monkeypatch):
 def test_nothing_slower_than_the_default_is_chosen(monkeypatch):
     monkeypatch.setattr(search, "compare", lambda case, scripts, timeout: [1.0, *(0.99 for _ in scripts)])
     found = tx.tune(sums(), schedule=rows, space={"tile": [3, 6, 8]}, progress=False, **SIZES)
-    assert found.script == tx.schedule(sums(), **SIZES).auto().script() and found.seconds == found.default_seconds
+    assert (
+        found.script == tx.schedule(sums(), **SIZES).auto().script()
+        and found.seconds == found.default_seconds
+    )
 
 
 def test_a_chosen_schedule_that_is_refused_is_not_used(cache):
@@ -107,20 +114,41 @@ def test_the_same_seed_tries_the_same_however_many_run_at_once(monkeypatch):
     monkeypatch.setattr(search, "measure", lambda case, script, timeout: (1.0 + len(script) % 7, ""))
 
     def tried(**options):
-        return [t.values for t in tx.tune(tx.op(MATMUL), M=32, N=32, K=32, trials=40, keep=False, progress=False, **options).trials]
+        return [
+            t.values
+            for t in tx.tune(
+                tx.op(MATMUL), M=32, N=32, K=32, trials=40, keep=False, progress=False, **options
+            ).trials
+        ]
 
     with ThreadPoolExecutor(3) as executor:
         assert tried(executor=executor) == tried() != tried(seed=1)
 
 
-@pytest.mark.parametrize("function, message", [
-    ("die", "ended by SIGKILL"), ("hang", "stopped after"), ("wrong", "is not that of the default"),
-])
+@pytest.mark.parametrize(
+    "function, message",
+    [("die", "ended by SIGKILL"), ("hang", "stopped after"), ("wrong", "is not that of the default")],
+)
 def test_a_candidate_that_fails_loses_alone(monkeypatch, function, message):
     run = trial.run_in_child
-    monkeypatch.setattr(trial, "run_in_child", lambda name, case, script, **options: run(
-        f"tests.tune.candidates:{function}" if "6" in script and "measure" in name else name, case, script, **options))
-    found = tx.tune(sums(), schedule=rows, space={"tile": [3, 6, 8]}, progress=False, timeout=60 if function != "hang" else 10, **SIZES)
+    monkeypatch.setattr(
+        trial,
+        "run_in_child",
+        lambda name, case, script, **options: run(
+            f"tests.tune.candidates:{function}" if "6" in script and "measure" in name else name,
+            case,
+            script,
+            **options,
+        ),
+    )
+    found = tx.tune(
+        sums(),
+        schedule=rows,
+        space={"tile": [3, 6, 8]},
+        progress=False,
+        timeout=60 if function != "hang" else 10,
+        **SIZES,
+    )
     [lost] = [t for t in found.trials if t.seconds == inf]
     assert lost.values == {"tile": 6} and message in lost.error
     assert '"Y.i", 6' not in found.script
@@ -130,21 +158,33 @@ def test_refused_schedules_cost_no_trial():
     def order(s, first, second):
         s.reorder(first, second)
 
-    found = tx.tune(sums(), schedule=order, space={"first": ["T.i", "T.j"], "second": ["T.i", "T.j"]}, progress=False, **SIZES)
+    found = tx.tune(
+        sums(),
+        schedule=order,
+        space={"first": ["T.i", "T.j"], "second": ["T.i", "T.j"]},
+        progress=False,
+        **SIZES,
+    )
     assert {tuple(t.values.values()) for t in found.trials} == {("T.i", "T.j"), ("T.j", "T.i")}
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"M": 4}, "tune needs all sizes of sums; missing: N"),
-    ({"M": 4, "N": 0}, "nothing to measure"),
-    ({"M": 4, "N": -1}, "the size N is -1"),
-    ({"M": 4, "Q": 1}, "has no size"),
-    ({**SIZES, "trials": 0}, "trials is 0"),
-    ({**SIZES, "timeout": "soon"}, "timeout is 'soon'"),
-    ({**SIZES, "strategy": "luck"}, "no strategy 'luck'"),
-    ({**SIZES, "space": {"a": [1]}}, "a space needs the function"),
-    ({**SIZES, "schedule": lambda s, a: s.split("nowhere", a), "space": {"a": [2, 3]}}, "nothing in the space counts"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"M": 4}, "tune needs all sizes of sums; missing: N"),
+        ({"M": 4, "N": 0}, "nothing to measure"),
+        ({"M": 4, "N": -1}, "the size N is -1"),
+        ({"M": 4, "Q": 1}, "has no size"),
+        ({**SIZES, "trials": 0}, "trials is 0"),
+        ({**SIZES, "timeout": "soon"}, "timeout is 'soon'"),
+        ({**SIZES, "strategy": "luck"}, "no strategy 'luck'"),
+        ({**SIZES, "space": {"a": [1]}}, "a space needs the function"),
+        (
+            {**SIZES, "schedule": lambda s, a: s.split("nowhere", a), "space": {"a": [2, 3]}},
+            "nothing in the space counts",
+        ),
+    ],
+)
 def test_what_cannot_be_tuned(options, message):
     with pytest.raises(CallError, match=message):
         tx.tune(sums(), progress=False, **options)
@@ -163,10 +203,19 @@ def test_records_are_read_as_written(tmp_path):
     assert list(tuning_records.read(tmp_path / "none")) == []
 
 
-@pytest.mark.parametrize("change", [
-    lambda d: {**d, "seconds": 1e-9}, lambda d: {**d, "script": "rm -rf /"}, lambda d: {**d, "digest": ""}, lambda d: {**d, "version": 2},
-    lambda d: {k: v for k, v in d.items() if k != "digest"}, lambda d: [d], lambda d: None, lambda d: "text",
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: {**d, "seconds": 1e-9},
+        lambda d: {**d, "script": "rm -rf /"},
+        lambda d: {**d, "digest": ""},
+        lambda d: {**d, "version": 2},
+        lambda d: {k: v for k, v in d.items() if k != "digest"},
+        lambda d: [d],
+        lambda d: None,
+        lambda d: "text",
+    ],
+)
 def test_lines_that_were_changed_are_not_read(tmp_path, change):
     path = tmp_path / "file.jsonl"
     good = tuning_records.Record("contract()\n", 0.5)
@@ -193,7 +242,9 @@ tx.tune(tx.op(MATMUL), M=64, N=64, K=64, trials=100000, progress=False)
 
 def test_control_c_keeps_the_records(cache):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TEXPR_CACHE_DIR": str(cache)}
-    running = subprocess.Popen([sys.executable, "-c", LONG], env=environment, stderr=subprocess.PIPE, start_new_session=True)
+    running = subprocess.Popen(
+        [sys.executable, "-c", LONG], env=environment, stderr=subprocess.PIPE, start_new_session=True
+    )
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and not ((cache / "tuned").is_dir() and len(records(cache)) >= 2):
         time.sleep(0.1)

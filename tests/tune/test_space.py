@@ -43,7 +43,10 @@ def test_panels_are_cut_as_the_tiles_that_read_them():
         except tx.ScheduleError:
             continue
         width = knob.values[at]
-        assert f"b/{width} a b%{width}" in changed.script() and f'split("B_cache.d1", {width}' in changed.script()
+        assert (
+            f"b/{width} a b%{width}" in changed.script()
+            and f'split("B_cache.d1", {width}' in changed.script()
+        )
 
 
 def test_steps_can_be_left_out():
@@ -56,19 +59,22 @@ def test_steps_can_be_left_out():
     assert "parallel" not in s.script() and "unroll" not in s.script()
 
 
-@pytest.mark.parametrize("function, choices, message", [
-    ("text", {"a": [1]}, "a function of a schedule and its parameters"),
-    (lambda s, a: s, None, "needs `space`"),
-    (lambda s, a: s, {}, "needs `space`"),
-    (lambda s, a: s, [1, 2], "needs `space`"),
-    (lambda s, a: s, {"a": []}, "the values of `a` are \\[\\]"),
-    (lambda s, a: s, {"a": "abc"}, "the values of `a` are 'abc'"),
-    (lambda s, a: s, {"a": 5}, "the values of `a` are 5"),
-    (lambda s, a: s, {"a": [object()]}, "numbers or text"),
-    (lambda s, a: s, {"a": [1, 1]}, "occur twice"),
-    (lambda s, a: s, {"b": [1]}, "does not fit the function"),
-    (lambda s, a, b: s, {"b": [1]}, "does not fit the function"),
-])
+@pytest.mark.parametrize(
+    "function, choices, message",
+    [
+        ("text", {"a": [1]}, "a function of a schedule and its parameters"),
+        (lambda s, a: s, None, "needs `space`"),
+        (lambda s, a: s, {}, "needs `space`"),
+        (lambda s, a: s, [1, 2], "needs `space`"),
+        (lambda s, a: s, {"a": []}, "the values of `a` are \\[\\]"),
+        (lambda s, a: s, {"a": "abc"}, "the values of `a` are 'abc'"),
+        (lambda s, a: s, {"a": 5}, "the values of `a` are 5"),
+        (lambda s, a: s, {"a": [object()]}, "numbers or text"),
+        (lambda s, a: s, {"a": [1, 1]}, "occur twice"),
+        (lambda s, a: s, {"b": [1]}, "does not fit the function"),
+        (lambda s, a, b: s, {"b": [1]}, "does not fit the function"),
+    ],
+)
 def test_spaces_that_make_no_sense(function, choices, message):
     with pytest.raises(CallError, match=message):
         space_of_function(function, choices)

@@ -1,4 +1,6 @@
-"""Whether what is said of a case is right: by enumeration of all instances and by the interpreter, at small sizes."""
+"""Whether what is said of a case is right: by enumeration of all instances and by the
+interpreter, at small sizes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ MOST = 10
 
 
 def problem(record: Record) -> str:
-    """What is wrong with a record; nothing if what it says is right. What calls outside code cannot be enumerated, and is not checked."""
+    """What is wrong with a record; nothing if what it says is right. What calls outside code
+    cannot be enumerated, and is not checked.
+    """
     if record.case.startswith(LOOPS):
         given = KERNELS[record.case.removeprefix(LOOPS)]
         program = op(given.op).program()
@@ -41,7 +45,9 @@ def problem(record: Record) -> str:
 
 
 def _scheduled(case: Case, record: Record) -> str:
-    """What the certificate says of kernels that refused steps would have made, and of the final loops with faults."""
+    """What the certificate says of kernels that refused steps would have made, and of the final
+    loops with faults.
+    """
     try:
         s = schedule(op(case.text), **dict(case.sizes))
         naive = s.naive
@@ -72,9 +78,13 @@ def _wrongly_proven(program: Program, naive: Kernel, loops: Kernel, fixed: Mappi
         return ""
     for sizes in _sizes(program, loops, fixed):
         for seed in (0, 1):
-            wrong = disagreement(naive, loops, sizes, seed, "reassociated" in said) or races(loops, loops, sizes, seed)
+            wrong = disagreement(naive, loops, sizes, seed, "reassociated" in said) or races(
+                loops, loops, sizes, seed
+            )
             if wrong is not None:
-                return f"{said}, but at {', '.join(sorted({f'{v.name}={n}' for v, n in sizes.items()}))} {wrong}"
+                return (
+                    f"{said}, but at {', '.join(sorted({f'{v.name}={n}' for v, n in sizes.items()}))} {wrong}"
+                )
     return ""
 
 

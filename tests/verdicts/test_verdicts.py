@@ -1,4 +1,6 @@
-"""What is said of schedules is what was recorded, and takes no more questions: `python scripts/verdicts.py record` records anew."""
+"""What is said of schedules is what was recorded, and takes no more questions: `python
+scripts/verdicts.py record` records anew.
+"""
 
 from __future__ import annotations
 

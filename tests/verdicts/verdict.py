@@ -1,4 +1,5 @@
-"""What texpr says of a schedule, short enough to be recorded: of every step, of the loops in the end, and of loops with a fault.
+"""What texpr says of a schedule, short enough to be recorded: of every step, of the loops in the
+end, and of loops with a fault.
 
     lowered 5f0c2a11                the listing of the naive nest, as a digest
     split 09ab77f3                  a step that was accepted, and the listing after it
@@ -50,14 +51,23 @@ KERNELS = SIMPLE | REUSED
 LOOPS = "loops "
 """A case that begins so is a kernel of `tests.poly.certificate.final_loops`, by name."""
 FAULTS = {change.__name__: change for change in CHANGES}
-COUNTED = ((solver.System, "__init__"), (solver, "_basic_set"), (solver.Region, "__init__"), (frame.Frame, "holds"),
-           (proof.Context, "__init__"))
-"""Questions that the legality code asks, those that isl is asked, sets, and the same of the certificate."""
+COUNTED = (
+    (solver.System, "__init__"),
+    (solver, "_basic_set"),
+    (solver.Region, "__init__"),
+    (frame.Frame, "holds"),
+    (proof.Context, "__init__"),
+)
+"""Questions that the legality code asks, those that isl is asked, sets, and the same of the
+certificate.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A case, faults for its final loops, what is said of them, and at most how many calls of each kind of `COUNTED` that takes."""
+    """A case, faults for its final loops, what is said of them, and at most how many calls of
+    each kind of `COUNTED` that takes.
+    """
 
     case: str
     faults: tuple[Fault, ...] = ()
@@ -80,7 +90,12 @@ class Record:
 def read(line: str) -> Record:
     """A line of a file of records."""
     held = json.loads(line)
-    return Record(held["case"], tuple((n, k, by) for n, k, by in held["faults"]), tuple(held["says"]), tuple(held["work"]))
+    return Record(
+        held["case"],
+        tuple((n, k, by) for n, k, by in held["faults"]),
+        tuple(held["says"]),
+        tuple(held["work"]),
+    )
 
 
 def recorded(case: str, faults: Sequence[Fault]) -> Record:
@@ -111,7 +126,10 @@ def counted() -> Iterator[list[int]]:
 
         return call
 
-    patches = [patch.object(owner, name, counting(k, getattr(owner, name))) for k, (owner, name) in enumerate(COUNTED)]
+    patches = [
+        patch.object(owner, name, counting(k, getattr(owner, name)))
+        for k, (owner, name) in enumerate(COUNTED)
+    ]
     for p in patches:
         p.start()
     try:
@@ -159,9 +177,15 @@ def certified(loops: Kernel, program: Program, faults: Sequence[Fault]) -> Itera
 
 
 def made(error: Error) -> list[Kernel]:
-    """The kernel that a refused step would have made, where the order of its iterations is what is wrong with it."""
+    """The kernel that a refused step would have made, where the order of its iterations is what
+    is wrong with it.
+    """
     details = error.details if isinstance(error, ScheduleError) else None
-    return [details.after] if isinstance(details, Refused) and details.after is not None and not details.at_once else []
+    return (
+        [details.after]
+        if isinstance(details, Refused) and details.after is not None and not details.at_once
+        else []
+    )
 
 
 def final(kernel: Kernel) -> Kernel:
@@ -187,8 +211,14 @@ def refusal(error: Error) -> str:
     words = "\n".join([error.message, error.label, *error.notes])
     witness = dict(error.witness) if isinstance(error, ScheduleError) and error.witness else {}
     found = witness.get("sizes", witness)
-    sizes = " ".join(f"{k}={v}" for k, v in found.items() if isinstance(v, int)) if isinstance(found, dict) else ""
-    return " ".join(filter(None, [error.code, error.label if error.code == "certificate" else "", sizes, digest(words)]))
+    sizes = (
+        " ".join(f"{k}={v}" for k, v in found.items() if isinstance(v, int))
+        if isinstance(found, dict)
+        else ""
+    )
+    return " ".join(
+        filter(None, [error.code, error.label if error.code == "certificate" else "", sizes, digest(words)])
+    )
 
 
 def digest(text: str) -> str:

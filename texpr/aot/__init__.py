@@ -1,10 +1,11 @@
 """Ahead of time: code in files, for programs in C and C++ that know nothing of Python.
 
-A `Function` is what such a program may call: one symbol, `int32_t texpr_NAME(void **slots)`, and what it takes. `header` writes that down
-for a C compiler and its reader: shapes, alignment, memory, threads, values that are not checked. `files` writes the object code in the form
-that the name of a file asks for: as it is (`.o`), in an archive (`archive`: `.a`), or linked (`link`: `.so` by the system's C compiler,
-`nvidia`: `.cubin` by ptxas); `resources` asks ptxas what kernels need. Objects need the C library alone; files are there whole or not at
-all.
+A `Function` is what such a program may call: one symbol, `int32_t texpr_NAME(void **slots)`, and
+what it takes. `header` writes that down for a C compiler and its reader: shapes, alignment, memory,
+threads, values that are not checked. `files` writes the object code in the form that the name of a
+file asks for: as it is (`.o`), in an archive (`archive`: `.a`), or linked (`link`: `.so` by the
+system's C compiler, `nvidia`: `.cubin` by ptxas); `resources` asks ptxas what kernels need. Objects
+need the C library alone; files are there whole or not at all.
 
 A slot is a word of 64 bits, on every target: the address of an array, or a size.
 """
@@ -15,6 +16,15 @@ from texpr.aot.nvidia_tools import find_tool
 from texpr.aot.resources import Needed, needed
 
 __all__ = [
-    "SUFFIXES", "Function", "Needed", "Parameter", "check_symbol", "described", "find_tool", "function_of", "needed", "parameter_of",
+    "SUFFIXES",
+    "Function",
+    "Needed",
+    "Parameter",
+    "check_symbol",
+    "described",
+    "find_tool",
+    "function_of",
+    "needed",
+    "parameter_of",
     "save",
 ]

@@ -9,7 +9,8 @@ _HEADER = 60
 
 
 def archive(member: str, content: bytes, symbol: str) -> bytes:
-    """An archive of one object, whose index names one symbol. The same bytes for the same content: no dates, no owners.
+    """An archive of one object, whose index names one symbol. The same bytes for the same content:
+    no dates, no owners.
 
     Args:
         member: a name of at most 15 characters.

@@ -13,7 +13,9 @@ _SECONDS = 120
 _MOST_NOTES = 4
 
 
-def made_by(source: bytes, name: str, result: str, command: Callable[[str, str], list[str]]) -> tuple[bytes, str]:
+def made_by(
+    source: bytes, name: str, result: str, command: Callable[[str, str], list[str]]
+) -> tuple[bytes, str]:
     """What a command, from two paths, makes of a file, and what it says.
 
     Raises:
@@ -27,8 +29,12 @@ def made_by(source: bytes, name: str, result: str, command: Callable[[str, str],
         try:
             done = subprocess.run(arguments, capture_output=True, text=True, timeout=_SECONDS)
         except subprocess.TimeoutExpired:
-            raise ResourceError(f"{Path(arguments[0]).name} took more than {_SECONDS} s", code="save") from None
+            raise ResourceError(
+                f"{Path(arguments[0]).name} took more than {_SECONDS} s", code="save"
+            ) from None
         if done.returncode:
             said = done.stderr.strip().splitlines() or ["no message"]
-            raise CompileError(f"{Path(arguments[0]).name} failed: {said[0]}", code="link", notes=said[1 : 1 + _MOST_NOTES])
+            raise CompileError(
+                f"{Path(arguments[0]).name} failed: {said[0]}", code="link", notes=said[1 : 1 + _MOST_NOTES]
+            )
         return made.read_bytes(), done.stdout + done.stderr

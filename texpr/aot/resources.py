@@ -1,4 +1,6 @@
-"""What a GPU's own assembler says that kernels need: registers of a thread, bytes that do not fit them, shared memory."""
+"""What a GPU's own assembler says that kernels need: registers of a thread, bytes that do not
+fit them, shared memory.
+"""
 
 from __future__ import annotations
 

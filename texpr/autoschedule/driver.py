@@ -1,9 +1,11 @@
 """The default schedule: public steps, chosen from the nests and the machine's record, where legal.
 
-It sees loops, strides and reuse, never names of operators. First, products of several tensors are summed in the order that is least work
-(`rewrites.contraction_order`), equations lose terms of 0, quotients of rows and a tanh that is added to 1 (`rewrites.choose`), and what is
-cheap to compute again is inlined (`core.cost`). Then the templates of the machine (`registry`) are tried in order on every nest. Last,
-intermediates are computed in loops of what uses them, and the outermost loops are shared among threads (`cpu.driver`, `gpu.driver`).
+It sees loops, strides and reuse, never names of operators. First, products of several tensors are
+summed in the order that is least work (`rewrites.contraction_order`), equations lose terms of 0,
+quotients of rows and a tanh that is added to 1 (`rewrites.choose`), and what is cheap to compute
+again is inlined (`core.cost`). Then the templates of the machine (`registry`) are tried in order on
+every nest. Last, intermediates are computed in loops of what uses them, and the outermost loops are
+shared among threads (`cpu.driver`, `gpu.driver`).
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class Choice:
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
-    """The steps of the default schedule for a naive kernel, and the kernel they give: see `choose`."""
+    """The steps of the default schedule for a naive kernel, and the kernel they give: see
+    `choose`.
+    """
     choice = choose(kernel, machine)
     return choice.steps, choice.kernel
 
@@ -54,7 +58,8 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
 def choose(kernel: Kernel, machine: Machine) -> Choice:
     """The default schedule for a naive kernel.
 
-    It never raises: a part that fails on a nest leaves the nest as it is, under the mark `unscheduled`.
+    It never raises: a part that fails on a nest leaves the nest as it is, under the mark
+    `unscheduled`.
     """
     builder = ScheduleBuilder(kernel, machine)
     builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))

@@ -1,4 +1,6 @@
-"""The templates of default schedules, in the order in which they are tried: a list for CPUs and one for GPUs."""
+"""The templates of default schedules, in the order in which they are tried: a list for CPUs and
+one for GPUs.
+"""
 
 from __future__ import annotations
 

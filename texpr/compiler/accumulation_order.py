@@ -1,7 +1,8 @@
-"""What of a schedule decides the bits of results: in which order sums are added, and what is computed instead of what is written.
+"""What of a schedule decides the bits of results: in which order sums are added, and what is
+computed instead of what is written.
 
-Two kernels of a program whose schedules agree in that give the same bits, whatever else their loops do. So a kernel of symbolic sizes may
-serve a call in the place of the one for its shapes.
+Two kernels of a program whose schedules agree in that give the same bits, whatever else their loops
+do. So a kernel of symbolic sizes may serve a call in the place of the one for its shapes.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ Order = tuple[object, ...]
 
 
 def accumulation_order_of(program: Program, sizes: Mapping[Var, int]) -> Order:
-    """What decides the bits of the default kernel for these sizes; equal where kernels agree bit for bit."""
+    """What decides the bits of the default kernel for these sizes; equal where kernels agree bit
+    for bit.
+    """
     script = chosen_script(program, sizes)
     steps = Schedule(program, sizes).auto().steps if script is None else parse_script(script)
     return tuple(_deciding(steps, _Terms(program)))
 
 
 class _Terms:
-    """Loops over terms of sums and products of floats, and over elements that follow from each other."""
+    """Loops over terms of sums and products of floats, and over elements that follow from each
+    other.
+    """
 
     def __init__(self, program: Program) -> None:
         equations = [e for e in inline_calls(program).equations if isinstance(e, Equation)]
@@ -40,13 +45,20 @@ class _Terms:
         around, _, name = str(loop).rpartition(".")
         tensor = around.partition(".")[0]
         if name.endswith("_sum"):  # the loop of `rfactor` that adds partial sums
-            return bool(self._loops) and (tensor not in self._tensors or any(known.startswith(f"{tensor}.") for known in self._loops))
+            return bool(self._loops) and (
+                tensor not in self._tensors or any(known.startswith(f"{tensor}.") for known in self._loops)
+            )
         return f"{tensor}.{name}" in self._loops if tensor in self._tensors else name in self._names
 
 
 def _rounded(e: Equation) -> list[Var]:
     """The loops of an equation whose order shows in its results."""
-    found = [a.var for n in walk(e.value) if isinstance(n, Reduce) and n.op in ("sum", "prod") and n.dtype.is_float for a in n.axes]
+    found = [
+        a.var
+        for n in walk(e.value)
+        if isinstance(n, Reduce) and n.op in ("sum", "prod") and n.dtype.is_float
+        for a in n.axes
+    ]
     again = e.update is not None or any(isinstance(n, Read) and n.tensor is e.target for n in walk(e.value))
     return found + [a.var for a in e.axes if again and e.target.dtype.is_float]
 

@@ -1,4 +1,6 @@
-"""What calls are refused for: sizes that no machine holds, requirements of the operator, values that inputs exclude."""
+"""What calls are refused for: sizes that no machine holds, requirements of the operator, values
+that inputs exclude.
+"""
 
 from __future__ import annotations
 
@@ -19,37 +21,54 @@ from texpr.support.errors import CallError, ResourceError
 
 
 def refuse_huge(name: str, tensors: Sequence[Tensor], sizes: Mapping[Var, int]) -> None:
-    """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses, before anything wraps."""
+    """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses,
+    before anything wraps.
+    """
     for t in tensors:
         refuse_many(name, t.name, t.dtype.bytes, [evaluate_size(e, sizes) for e in t.shape])
 
 
 def refuse_many(name: str, array: str, item: int, extents: Sequence[int]) -> None:
-    """Raise ResourceError for an array of so many elements of `item` bytes that addresses would wrap."""
+    """Raise ResourceError for an array of so many elements of `item` bytes that addresses would
+    wrap.
+    """
     if prod(extents) * item >= 1 << 62:
-        raise ResourceError(f"{name}: `{array}` would have {' * '.join(map(str, extents))} elements", code="size")
+        raise ResourceError(
+            f"{name}: `{array}` would have {' * '.join(map(str, extents))} elements", code="size"
+        )
 
 
 def refuse_far(program: Program, sizes: Mapping[Var, int]) -> None:
     """Raise ResourceError where index arithmetic would not fit 64 bits at these sizes."""
     if has_products(program) or any(n >= USUAL_SIZE for n in sizes.values()):
         calls = any(isinstance(e, Invoke) for e in program.equations)
-        check_reach(inline_calls(program) if calls and not any(map(is_extern, programs_of(program))) else program, sizes)
+        check_reach(
+            inline_calls(program) if calls and not any(map(is_extern, programs_of(program))) else program,
+            sizes,
+        )
 
 
 def refuse_endless(kernel: Kernel, sizes: Mapping[Var, int]) -> None:
     """Raise ResourceError for a joined loop that counts further than 64 bits do at these sizes."""
     known = {v: n for v in kernel.sizes for size, n in sizes.items() if size.name == v.name}
     for e in (e for loop in statements(kernel) if isinstance(loop, For) for e in walk(loop.extent)):
-        if isinstance(e, Mul) and variables(e) <= known.keys() and (count := evaluate_size(e, known)) >= 1 << 62:
-            raise ResourceError(f"{kernel.name}: a loop would have {show(e)} = {count} iterations", code="size")
+        if (
+            isinstance(e, Mul)
+            and variables(e) <= known.keys()
+            and (count := evaluate_size(e, known)) >= 1 << 62
+        ):
+            raise ResourceError(
+                f"{kernel.name}: a loop would have {show(e)} = {count} iterations", code="size"
+            )
 
 
 def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:
     """Raise CallError for the first requirement that the sizes do not meet."""
     for requirement in requires:
         if not evaluate_size(requirement, sizes):
-            used = ", ".join(f"{v.name} = {sizes[v]}" for v in sorted(variables(requirement), key=lambda v: v.name))
+            used = ", ".join(
+                f"{v.name} = {sizes[v]}" for v in sorted(variables(requirement), key=lambda v: v.name)
+            )
             raise CallError(f"{name} requires {show(requirement)}, and {used}", code="require")
 
 
@@ -60,5 +79,9 @@ def input_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[
         if t.value_range is not None:
             lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
             checks.append(RangeCheck(k, t.name, lo, hi))
-    checks += [DistinctCheck(k, t.name, evaluate_size(t.shape[-1], sizes)) for k, t in enumerate(inputs) if t.distinct and t.dims]
+    checks += [
+        DistinctCheck(k, t.name, evaluate_size(t.shape[-1], sizes))
+        for k, t in enumerate(inputs)
+        if t.distinct and t.dims
+    ]
     return tuple(checks)

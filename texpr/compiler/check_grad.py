@@ -21,34 +21,49 @@ Arrays = list[np.ndarray]
 
 
 class Errors(NamedTuple):
-    """Relative differences: of the gradient from central differences, of the two modes from each other (0 where one is given by hand)."""
+    """Relative differences: of the gradient from central differences, of the two modes from each
+    other (0 where one is given by hand).
+    """
 
     differences: float
     modes: float
 
 
-def check_grad(operator: Op, *arrays: object, directions: int = 4, tolerance: float = 1e-6, **options: object) -> float:
-    """Compare the gradient with central differences and with forward mode, in f64 whatever the operator's dtypes, along random directions.
+def check_grad(
+    operator: Op, *arrays: object, directions: int = 4, tolerance: float = 1e-6, **options: object
+) -> float:
+    """Compare the gradient with central differences and with forward mode, in f64 whatever the
+    operator's dtypes, along random directions.
 
-    For cotangents u and directions v it compares u.(f(x + hv) - f(x - hv)) / 2h with (J^T u).v, and that with u.(J v).
+    For cotangents u and directions v it compares u.(f(x + hv) - f(x - hv)) / 2h with (J^T u).v, and
+    that with u.(J v).
 
     Args:
         directions: how many random pairs are tried; the same ones each time.
-        tolerance: the largest difference allowed, relative to the larger of the two values and 1. The modes may differ by 1e-10.
+        tolerance: the largest difference allowed, relative to the larger of the two values and 1.
+            The modes may differ by 1e-10.
         options: constants, and inputs by name.
     Returns:
         The largest relative difference from central differences.
     Raises:
         CallError: arguments that do not fit.
-        CheckError: a difference is larger, or something has no gradient. Kinks (a maximum with a tie) are no places to ask.
+        CheckError: a difference is larger, or something has no gradient. Kinks (a maximum with a
+            tie) are no places to ask.
     """
     worst = gradient_errors(operator, *arrays, directions=directions, **options)
     if not worst.differences <= tolerance:
-        raise CheckError(f"the gradient of {operator.__name__} differs from central differences by {worst.differences:.2g}",
-                         code="gradient", help=f"the largest difference allowed is {tolerance:.2g}; is there a kink near these inputs?")
+        raise CheckError(
+            f"the gradient of {operator.__name__} differs from central differences by "
+            f"{worst.differences:.2g}",
+            code="gradient",
+            help=f"the largest difference allowed is {tolerance:.2g}; is there a kink near these inputs?",
+        )
     if not worst.modes <= MODES:
-        raise CheckError(f"forward and reverse mode of {operator.__name__} differ by {worst.modes:.2g}", code="gradient",
-                         help=f"the largest difference allowed is {MODES:.0e}")
+        raise CheckError(
+            f"forward and reverse mode of {operator.__name__} differ by {worst.modes:.2g}",
+            code="gradient",
+            help=f"the largest difference allowed is {MODES:.0e}",
+        )
     return worst.differences
 
 
@@ -64,18 +79,29 @@ def gradient_errors(operator: Op, *arrays: object, directions: int = 4, **option
         v = [np.asarray(random.standard_normal(a.shape)) for a, t in zip(x, wide.inputs) if t.dtype.is_float]
         u, differences = _central_differences(wide, x, v, random)
         by_reverse_mode = _dot(interpret(backward, [*x, *u]), v)
-        by_forward_mode = by_reverse_mode if forward is None else _dot(interpret(forward, [*x, *v])[len(wide.outputs):], u)
-        found = Errors(_relative_difference(differences, by_reverse_mode), _relative_difference(by_forward_mode, by_reverse_mode))
+        by_forward_mode = (
+            by_reverse_mode if forward is None else _dot(interpret(forward, [*x, *v])[len(wide.outputs) :], u)
+        )
+        found = Errors(
+            _relative_difference(differences, by_reverse_mode),
+            _relative_difference(by_forward_mode, by_reverse_mode),
+        )
         worst = Errors(*(float(np.maximum(a, b)) for a, b in zip(worst, found)))  # NaN stays
     return worst
 
 
 def _has_registered_gradient(program: Program) -> bool:
-    """Whether it, or what it calls, is extern: then a gradient has been registered, and forward mode has nothing to differentiate."""
-    return not program.equations or any(isinstance(e, Invoke) and _has_registered_gradient(e.program) for e in program.equations)
+    """Whether it, or what it calls, is extern: then a gradient has been registered, and forward
+    mode has nothing to differentiate.
+    """
+    return not program.equations or any(
+        isinstance(e, Invoke) and _has_registered_gradient(e.program) for e in program.equations
+    )
 
 
-def _central_differences(program: Program, x: Arrays, v: Arrays, random: np.random.Generator) -> tuple[Arrays, float]:
+def _central_differences(
+    program: Program, x: Arrays, v: Arrays, random: np.random.Generator
+) -> tuple[Arrays, float]:
     """Random cotangents u of the float outputs, and u . (f(x + hv) - f(x - hv)) / 2h."""
     sides = [interpret(program, _perturbed(program, x, v, step)) for step in (_STEP, -_STEP)]
     above, below = ([y for y, t in zip(side, program.outputs) if t.dtype.is_float] for side in sides)

@@ -21,7 +21,8 @@ MOST_STAND_INS = 64
 
 @known_arguments
 def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
-    """The gradient as an operator: inputs, then one cotangent per float output; outputs are the adjoints of `wrt`.
+    """The gradient as an operator: inputs, then one cotangent per float output; outputs are the
+    adjoints of `wrt`.
 
     g(A, B, dC) -> (dA, dB). It recomputes what it needs of the forward equations. Reverse mode: Griewank and Walther, Evaluating
     Derivatives, 2008.
@@ -41,11 +42,12 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
 
 @known_arguments
 def vjp(operator: Op, checkpoint: Sequence[str] | None = None) -> tuple[Op, Op]:
-    """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there.
+    """Forward and backward operators that share residuals: forward gives the outputs and what
+    backward needs of the way there.
 
     Args:
-        checkpoint: names of the tensors that forward gives for backward, which computes again what else it needs; all that backward
-            reads unless given. Inputs are kept by the caller.
+        checkpoint: names of the tensors that forward gives for backward, which computes again what
+            else it needs; all that backward reads unless given. Inputs are kept by the caller.
     Raises:
         CheckError: something has no gradient, or no tensor has such a name.
     """
@@ -55,14 +57,17 @@ def vjp(operator: Op, checkpoint: Sequence[str] | None = None) -> tuple[Op, Op]:
 
 def _half(operator: Op, which: str, checkpoint: tuple[str, ...] | None) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
-        return getattr(autodiff.vjp(operator.program(dtypes, constants, absent), checkpoint=checkpoint), which)
+        return getattr(
+            autodiff.vjp(operator.program(dtypes, constants, absent), checkpoint=checkpoint), which
+        )
 
     return _derived(operator, make, (_half, (operator, which, checkpoint)))
 
 
 @known_arguments
 def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
-    """The derivative along a direction as an operator: inputs, then a tangent per input; outputs, then their tangents. Forward mode.
+    """The derivative along a direction as an operator: inputs, then a tangent per input; outputs,
+    then their tangents. Forward mode.
 
     Args:
         wrt: names of inputs that have a tangent; all float inputs unless given.
@@ -78,9 +83,10 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
 def register_vjp(name: str, operator: Op | str) -> None:
     """Let `operator` be the gradient of every operator called `name`, such as an `extern op`.
 
-    Its inputs are named after inputs and outputs of `name`, any of them, and `dY` for the cotangent of an output `Y`; its outputs are the
-    cotangents of the float inputs, in their order. Constants and dtype variables have the names that they have there. Gradients that are
-    derived from then on use it; `check_grad` tells whether it is right.
+    Its inputs are named after inputs and outputs of `name`, any of them, and `dY` for the cotangent
+    of an output `Y`; its outputs are the cotangents of the float inputs, in their order. Constants
+    and dtype variables have the names that they have there. Gradients that are derived from then on
+    use it; `check_grad` tells whether it is right.
 
     Args:
         operator: an operator, or its text.
@@ -90,18 +96,34 @@ def register_vjp(name: str, operator: Op | str) -> None:
     """
     backward = op(operator) if isinstance(operator, str) else operator
     if not isinstance(name, str) or not isinstance(backward, Op):
-        raise CallError(f"register_vjp takes the name of an operator and an operator, not {name!r} and {operator!r}", code="arguments",
-                        help='register_vjp("cube", "op cube_grad(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = 3 * X[i] ** 2 * dY[i] }")')
+        raise CallError(
+            f"register_vjp takes the name of an operator and an operator, not {name!r} and {operator!r}",
+            code="arguments",
+            help='register_vjp("cube", "op cube_grad(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = 3 * X[i] '
+            '** 2 * dY[i] }")',
+        )
 
     def gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:
         floats = [t.name for t in program.inputs if t.dtype.is_float]
         known = signature_of(backward)
-        constants = {c.name: dict(program.constants)[c.name] for c in known.constants if c.name in dict(program.constants)}
-        dtypes = {n: t for n, t in program.constants if isinstance(t, DType) and n in {v for v, _ in known.variables}}
+        constants = {
+            c.name: dict(program.constants)[c.name]
+            for c in known.constants
+            if c.name in dict(program.constants)
+        }
+        dtypes = {
+            n: t
+            for n, t in program.constants
+            if isinstance(t, DType) and n in {v for v, _ in known.variables}
+        }
         found = backward.program(known.bind_dtypes({}) | dtypes, constants, frozenset())
         if all(t.dtype == F64 for t in program.inputs if t.dtype.is_float):
             found = widened(found)  # a check asks in f64 what is written for other floats
-        return replace(found, outputs=tuple(found.outputs[floats.index(n)] for n in wrt)) if list(wrt) != floats else found
+        return (
+            replace(found, outputs=tuple(found.outputs[floats.index(n)] for n in wrt))
+            if list(wrt) != floats
+            else found
+        )
 
     autodiff.register_vjp(name, gradient)
 
@@ -111,7 +133,9 @@ def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     names = _distinct("wrt", wrt)
     if not names:
-        raise CallError(f"wrt is {wrt!r}, expected names of inputs, each once", code="arguments", help='wrt=["A", "B"]')
+        raise CallError(
+            f"wrt is {wrt!r}, expected names of inputs, each once", code="arguments", help='wrt=["A", "B"]'
+        )
     return names
 
 
@@ -120,12 +144,18 @@ def _distinct(what: str, given: Sequence[str]) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(n, str) for n in names) or len(set(names)) < len(names):
         kind = "inputs" if what == "wrt" else "tensors"
-        raise CallError(f"{what} is {given!r}, expected names of {kind}, each once", code="arguments", help=f'{what}=["A", "B"]')
+        raise CallError(
+            f"{what} is {given!r}, expected names of {kind}, each once",
+            code="arguments",
+            help=f'{what}=["A", "B"]',
+        )
     return names
 
 
 def _derived(operator: Op, make: Make, origin: tuple) -> Op:
-    """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
+    """An operator with the constants and dtype variables of another one; its inputs are those of
+    its own typical program.
+    """
     base = signature_of(operator)
     dtypes = base.bind_dtypes({})
     typical, constants = _typical(base, make, dtypes)
@@ -133,23 +163,47 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
     for variable, t in dtypes.items():
         if any(i.name not in declared and i.dtype == t for i in typical.inputs):
             other = make(dtypes | {variable: _other(t)}, constants, frozenset())
-            declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
+            declared |= {
+                i.name: variable
+                for i, j in zip(other.inputs, typical.inputs)
+                if i.name not in declared and i.dtype != j.dtype
+            }
     needed = _needed(base, make, dtypes, constants)
     defaults = {p.name: p.default for p in base.inputs}
-    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name), t.name not in needed, default=defaults.get(t.name) or "0")
-                   for t in typical.inputs)
-    signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.",
-                          tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs), base.axes)
+    inputs = tuple(
+        Parameter(
+            t.name,
+            declared.get(t.name, t.dtype.name),
+            t.name not in needed,
+            default=defaults.get(t.name) or "0",
+        )
+        for t in typical.inputs
+    )
+    signature = Signature(
+        typical.name,
+        inputs,
+        base.constants,
+        base.variables,
+        f"Derived from {base.name}.",
+        tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs),
+        base.axes,
+    )
     return Op(signature, make, origin)
 
 
-def _needed(base: Signature, make: Make, dtypes: Mapping[str, DType], constants: Mapping[str, object]) -> set[str]:
-    """The names of the inputs that are left where no optional input of the other operator is given."""
+def _needed(
+    base: Signature, make: Make, dtypes: Mapping[str, DType], constants: Mapping[str, object]
+) -> set[str]:
+    """The names of the inputs that are left where no optional input of the other operator is
+    given.
+    """
     optional = frozenset(p.name for p in base.inputs if p.optional)
     try:
         return {t.name for t in make(dtypes, constants, optional).inputs}
     except CheckError:
-        return {t.name for t in make(dtypes, constants, frozenset()).inputs}  # one of them is asked for by name
+        return {
+            t.name for t in make(dtypes, constants, frozenset()).inputs
+        }  # one of them is asked for by name
 
 
 def _other(t: DType) -> DType:
@@ -158,7 +212,9 @@ def _other(t: DType) -> DType:
 
 
 def _typical(base: Signature, make: Make, dtypes: Mapping[str, DType]) -> tuple[Program, dict[str, object]]:
-    """A program to see the derived inputs in, with stand-ins for the constants that must be given; some do not meet a `require`."""
+    """A program to see the derived inputs in, with stand-ins for the constants that must be
+    given; some do not meet a `require`.
+    """
     names = [c.name for c in base.constants if c.required]
     refused: CheckError | None = None
     for values in islice(product(*[STAND_INS] * len(names)), MOST_STAND_INS):

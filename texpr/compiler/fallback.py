@@ -1,7 +1,8 @@
 """Plainer schedules in the place of default schedules that are not certified.
 
-A default schedule is nobody's wish: where the finished loops cannot be proven, another schedule serves as well, if it is certified. The
-search keeps the longest certified prefix of the steps, drops the step behind it, and goes on with the others.
+A default schedule is nobody's wish: where the finished loops cannot be proven, another schedule
+serves as well, if it is certified. The search keeps the longest certified prefix of the steps,
+drops the step behind it, and goes on with the others.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from texpr.schedule.script.script import Step
 from texpr.support.errors import CertificateError, CompileError, ScheduleError
 
 MOST_DROPPED, MOST_TRIED = 8, 24
-"""Steps that are dropped, and schedules that are certified, before the steps behind them are given up."""
+"""Steps that are dropped, and schedules that are certified, before the steps behind them are
+given up.
+"""
 Prove = Callable[[Kernel], Certificate]
-"""Certify a kernel and check that its target can express it; raises ScheduleError or CompileError."""
+"""Certify a kernel and check that its target can express it; raises ScheduleError or
+CompileError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,17 @@ class Fallback:
         raise ValueError(f"no fallback: {data!r:.80}")
 
     def __str__(self) -> str:
-        return (f"{self.name}: {len(self.script.splitlines())} of {self.steps} steps of the default schedule, "
-                f"since all of them are not certified: {self.reason}")
+        return (
+            f"{self.name}: {len(self.script.splitlines())} of {self.steps} steps of the default schedule, "
+            f"since all of them are not certified: {self.reason}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultSchedule:
-    """The steps of a default schedule, the loops they begin with, and why they were chosen, all made when they are needed."""
+    """The steps of a default schedule, the loops they begin with, and why they were chosen, all
+    made when they are needed.
+    """
 
     steps: Callable[[], Sequence[Step]]
     naive: Callable[[], Kernel]
@@ -82,7 +91,9 @@ _lock = threading.Lock()
 
 
 def fallbacks() -> tuple[Fallback, ...]:
-    """The default schedules that were left for plainer ones in this process, in order: `len(tx.fallbacks())` counts them."""
+    """The default schedules that were left for plainer ones in this process, in order:
+    `len(tx.fallbacks())` counts them.
+    """
     with _lock:
         return tuple(_left)
 
@@ -93,8 +104,11 @@ def record_fallback(fallback: Fallback) -> None:
         _left.append(fallback)
 
 
-def find_fallback(name: str, default: DefaultSchedule, error: CertificateError, prove: Prove) -> tuple[Fallback, Certificate] | None:
-    """Search for steps of a default schedule that are certified; None where not even the naive loops are.
+def find_fallback(
+    name: str, default: DefaultSchedule, error: CertificateError, prove: Prove
+) -> tuple[Fallback, Certificate] | None:
+    """Search for steps of a default schedule that are certified; None where not even the naive
+    loops are.
 
     Args:
         error: why the whole schedule is not certified.
@@ -112,7 +126,9 @@ def find_fallback(name: str, default: DefaultSchedule, error: CertificateError, 
         if (whole := _proven(default.replay(left), prove)) is not None:
             kept, certificate = len(left), whole
             break
-    return Fallback(name, "".join(f"{step}\n" for step in left[:kept]), len(steps), error.message), certificate
+    return Fallback(
+        name, "".join(f"{step}\n" for step in left[:kept]), len(steps), error.message
+    ), certificate
 
 
 def _limited(prove: Prove) -> Prove:
@@ -127,8 +143,12 @@ def _limited(prove: Prove) -> Prove:
     return limited
 
 
-def _prefix(default: DefaultSchedule, steps: Sequence[Step], low: int, certificate: Certificate, prove: Prove) -> tuple[int, Certificate]:
-    """The length of a certified prefix whose next step ends it, by bisection from one that is certified, and its certificate."""
+def _prefix(
+    default: DefaultSchedule, steps: Sequence[Step], low: int, certificate: Certificate, prove: Prove
+) -> tuple[int, Certificate]:
+    """The length of a certified prefix whose next step ends it, by bisection from one that is
+    certified, and its certificate.
+    """
     high = len(steps)
     while high - low > 1:
         middle = (low + high) // 2

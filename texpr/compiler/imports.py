@@ -23,7 +23,8 @@ def library_files() -> list[Path]:
 
 
 class Uses:
-    """Texts by the path they are used with, read from `root` at first use. Without a root only texts already here are found.
+    """Texts by the path they are used with, read from `root` at first use. Without a root only
+    texts already here are found.
 
     Attributes:
         texts: what was read; enough to find everything again where there are no files.
@@ -48,24 +49,47 @@ class Uses:
     def _read(self, path: str, use: lang.Use) -> str:
         span = use.origin.span
         if self.root is None:
-            raise CheckError("a text that is no file cannot use files", span, code="use",
-                             help="put it into a file and tx.load it; library operators are always at hand: use ops: softmax")
+            raise CheckError(
+                "a text that is no file cannot use files",
+                span,
+                code="use",
+                help="put it into a file and tx.load it; library operators are always at hand: use ops: "
+                "softmax",
+            )
         if isabs(use.origin.text) or "\\" in use.origin.text:
-            raise CheckError(f"`{use.origin.text}` is no relative path", span, code="use", help='write use "folder/file.tx": name')
+            raise CheckError(
+                f"`{use.origin.text}` is no relative path",
+                span,
+                code="use",
+                help='write use "folder/file.tx": name',
+            )
         if not Path(path).resolve().is_relative_to(self.root):
-            raise CheckError(f"`{use.origin.text}` is outside of {self.root}", span, code="use",
-                             help="allow a larger folder: tx.load(path, root=...)")
+            raise CheckError(
+                f"`{use.origin.text}` is outside of {self.root}",
+                span,
+                code="use",
+                help="allow a larger folder: tx.load(path, root=...)",
+            )
         return read(path, span)
 
     def _library(self, use: lang.Use, word: lang.Word) -> Source:
         if use.origin.text != "ops":
-            raise CheckError(f"there is no library `{use.origin.text}`", use.origin.span, code="use",
-                             help='the operator library is `ops`; files stand in quotes: use "file.tx": name')
+            raise CheckError(
+                f"there is no library `{use.origin.text}`",
+                use.origin.span,
+                code="use",
+                help='the operator library is `ops`; files stand in quotes: use "file.tx": name',
+            )
         for file in library_files():
             text = file.read_text(encoding="utf-8")
             if re.search(rf"^(op|fn) {word.text}\b", text, re.MULTILINE):
                 return Source(f"ops/{file.name}", text)
-        raise CheckError(f"the library has no `{word.text}`", word.span, code="use", help="dir(texpr.ops) lists what it has")
+        raise CheckError(
+            f"the library has no `{word.text}`",
+            word.span,
+            code="use",
+            help="dir(texpr.ops) lists what it has",
+        )
 
 
 def read(path: str, span: Span | None = None) -> str:
@@ -82,7 +106,14 @@ def read(path: str, span: Span | None = None) -> str:
         raise CheckError(f"{path} is not UTF-8 text (byte {error.start})", span, code="file") from None
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise ResourceError(f"{path}: {error.strerror}", span, help="tx.options(text_limit=...) changes that") from None
+            raise ResourceError(
+                f"{path}: {error.strerror}", span, help="tx.options(text_limit=...) changes that"
+            ) from None
         if span is None:
             raise
-        raise CheckError(f"{path}: {error.strerror}", span, code="use", help="paths are relative to the file that uses them") from None
+        raise CheckError(
+            f"{path}: {error.strerror}",
+            span,
+            code="use",
+            help="paths are relative to the file that uses them",
+        ) from None

@@ -1,9 +1,11 @@
-"""Compiled kernels on disk: what a kernel needs to run, without its loops: a line of JSON, then its object code.
+"""Compiled kernels on disk: what a kernel needs to run, without its loops: a line of JSON, then its
+object code.
 
-A record is found by what was asked for: the program as printed (or the text it was made from), its sizes, the schedule as text, the
-target with its machine record, and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven
-and compiled before, perhaps by another process, and none of that is done again. What is damaged, incomplete or of another form counts as
-absent.
+A record is found by what was asked for: the program as printed (or the text it was made from), its
+sizes, the schedule as text, the target with its machine record, and the texpr that made it
+(`support.version`). So a kernel that is found was lowered, scheduled, proven and compiled before,
+perhaps by another process, and none of that is done again. What is damaged, incomplete or of
+another form counts as absent.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Built:
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
-        short_up_to: sizes up to which an `interruptible` one is short, as `pipeline.short_up_to` has it.
+        short_up_to: sizes up to which an `interruptible` one is short, as `pipeline.short_up_to`
+            has it.
         externs: it calls functions of this process, which its loops name.
         overwrites: positions of inputs, and of outputs that may lie in their memory.
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.
@@ -67,12 +70,16 @@ class Built:
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
-    """The temporaries of a scheduled kernel. One of constant extents can be too large as well: those of partial results multiply."""
+    """The temporaries of a scheduled kernel. One of constant extents can be too large as well:
+    those of partial results multiply.
+    """
     return tuple(Buffer(t.name, t.dtype.bytes, t.shape) for t in temporaries)
 
 
 def usable() -> bool:
-    """Whether records may be used: who wants to watch passes, or have them verified, wants them to run. Guarded kernels have other code."""
+    """Whether records may be used: who wants to watch passes, or have them verified, wants them
+    to run. Guarded kernels have other code.
+    """
     options = current()
     return options.cache_dir is not None and not options.verify and not options.print and not options.guard
 
@@ -80,7 +87,16 @@ def usable() -> bool:
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
     """Everything that a compiled kernel depends on."""
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    return "\0".join(("kernel", identity(), _origins.get(program) or program_text(program), repr(numbers), schedule, *_target(target)))
+    return "\0".join(
+        (
+            "kernel",
+            identity(),
+            _origins.get(program) or program_text(program),
+            repr(numbers),
+            schedule,
+            *_target(target),
+        )
+    )
 
 
 def find(key: str, program: Program) -> Built | None:
@@ -97,12 +113,30 @@ def find(key: str, program: Program) -> Built | None:
 
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
-        case {"certificate": str(certificate), "buffers": list(found), "duration": ("interruptible" | "short" | "trivial") as duration,
-              "short_up_to": int(short), "externs": bool(externs), "overwrites": list(over), "self_contained": bool(alone),
-              "scratch": list(scratch), "fallback": left} if code and all(isinstance(n, int) for n in scratch):
+        case {
+            "certificate": str(certificate),
+            "buffers": list(found),
+            "duration": ("interruptible" | "short" | "trivial") as duration,
+            "short_up_to": int(short),
+            "externs": bool(externs),
+            "overwrites": list(over),
+            "self_contained": bool(alone),
+            "scratch": list(scratch),
+            "fallback": left,
+        } if code and all(isinstance(n, int) for n in scratch):
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, short, externs, tuple(map(_pair, over)),
-                         alone, tuple(scratch), Fallback.from_json(left))
+            return Built(
+                code,
+                certificate,
+                tuple(_buffer(b, sizes) for b in found),
+                duration,
+                short,
+                externs,
+                tuple(map(_pair, over)),
+                alone,
+                tuple(scratch),
+                Fallback.from_json(left),
+            )
     return None
 
 
@@ -123,14 +157,24 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "short_up_to": built.short_up_to,
-            "externs": built.externs, "overwrites": built.overwrites, "self_contained": built.self_contained,
-            "scratch": built.scratch, "fallback": built.fallback and built.fallback.to_json()}
+    data = {
+        "certificate": built.certificate,
+        "buffers": buffers,
+        "duration": built.duration,
+        "short_up_to": built.short_up_to,
+        "externs": built.externs,
+        "overwrites": built.overwrites,
+        "self_contained": built.self_contained,
+        "scratch": built.scratch,
+        "fallback": built.fallback and built.fallback.to_json(),
+    }
     disk_cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 
 def remember_origin(program: Program, origin: str) -> None:
-    """Say what a program was made from, all of it: where that is known, finding its kernels takes no printing."""
+    """Say what a program was made from, all of it: where that is known, finding its kernels
+    takes no printing.
+    """
     if len(_origins) >= MOST_ORIGINS:
         _origins.clear()
     _origins[program] = origin

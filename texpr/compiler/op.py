@@ -45,14 +45,21 @@ Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Pro
 
 @suggests(OPERATOR)
 class Op(callable.Callable):
-    """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and keeps what it compiled.
+    """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes,
+    and keeps what it compiled.
 
     Attributes:
         signature: inputs, constants, dtype variables.
         text: the operator as the user wrote it, or as printed where it was derived.
     """
 
-    def __init__(self, signature: Signature, make: Make, origin: tuple[Callable[..., object], tuple], text: str | None = None) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        make: Make,
+        origin: tuple[Callable[..., object], tuple],
+        text: str | None = None,
+    ) -> None:
         """`origin` is the call that makes the operator again, in another process for example."""
         self.signature, self._make, self._origin, self._text = signature, make, origin, text
         self.__name__, self.__doc__ = signature.name, f"{signature}\n\n{signature.doc}".rstrip()
@@ -63,10 +70,15 @@ class Op(callable.Callable):
         self._natives: dict[tuple, Callable[..., object]] = {}
         self._become(self._general)
 
-    def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
-                absent: frozenset[str] = frozenset()) -> Program:
-        """The equations with dtypes and constants filled in, proven for all sizes. Made before the first call where no constant is
-        required, so that mistakes show where the operator is written.
+    def program(
+        self,
+        dtypes: Mapping[str, DType] | None = None,
+        constants: Mapping[str, object] | None = None,
+        absent: frozenset[str] = frozenset(),
+    ) -> Program:
+        """The equations with dtypes and constants filled in, proven for all sizes. Made before the
+        first call where no constant is required, so that mistakes show where the operator is
+        written.
 
         Raises:
             CheckError: they mean nothing, or a proof fails.
@@ -83,8 +95,9 @@ class Op(callable.Callable):
         return self._programs[key]
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """Compute it. Constants and `out=` by name; inputs by position or name. Native code is asked first for the kernels of the latest
-        calls of other forms, and hands on what does not fit them.
+        """Compute it. Constants and `out=` by name; inputs by position or name. Native code is
+        asked first for the kernels of the latest calls of other forms, and hands on what does not
+        fit them.
 
         Raises:
             CallError: arguments that do not fit.
@@ -102,12 +115,21 @@ class Op(callable.Callable):
         named = {n: v for n, v in options.items() if n not in self._constants} if options else {}
         return known.call(*arrays, **named, **given)
 
-    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: Mapping[str, object], key: tuple | None) -> object:
+    def _first_call(
+        self,
+        arrays: tuple[object, ...],
+        options: dict[str, object],
+        out: Mapping[str, object],
+        key: tuple | None,
+    ) -> object:
         constants = {c.name: options[c.name] for c in self.signature.constants if c.name in options}
         inputs = self._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
         for value in inputs.values():
             handler = getattr(type(value), "__texpr_call__", None)
-            if handler is not None and (result := handler(value, self, inputs, constants)) is not NotImplemented:
+            if (
+                handler is not None
+                and (result := handler(value, self, inputs, constants)) is not NotImplemented
+            ):
                 if out:
                     raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
                 return result
@@ -130,12 +152,19 @@ class Op(callable.Callable):
         self._serve(native)
         return native(*arrays, **options, **out)
 
-    def _native(self, kernel: CompiledKernel, inputs: Mapping[str, object], constants: Mapping[str, object],
-                given: Mapping[str, np.ndarray]) -> Callable[..., object] | None:
+    def _native(
+        self,
+        kernel: CompiledKernel,
+        inputs: Mapping[str, object],
+        constants: Mapping[str, object],
+        given: Mapping[str, np.ndarray],
+    ) -> Callable[..., object] | None:
         """What serves calls of this form without Python, if native code can."""
         if kernel.symbolic or any(type(v) not in (int, float, bool) for v in constants.values()):
             return None
-        assert list(inputs) == [t.name for t in kernel.program.inputs], "the kernel has the names of the operator"
+        assert list(inputs) == [t.name for t in kernel.program.inputs], (
+            "the kernel has the names of the operator"
+        )
         names, shapes = [p.name for p in self.signature.inputs], tuple(a.shape for a in given.values())
         positional = next((k for k, n in enumerate(names) if n not in inputs), len(names))
         named = tuple((intern(n), v) for n, v in constants.items())
@@ -150,7 +179,10 @@ class Op(callable.Callable):
         variables = {n for n, _ in self.signature.variables}
         free = variables - {p.dtype for p in self.signature.inputs if p.name in given and given[p.name].shape}
         chosen = {p.name: p.dtype in free for p in self.signature.inputs}
-        return tuple("any" if not chosen[n] else "own" if isinstance(v, np.ndarray | np.generic) else "python" for n, v in inputs.items())
+        return tuple(
+            "any" if not chosen[n] else "own" if isinstance(v, np.ndarray | np.generic) else "python"
+            for n, v in inputs.items()
+        )
 
     def _call_key(self, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple:
         """What decides which kernel serves a call.
@@ -168,7 +200,9 @@ class Op(callable.Callable):
         """Decide anew which kernel serves such calls."""
         self._calls.pop(key, None)  # type: ignore[arg-type]
 
-    def _instance(self, inputs: Mapping[str, object], constants: Mapping[str, object]) -> tuple[Program, dict[str, np.ndarray]]:
+    def _instance(
+        self, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> tuple[Program, dict[str, np.ndarray]]:
         """The Program that serves a call, and the inputs as arrays.
 
         Python numbers take part in no choice of a dtype, those of NumPy only where no array does.
@@ -176,45 +210,69 @@ class Op(callable.Callable):
         given = {n: _array(n, a) for n, a in inputs.items()}
         dtypes = {n: self._dtype(n, a) for n, a in given.items() if a.shape}
         settled = {p.dtype for p in self.signature.inputs if p.name in dtypes}
-        dtypes |= {p.name: self._dtype(p.name, given[p.name]) for p in self.signature.inputs
-                   if p.dtype not in settled and isinstance(inputs.get(p.name), np.ndarray | np.generic)}
+        dtypes |= {
+            p.name: self._dtype(p.name, given[p.name])
+            for p in self.signature.inputs
+            if p.dtype not in settled and isinstance(inputs.get(p.name), np.ndarray | np.generic)
+        }
         absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
         constants = self.signature.counted(constants, {n: a.ndim for n, a in given.items()})
         program = self.program(self.signature.bind_dtypes(dtypes), constants, absent)
-        if len(program.inputs) > len(given):  # a cotangent of an optional input that was given is not optional
+        if len(program.inputs) > len(
+            given
+        ):  # a cotangent of an optional input that was given is not optional
             self._refuse_missing([t.name for t in program.inputs if t.name not in given])
         return program, given
 
     def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
-        """Inputs by name, in order. An array too many is no output: nobody sees at the call that it would be overwritten."""
+        """Inputs by name, in order. An array too many is no output: nobody sees at the call that
+        it would be overwritten.
+        """
         names = [p.name for p in self.signature.inputs]
         if len(arrays) > len(names):
-            raise CallError(f"{self.__name__} takes {', '.join(names) or 'no arrays'}; found {len(arrays)} arrays", code="arguments",
-                            notes=(str(self.signature),), help="give constants by name, and arrays for results as out=...")
+            raise CallError(
+                f"{self.__name__} takes {', '.join(names) or 'no arrays'}; found {len(arrays)} arrays",
+                code="arguments",
+                notes=(str(self.signature),),
+                help="give constants by name, and arrays for results as out=...",
+            )
         inputs = dict(zip(names, arrays))
         for name, value in named.items():
             if name not in names:
                 known = frozenset((*names, *(c.name for c in self.signature.constants), "out"))
-                raise CallError(f"{self.__name__} has no argument `{name}`", code="arguments",
-                                help=did_you_mean(name, known, argument(name, known)))
+                raise CallError(
+                    f"{self.__name__} has no argument `{name}`",
+                    code="arguments",
+                    help=did_you_mean(name, known, argument(name, known)),
+                )
             if name in inputs:
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
-        self._refuse_missing([p.name for p in self.signature.inputs if p.name not in inputs and not p.optional])
+        self._refuse_missing(
+            [p.name for p in self.signature.inputs if p.name not in inputs and not p.optional]
+        )
         return {n: inputs[n] for n in names if n in inputs}
 
     def _refuse_missing(self, missing: list[str]) -> None:
         if not missing:
             return
         names = [p.name for p in self.signature.inputs]
-        raise CallError(f"{self.__name__} takes {', '.join(names)}; missing: {', '.join(missing)}", code="arguments",
-                        help="give those after an optional one by name" if any(p.optional for p in self.signature.inputs) else "")
+        raise CallError(
+            f"{self.__name__} takes {', '.join(names)}; missing: {', '.join(missing)}",
+            code="arguments",
+            help="give those after an optional one by name"
+            if any(p.optional for p in self.signature.inputs)
+            else "",
+        )
 
     def _dtype(self, name: str, array: np.ndarray) -> DType:
         t = from_numpy(array.dtype)
         if t is None:
-            raise CallError(f"{self.__name__}: `{name}` has dtype {array.dtype}, which texpr does not have", code="dtype",
-                            help=f"convert it: {name}.astype(...)")
+            raise CallError(
+                f"{self.__name__}: `{name}` has dtype {array.dtype}, which texpr does not have",
+                code="dtype",
+                help=f"convert it: {name}.astype(...)",
+            )
         return t
 
     @property
@@ -231,10 +289,15 @@ class Op(callable.Callable):
         if self._text is not None:
             return self._text
         asked = ", ".join(f"{c.name}=..." for c in self.signature.constants if c.required)
-        return f"op {self.signature}\n# the equations depend on constants: {self.__name__}.text({asked})\n" if asked else self.text()
+        return (
+            f"op {self.signature}\n# the equations depend on constants: {self.__name__}.text({asked})\n"
+            if asked
+            else self.text()
+        )
 
     def text(self, **constants: object) -> str:
-        """The equations, for values of its constants: a derivative has them after its constants are chosen.
+        """The equations, for values of its constants: a derivative has them after its constants are
+        chosen.
 
         Raises:
             CheckError: they mean nothing, or a proof fails.
@@ -253,14 +316,18 @@ class Op(callable.Callable):
 
 
 class _BoundCalls(NamedTuple):
-    """Calls that were made before: what takes their arguments in any form, and what native code is asked."""
+    """Calls that were made before: what takes their arguments in any form, and what native code
+    is asked.
+    """
 
     call: Callable[..., object]
     native: Callable[..., object] | None
 
 
 class _LazyBinding:
-    """A call of a kernel that is bound when it is first needed: where native code is asked first, only for what does not fit that."""
+    """A call of a kernel that is bound when it is first needed: where native code is asked
+    first, only for what does not fit that.
+    """
 
     def __init__(self, kernel: CompiledKernel, shapes: tuple[Shape, ...]) -> None:
         self._kernel, self._shapes = kernel, shapes
@@ -274,7 +341,9 @@ class _LazyBinding:
 
 
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-    """The kernel of the schedule that tuning chose for these sizes on this machine, or of the default schedule."""
+    """The kernel of the schedule that tuning chose for these sizes on this machine, or of the
+    default schedule.
+    """
     script = chosen_script(program, sizes)
     if script is not None:
         try:
@@ -313,7 +382,9 @@ def _kind(value: object) -> object:
 
 def _constants_key(constants: Mapping[str, object]) -> tuple:
     """1, 1.0 and True are equal and different as constants, and so are 0.0 and -0.0."""
-    return tuple((n, type(v), v, str(v) if isinstance(v, float) and v == 0 else "") for n, v in constants.items())
+    return tuple(
+        (n, type(v), v, str(v) if isinstance(v, float) and v == 0 else "") for n, v in constants.items()
+    )
 
 
 def _array(name: str, value: object) -> np.ndarray:
@@ -338,11 +409,18 @@ def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]
 
 
 @known_arguments
-def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
-       require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
-    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python_form.operator`).
+def op(
+    source: str | Callable[..., object] | None = None,
+    name: str | None = None,
+    *,
+    types: str = "",
+    require: str = "",
+) -> Op | Callable[[Callable[..., object]], Op]:
+    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see
+    `lang.python_form.operator`).
 
-    Where a text has several operators, the last one (or the one called `name`); the others can be called in it.
+    Where a text has several operators, the last one (or the one called `name`); the others can be
+    called in it.
 
     Args:
         types: of a Python function: dtype variables, `@tx.op(types="T: float")`.
@@ -355,7 +433,10 @@ def op(source: str | Callable[..., object] | None = None, name: str | None = Non
     if hasattr(source, "__code__"):
         return _traced(source, types, require)  # type: ignore[arg-type]
     if not isinstance(source, str):
-        raise CallError(f"an operator is made of a text or a Python function, not of a {type(source).__name__}", code="arguments")
+        raise CallError(
+            f"an operator is made of a text or a Python function, not of a {type(source).__name__}",
+            code="arguments",
+        )
     return _from_text(source, name)
 
 
@@ -371,9 +452,13 @@ def _traced(function: Callable[..., object], types: str, require: str) -> Op:
 def _from_text(text: str, name: str | None) -> Op:
     ops = _operators(text, "<op>", Uses(None))
     if not ops:
-        raise CheckError("the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }")
+        raise CheckError(
+            "the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }"
+        )
     if name is not None and name not in ops:
-        raise CheckError(f"the text defines no operator `{name}`", code="op", help=f"it defines {', '.join(ops)}")
+        raise CheckError(
+            f"the text defines no operator `{name}`", code="op", help=f"it defines {', '.join(ops)}"
+        )
     return ops[name] if name is not None else list(ops.values())[-1]
 
 
@@ -383,7 +468,8 @@ def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True
 
     Args:
         root: the folder that the files it `use`s must lie in; its own folder unless given.
-        prove: all of them now, so that mistakes show here; else each when it is first used, which suits large libraries.
+        prove: all of them now, so that mistakes show here; else each when it is first used, which
+            suits large libraries.
     Raises:
         ParseError, CheckError: with the place in the file.
         OSError: the file cannot be read.
@@ -393,7 +479,8 @@ def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True
 
 
 def load_one(path: str, name: str) -> Op:
-    """One operator of a `.tx` file whose definitions all begin lines, such as the library's; the others are not even read.
+    """One operator of a `.tx` file whose definitions all begin lines, such as the library's; the
+    others are not even read.
 
     Raises:
         KeyError: there is no such operator.
@@ -406,11 +493,15 @@ def _operator_of_texts(text: str, name: str, source: str, texts: dict[str, str])
     return _operators(text, source, Uses(None, texts), False)[name]
 
 
-def _operators(text: str, source: str, uses: Uses, prove: bool = True, only: str | None = None) -> dict[str, Op]:
+def _operators(
+    text: str, source: str, uses: Uses, prove: bool = True, only: str | None = None
+) -> dict[str, Op]:
     module = lang.parse(text, source, uses, only)
     made = {n: _operator(declaration, uses) for n, declaration in module.ops.items()}
     for each in made.values() if prove else ():
-        if not module.ops[each.signature.name].extern and not any(c.required for c in each.signature.constants):
+        if not module.ops[each.signature.name].extern and not any(
+            c.required for c in each.signature.constants
+        ):
             each.program()
     return made
 
@@ -418,10 +509,17 @@ def _operators(text: str, source: str, uses: Uses, prove: bool = True, only: str
 def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
     head = declaration.tree
     signature = Signature(
-        declaration.name, tuple(map(_parameter, head.inputs)),
-        tuple(Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "") for c in head.constants),
-        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc, tuple(map(_parameter, head.outputs)),
-        declaration.axes)
+        declaration.name,
+        tuple(map(_parameter, head.inputs)),
+        tuple(
+            Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "")
+            for c in head.constants
+        ),
+        tuple((v.name, v.kind) for v in declaration.type_variables),
+        declaration.doc,
+        tuple(map(_parameter, head.outputs)),
+        declaration.axes,
+    )
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
@@ -434,7 +532,13 @@ def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
 
 
 def _parameter(d: lang.Declaration) -> Parameter:
-    return Parameter(d.name.text, d.type.dtype.text, d.default is not None, _one_line(d.type), _one_line(d.default) if d.default else "")
+    return Parameter(
+        d.name.text,
+        d.type.dtype.text,
+        d.default is not None,
+        _one_line(d.type),
+        _one_line(d.default) if d.default else "",
+    )
 
 
 def _one_line(node: lang.Tree) -> str:
@@ -452,7 +556,9 @@ def interpret(operator: Op, *arrays: object, **options: object) -> object:
     return results[0] if len(results) == 1 else results
 
 
-def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple[Program, list[np.ndarray]]:
+def instance(
+    operator: Op, arrays: tuple[object, ...], options: Mapping[str, object]
+) -> tuple[Program, list[np.ndarray]]:
     """The Program that serves a call, and the inputs as arrays, which are what it requires.
 
     Raises:
@@ -461,8 +567,12 @@ def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, obj
     constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
     inputs = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
     program, given = operator._instance(inputs, constants)
-    adopted = [a if isinstance(inputs[n], np.ndarray) else read_input(inputs[n], Argument(n, numpy_dtype(t.dtype), (0,) * a.ndim))
-               for t, (n, a) in zip(program.inputs, given.items())]
+    adopted = [
+        a
+        if isinstance(inputs[n], np.ndarray)
+        else read_input(inputs[n], Argument(n, numpy_dtype(t.dtype), (0,) * a.ndim))
+        for t, (n, a) in zip(program.inputs, given.items())
+    ]
     sizes, _ = bind_sizes(program.inputs, [a.shape for a in adopted])
     check_requirements(program.name, program.requires, sizes)
     refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)

@@ -16,14 +16,21 @@ from texpr.support.spelling import counted
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
 LARGEST_SIZE = 1 << 48
-_CLASSES = {"float": lambda t: t.is_float, "int": lambda t: t.is_int, "num": lambda t: t.is_float or t.is_int, "any": lambda t: True}
+_CLASSES = {
+    "float": lambda t: t.is_float,
+    "int": lambda t: t.is_int,
+    "num": lambda t: t.is_float or t.is_int,
+    "any": lambda t: True,
+}
 
 _KINDS = {"float": "a float type", "int": "an integer type", "num": "a type of numbers", "any": "any type"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An input or output: `dtype` names an element type or a dtype variable. `type` and `default` are texts."""
+    """An input or output: `dtype` names an element type or a dtype variable. `type` and
+    `default` are texts.
+    """
 
     name: str
     dtype: str
@@ -49,8 +56,8 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an operator; `axes` are the constants that
-    may count from the end."""
+    """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an
+    operator; `axes` are the constants that may count from the end."""
 
     name: str
     inputs: tuple[Parameter, ...]
@@ -69,11 +76,23 @@ class Signature:
         return f"{head} -> {outputs if len(self.outputs) == 1 else f'({outputs})'}"
 
     def python(self) -> inspect.Signature:
-        """As a signature of Python: inputs, then constants and `out` by name. Defaults are the texts of the language."""
+        """As a signature of Python: inputs, then constants and `out` by name. Defaults are the
+        texts of the language.
+        """
         kinds = inspect.Parameter
-        listed = [kinds(p.name, kinds.POSITIONAL_OR_KEYWORD, default=_Text(p.default) if p.optional else kinds.empty,
-                        annotation=p.type or p.dtype) for p in sorted(self.inputs, key=lambda p: p.optional)]
-        listed += [kinds(c.name, kinds.KEYWORD_ONLY, default=kinds.empty if c.required else _Text(c.default)) for c in self.constants]
+        listed = [
+            kinds(
+                p.name,
+                kinds.POSITIONAL_OR_KEYWORD,
+                default=_Text(p.default) if p.optional else kinds.empty,
+                annotation=p.type or p.dtype,
+            )
+            for p in sorted(self.inputs, key=lambda p: p.optional)
+        ]
+        listed += [
+            kinds(c.name, kinds.KEYWORD_ONLY, default=kinds.empty if c.required else _Text(c.default))
+            for c in self.constants
+        ]
         if all(p.name != "out" for p in listed):
             listed.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
         results = tuple(map(str, self.outputs))
@@ -89,13 +108,25 @@ class Signature:
         for name in constants:
             if name not in known:
                 close = get_close_matches(name, known, 1)
-                raise CallError(f"{self.name} has no constant `{name}`", code="arguments",
-                                help=f"did you mean `{close[0]}`?" if close else f"constants: {', '.join(sorted(known)) or 'none'}")
+                raise CallError(
+                    f"{self.name} has no constant `{name}`",
+                    code="arguments",
+                    help=f"did you mean `{close[0]}`?"
+                    if close
+                    else f"constants: {', '.join(sorted(known)) or 'none'}",
+                )
         missing = [c.name for c in self.constants if c.required and c.name not in constants]
         if missing:
-            raise CallError(f"{self.name} needs the constant{'s' * (len(missing) > 1)} {', '.join(missing)}", code="arguments",
-                            help=f"give it by name: {self.name}(..., {missing[0]}=...)")
-        return {c.name: _plain(self.name, c.name, constants[c.name]) for c in self.constants if c.name in constants}
+            raise CallError(
+                f"{self.name} needs the constant{'s' * (len(missing) > 1)} {', '.join(missing)}",
+                code="arguments",
+                help=f"give it by name: {self.name}(..., {missing[0]}=...)",
+            )
+        return {
+            c.name: _plain(self.name, c.name, constants[c.name])
+            for c in self.constants
+            if c.name in constants
+        }
 
     def counted(self, constants: Mapping[str, object], ranks: Mapping[str, int]) -> dict[str, object]:
         """The constants with axes counted from the start.
@@ -112,28 +143,41 @@ class Signature:
                 continue
             if spec.input not in ranks:
                 if value < 0:
-                    raise CallError(f"{self.name}: {spec.constant} = {value} counts from the end of `{spec.input}`, whose rank is not "
-                                    f"known here", code="rank", help=f"count from the start: {spec.constant}=0 is the first axis")
+                    raise CallError(
+                        f"{self.name}: {spec.constant} = {value} counts from the end of `{spec.input}`, "
+                        f"whose rank is not "
+                        f"known here",
+                        code="rank",
+                        help=f"count from the start: {spec.constant}=0 is the first axis",
+                    )
                 continue
             rank = ranks[spec.input]
             first = spec.from_start(value, rank)
             if first is None:
-                raise CallError(f"{self.name}: {spec.constant} = {value} is no axis of `{spec.input}`, which has "
-                                f"{counted(rank, 'dimension')}", code="rank",
-                                help=spec.allowed(rank))
+                raise CallError(
+                    f"{self.name}: {spec.constant} = {value} is no axis of `{spec.input}`, which has "
+                    f"{counted(rank, 'dimension')}",
+                    code="rank",
+                    help=spec.allowed(rank),
+                )
             if first != value:
                 found[spec.constant] = first
         return {c.name: found[c.name] for c in self.constants if c.name in found}
 
     def provable(self, constants: Mapping[str, object]) -> dict[str, object]:
-        """The constants with some rank for the defaults that count from the end: what is proven does not depend on it."""
+        """The constants with some rank for the defaults that count from the end: what is proven
+        does not depend on it.
+        """
         found = self.checked(constants)
-        from_the_end = [s for s in self.axes if s.constant not in found and s.default is not None and s.default < 0]
+        from_the_end = [
+            s for s in self.axes if s.constant not in found and s.default is not None and s.default < 0
+        ]
         found |= {s.constant: s.smallest(s.default) for s in from_the_end}
         return {c.name: found[c.name] for c in self.constants if c.name in found}
 
     def bind_dtypes(self, found: Mapping[str, DType]) -> dict[str, DType]:
-        """Dtype variables from the dtypes of the inputs that were given, by input name; typical ones where nothing tells.
+        """Dtype variables from the dtypes of the inputs that were given, by input name; typical
+        ones where nothing tells.
 
         Raises:
             CallError: inputs disagree, or a dtype is not in the variable's class.
@@ -145,10 +189,15 @@ class Signature:
                 continue
             t, by = chosen.setdefault(p.dtype, (found[p.name], p.name))
             if t != found[p.name]:
-                raise CallError(f"{self.name}: `{p.name}` is {found[p.name]}, but `{by}` is {t}, and both are {p.dtype}", code="dtype",
-                                help=f"convert one: {p.name}.astype(...)")
+                raise CallError(
+                    f"{self.name}: `{p.name}` is {found[p.name]}, but `{by}` is {t}, and both are {p.dtype}",
+                    code="dtype",
+                    help=f"convert one: {p.name}.astype(...)",
+                )
             if not _CLASSES[classes[p.dtype]](t):
-                raise CallError(f"{self.name}: `{p.name}` is {t}, expected {_KINDS[classes[p.dtype]]}", code="dtype")
+                raise CallError(
+                    f"{self.name}: `{p.name}` is {t}, expected {_KINDS[classes[p.dtype]]}", code="dtype"
+                )
         return {v: chosen[v][0] if v in chosen else _TYPICAL[c] for v, c in self.variables}
 
 
@@ -188,12 +237,18 @@ def signature_of(op: object) -> Signature:
     """
     signature = getattr(op, "signature", None)
     if not isinstance(signature, Signature):
-        raise CallError(f"found a {type(op).__name__} where an operator belongs", code="arguments", help="tx.op(text) makes one")
+        raise CallError(
+            f"found a {type(op).__name__} where an operator belongs",
+            code="arguments",
+            help="tx.op(text) makes one",
+        )
     return signature
 
 
 class Options(NamedTuple):
-    """What keyword arguments choose: one program of an operator and the sizes of a kernel. `absent` inputs take their defaults."""
+    """What keyword arguments choose: one program of an operator and the sizes of a kernel.
+    `absent` inputs take their defaults.
+    """
 
     dtypes: dict[str, DType]
     constants: dict[str, object]
@@ -205,15 +260,20 @@ def split_options(op, options: Mapping[str, object]) -> Options:
     """Dtype variables, constants, sizes, and inputs that are `None`, among keyword arguments.
 
     Raises:
-        CallError: no operator, a name that is none of them, an input that is not optional, or a size that is not an integer of at least 0.
+        CallError: no operator, a name that is none of them, an input that is not optional, or a
+            size that is not an integer of at least 0.
     """
     signature = signature_of(op)
     dtypes = {v: dtype_named(options[v]) if v in options else _TYPICAL[c] for v, c in signature.variables}
     constants = {c.name: options[c.name] for c in signature.constants if c.name in options}
     constants = signature.counted(constants, {})
-    absent = frozenset(name for name, value in options.items() if value is None and _may_be_absent(signature, name))
+    absent = frozenset(
+        name for name, value in options.items() if value is None and _may_be_absent(signature, name)
+    )
     names = {v.name for v in op.program(dtypes, constants, absent).sizes}
-    rest = {n: value for n, value in options.items() if n not in dtypes and n not in constants and n not in absent}
+    rest = {
+        n: value for n, value in options.items() if n not in dtypes and n not in constants and n not in absent
+    }
     unknown = next((name for name in rest if name not in names), None)
     if unknown is not None:
         raise _unknown(signature, unknown, names)
@@ -235,16 +295,24 @@ def _may_be_absent(signature: Signature, name: str) -> bool:
 def _unknown(signature: Signature, name: str, sizes: Collection[str]) -> CallError:
     constants = [c.name for c in signature.constants]
     if any(p.name == name for p in signature.inputs):
-        return CallError(f"{signature.name}: `{name}` is an input, which a schedule does not have", code="arguments",
-                         help=f"{name}=None leaves an optional one out")
+        return CallError(
+            f"{signature.name}: `{name}` is an input, which a schedule does not have",
+            code="arguments",
+            help=f"{name}=None leaves an optional one out",
+        )
     close = get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
-    return CallError(f"{signature.name} has no size, constant or dtype variable `{name}`", code="arguments",
-                     help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(sizes))}")
+    return CallError(
+        f"{signature.name} has no size, constant or dtype variable `{name}`",
+        code="arguments",
+        help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(sizes))}",
+    )
 
 
 def _size(name: str, value: object) -> int:
     if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < 0:  # type: ignore[attr-defined]
         raise CallError(f"the size {name} is {value!r}, expected an integer of at least 0", code="arguments")
     if value.__index__() > LARGEST_SIZE:  # type: ignore[attr-defined]
-        raise CallError(f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments")
+        raise CallError(
+            f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments"
+        )
     return value.__index__()  # type: ignore[attr-defined]

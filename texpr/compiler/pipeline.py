@@ -1,4 +1,6 @@
-"""The passes between a scheduled kernel and machine code, as visible lists, and the cache around LLVM."""
+"""The passes between a scheduled kernel and machine code, as visible lists, and the cache around
+LLVM.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,16 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def fitting(kernel: Kernel) -> Kernel:
         return check_asynchronous(check_scopes(kernel, target.machine), target.machine)
 
-    common: list[KernelPass] = [place, offset_signed, written_out, drop_guards, narrow, cut_vectors, fitting, expand_functions]
+    common: list[KernelPass] = [
+        place,
+        offset_signed,
+        written_out,
+        drop_guards,
+        narrow,
+        cut_vectors,
+        fitting,
+        expand_functions,
+    ]
     if target.gpu:
         return [place, gather_launches, check_arrivals, *common[1:]]
     common.insert(common.index(cut_vectors), unswitch)
@@ -100,10 +111,12 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
 
 
 def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> Certificate:
-    """Proof that a kernel, with its temporaries placed and its guards dropped, computes a program for these sizes.
+    """Proof that a kernel, with its temporaries placed and its guards dropped, computes a program
+    for these sizes.
 
-    What comes after (writing out unrolled loops, cutting vectors to registers, sharing out nested parallel loops, spelling out functions)
-    changes neither which iterations run nor what they use; that the result is the interpreter's is tested.
+    What comes after (writing out unrolled loops, cutting vectors to registers, sharing out nested
+    parallel loops, spelling out functions) changes neither which iterations run nor what they use;
+    that the result is the interpreter's is tested.
 
     Raises:
         CertificateError: something is not proven.
@@ -118,7 +131,9 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
 
 
 def _uncertified(error: ScheduleError) -> CertificateError:
-    return CertificateError(error.message, error.span, code=error.code, label=error.label, notes=error.notes, help=error.help)
+    return CertificateError(
+        error.message, error.span, code=error.code, label=error.label, notes=error.notes, help=error.help
+    )
 
 
 def certified_loops(kernel: Kernel) -> Kernel:
@@ -146,20 +161,28 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
 
 
 TRIVIAL_BODIES = 256
-"""Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
+"""Innermost bodies, of a vector each, that are over before another thread could use the GIL.
+(NumPy keeps it below 500 elements.)
+"""
 _SIZES = tuple(1 << k for k in range(25))
 """Of kernels, those that are tried for whether there is little work at them."""
 
 
 def duration(final: Kernel) -> Duration:
-    """Whether a kernel, as it is emitted, polls for Ctrl-C or waits for other threads; if not, whether it is over at once."""
-    if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in walk(final)):
+    """Whether a kernel, as it is emitted, polls for Ctrl-C or waits for other threads; if not,
+    whether it is over at once.
+    """
+    if any(
+        isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in walk(final)
+    ):
         return "interruptible"
     return "trivial" if sum(map(work, final.body)) <= TRIVIAL_BODIES else "short"
 
 
 def short_up_to(final: Kernel) -> int:
-    """The largest size up to which an `interruptible` kernel, as it is emitted, is short: there is too little work to interrupt."""
+    """The largest size up to which an `interruptible` kernel, as it is emitted, is short: there
+    is too little work to interrupt.
+    """
     if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
         return 0
     return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)
@@ -167,10 +190,12 @@ def short_up_to(final: Kernel) -> int:
 
 @contextmanager
 def object_code(final: Kernel, target: Target, *, kept: bool) -> Iterator[Callable[[], bytes]]:
-    """Object code for this machine of a kernel as it is emitted: LLVM makes it while the block runs, what the block gets waits for it.
+    """Object code for this machine of a kernel as it is emitted: LLVM makes it while the block
+    runs, what the block gets waits for it.
 
     Args:
-        kept: look for what LLVM made of this text before in the disk cache, and keep it there. Who keeps kernels as a whole needs neither.
+        kept: look for what LLVM made of this text before in the disk cache, and keep it there. Who
+            keeps kernels as a whole needs neither.
     """
     with timed("code", "emission"):
         text, _ = emit_llvm(final, target)
@@ -190,7 +215,9 @@ def _waited(making: Callable[[], bytes]) -> bytes:
 
 
 def assembly(text: str, target: Target) -> str:
-    """What a GPU's driver takes, of a kernel's LLVM IR, from the disk cache where LLVM saw it before."""
+    """What a GPU's driver takes, of a kernel's LLVM IR, from the disk cache where LLVM saw it
+    before.
+    """
     return _cached(text, target, lambda text, target: assembly_of(text, target).encode()).decode()
 
 

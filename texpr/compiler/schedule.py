@@ -39,13 +39,18 @@ def schedule(op, **options: object) -> Schedule:
     """The naive loop nest of `op`, to be scheduled.
 
     Args:
-        options: sizes (the others stay symbolic), constants of the operator, dtype variables (`T="f64"`; f32 or i32 otherwise), and
-            optional inputs that the kernel shall not have (`bias=None`).
+        options: sizes (the others stay symbolic), constants of the operator, dtype variables
+            (`T="f64"`; f32 or i32 otherwise), and optional inputs that the kernel shall not have
+            (`bias=None`).
     Raises:
         CallError: not an operator, or a name that it does not have.
     """
     if not hasattr(op, "signature"):
-        raise CallError(f"schedule takes an operator, not {type(op).__name__}", code="arguments", help='tx.op("...") makes one from text')
+        raise CallError(
+            f"schedule takes an operator, not {type(op).__name__}",
+            code="arguments",
+            help='tx.op("...") makes one from text',
+        )
     dtypes, constants, sizes, absent = split_options(op, options)
     program = op.program(dtypes, constants, absent)
     named = {v.name: v for v in program.sizes}
@@ -81,14 +86,18 @@ class Schedule(Steps):
             raise
 
     def auto(self, target: str = "native") -> Schedule:
-        """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.
+        """Apply the default steps for a target, chosen from the structure of the nests; `script()`
+        shows them.
 
         Raises:
             ScheduleError: steps were applied already.
         """
         if self._default or (self._now is not None and self.steps):
-            raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
-                                help="call auto() on a fresh schedule; edit its script() to change it")
+            raise ScheduleError(
+                "auto() chooses the whole schedule, and steps were applied already",
+                code="auto",
+                help="call auto() on a fresh schedule; edit its script() to change it",
+            )
         chosen, lower = find_target(target), self._lowered
         if current().tf32 and chosen.machine.gpu_threads:
             chosen = replace(chosen, machine=replace(chosen.machine, tf32=True))
@@ -106,7 +115,8 @@ class Schedule(Steps):
         return self
 
     def explain(self) -> str:
-        """Why `auto()` chose what it did: for each nest the template that scheduled it, and why those before it did not.
+        """Why `auto()` chose what it did: for each nest the template that scheduled it, and why
+        those before it did not.
 
         Raises:
             ScheduleError: `auto()` did not choose this schedule.
@@ -116,13 +126,16 @@ class Schedule(Steps):
         return self._choice().explain()
 
     def script(self, format: str = "text") -> str:
-        """The steps as text, one per line, or as `json`; `replay` applies either again, in another process too.
+        """The steps as text, one per line, or as `json`; `replay` applies either again, in another
+        process too.
 
         Raises:
             ScheduleError: another format.
         """
         if format not in ("text", "json"):
-            raise ScheduleError(f"there is no format {format!r} for a script", code="script", help="text or json")
+            raise ScheduleError(
+                f"there is no format {format!r} for a script", code="script", help="text or json"
+            )
         return to_json(self.steps) if format == "json" else "".join(f"{step}\n" for step in self.steps)
 
     def replay(self, text: str, *, name: str = "script") -> Schedule:
@@ -131,7 +144,8 @@ class Schedule(Steps):
         Args:
             name: what errors call the script, as in `name:3` for its third line.
         Raises:
-            ScheduleError: a line is not a step, or a step is refused; the steps before it stay applied.
+            ScheduleError: a line is not a step, or a step is refused; the steps before it stay
+                applied.
         """
         written_as_json = isinstance(text, str) and text.lstrip().startswith(("{", "["))
         for step in from_json(text) if written_as_json else parse_script(text):
@@ -149,22 +163,33 @@ class Schedule(Steps):
         from texpr import autodiff  # here, so that calls of operators need not import it
 
         program = autodiff.grad(self.program, wrt)
-        return Schedule(program, {v: n for v, n in self.sizes.items() if v in program.sizes}).derived_from(self)
+        return Schedule(program, {v: n for v, n in self.sizes.items() if v in program.sizes}).derived_from(
+            self
+        )
 
     def derived_from(self, source: Schedule) -> Schedule:
-        """Apply what the steps of another schedule say of this program: a derivative of that one's (`grad`, `vjp`, `jvp`).
+        """Apply what the steps of another schedule say of this program: a derivative of that one's
+        (`grad`, `vjp`, `jvp`).
 
-        Each step is tried on all nests that stand for the one it was written for, on the loops that run along the same dimensions, and
-        taken where it is proven. `derivation` says which nests stand for which, which steps were taken, which were not, and why.
+        Each step is tried on all nests that stand for the one it was written for, on the loops that
+        run along the same dimensions, and taken where it is proven. `derivation` says which nests
+        stand for which, which steps were taken, which were not, and why.
 
         Raises:
-            ScheduleError: steps were applied already, or the other schedule's loops were put in place by hand.
+            ScheduleError: steps were applied already, or the other schedule's loops were put in
+                place by hand.
         """
         if self._default or self._replaced or (self._now is not None and self.steps):
-            raise ScheduleError("derived_from() makes the whole schedule, and steps were applied already", code="derived",
-                                help="call derived_from() on a fresh schedule, then apply steps")
+            raise ScheduleError(
+                "derived_from() makes the whole schedule, and steps were applied already",
+                code="derived",
+                help="call derived_from() on a fresh schedule, then apply steps",
+            )
         if source._replaced:
-            raise ScheduleError("the loops of that schedule were put in place by hand: there are no steps to follow", code="derived")
+            raise ScheduleError(
+                "the loops of that schedule were put in place by hand: there are no steps to follow",
+                code="derived",
+            )
         with timed("schedule", "derived"):
             self.derivation, kernel = derive(source.naive, source.steps, self.naive)
         self._now = self.derivation.steps, kernel
@@ -178,13 +203,16 @@ class Schedule(Steps):
         return [(done, kernel, explain(kernel, self._machine)) for done, kernel in kernels]
 
     def certificate(self) -> Certificate:
-        """Prove that the loops as they are now compute the operator: which sums are reassociated, what was asked and how long it took.
+        """Prove that the loops as they are now compute the operator: which sums are reassociated,
+        what was asked and how long it took.
 
-        The proof looks at the final loops alone and shares nothing with the checks of the steps. Every kernel is certified before it is
-        compiled: a default schedule that is not certified is left for a plainer one, another one is refused (`options(certify=...)`).
+        The proof looks at the final loops alone and shares nothing with the checks of the steps.
+        Every kernel is certified before it is compiled: a default schedule that is not certified is
+        left for a plainer one, another one is refused (`options(certify=...)`).
 
         Raises:
-            CertificateError: something is not proven; with the store, the smallest sizes and the iteration.
+            CertificateError: something is not proven; with the store, the smallest sizes and the
+                iteration.
         """
         return certificate(self.kernel, self.program, self.sizes)
 
@@ -195,17 +223,29 @@ class Schedule(Steps):
             CompileError: no such target, or it cannot express the kernel.
         """
         if not self._is_default():
-            return CompiledKernel(_given(self.kernel), find_target(target), self.program, self.sizes, self._text())
+            return CompiledKernel(
+                _given(self.kernel), find_target(target), self.program, self.sizes, self._text()
+            )
         first, default = self._first, DefaultSchedule(lambda: self._first()[0], self._lowered, self.explain)
-        return CompiledKernel(lambda: first()[1], find_target(target), self.program, self.sizes, self._text(), default)
+        return CompiledKernel(
+            lambda: first()[1], find_target(target), self.program, self.sizes, self._text(), default
+        )
 
     def _is_default(self) -> bool:
         """Whether this is the default schedule, whose steps need not have been chosen yet."""
         return bool(self._default) and (self._now is None or self._now[1] is self._first()[1])
 
     def _text(self) -> str:
-        """Everything that the loops depend on beside the program; empty where they were put in place by hand."""
-        return "" if self._replaced else f"auto {self._default}" if self._is_default() else f"steps {self.script()}"
+        """Everything that the loops depend on beside the program; empty where they were put in
+        place by hand.
+        """
+        return (
+            ""
+            if self._replaced
+            else f"auto {self._default}"
+            if self._is_default()
+            else f"steps {self.script()}"
+        )
 
     def __reduce__(self) -> tuple:
         loops = self.kernel if self._replaced else None
@@ -215,14 +255,23 @@ class Schedule(Steps):
         return show_kernel(self.kernel, explain(self.kernel, self._machine))
 
     def _repr_html_(self) -> str:
-        return fragment([Pane("equations", equations_html(ready(self.program))), Pane("loop nest", stages_html(self.stages()))])
+        return fragment(
+            [
+                Pane("equations", equations_html(ready(self.program))),
+                Pane("loop nest", stages_html(self.stages())),
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"<schedule of {self.program.name}, {len(self.steps)} steps>"
 
 
-def _restored(program: Program, sizes: Mapping[Var, int], script: str, machine: Machine | None, loops: Kernel | None) -> Schedule:
-    """A schedule that was pickled: its steps are applied, and proven, again. Loops that were put in place by hand come as they are."""
+def _restored(
+    program: Program, sizes: Mapping[Var, int], script: str, machine: Machine | None, loops: Kernel | None
+) -> Schedule:
+    """A schedule that was pickled: its steps are applied, and proven, again. Loops that were put
+    in place by hand come as they are.
+    """
     s = Schedule(program, sizes)
     if loops is None:
         s.replay(script)
@@ -232,8 +281,12 @@ def _restored(program: Program, sizes: Mapping[Var, int], script: str, machine: 
     return s
 
 
-def compiled_again(program: Program, sizes: Mapping[Var, int], target: str, text: str, loops: Kernel | None) -> CompiledKernel:
-    """A kernel that was pickled: what it was made of, compiled when it is needed, or found in the cache of compiled kernels."""
+def compiled_again(
+    program: Program, sizes: Mapping[Var, int], target: str, text: str, loops: Kernel | None
+) -> CompiledKernel:
+    """A kernel that was pickled: what it was made of, compiled when it is needed, or found in
+    the cache of compiled kernels.
+    """
     s = Schedule(program, sizes)
     if loops is not None:
         return CompiledKernel(_given(loops), find_target(target), program, sizes)
@@ -242,8 +295,16 @@ def compiled_again(program: Program, sizes: Mapping[Var, int], target: str, text
 
 
 def scripted(program: Program, sizes: Mapping[Var, int], script: str) -> CompiledKernel:
-    """The kernel of a script for this machine. Its steps are applied when the loops are needed: not where the disk cache has it."""
-    return CompiledKernel(lambda: Schedule(program, sizes).replay(script).kernel, find_target("native"), program, sizes, f"steps {script}")
+    """The kernel of a script for this machine. Its steps are applied when the loops are needed:
+    not where the disk cache has it.
+    """
+    return CompiledKernel(
+        lambda: Schedule(program, sizes).replay(script).kernel,
+        find_target("native"),
+        program,
+        sizes,
+        f"steps {script}",
+    )
 
 
 def _given(kernel: Kernel) -> Callable[[], Kernel]:

@@ -1,9 +1,12 @@
-"""Which kernel serves the shapes of a call: one of constant sizes for the first few, then one of symbolic sizes, until that has cost more.
+"""Which kernel serves the shapes of a call: one of constant sizes for the first few, then one of
+symbolic sizes, until that has cost more.
 
-The results are the same, bit for bit: a shape whose own kernel would add sums in another order than the symbolic one gets its own at once.
+The results are the same, bit for bit: a shape whose own kernel would add sums in another order than
+the symbolic one gets its own at once.
 
-Whether a shape will come back is not known. So it is served by the symbolic kernel until its calls have taken as long as compiling a kernel
-of its own takes: at most twice the time of one who knows the future (the rule for "rent or buy").
+Whether a shape will come back is not known. So it is served by the symbolic kernel until its calls
+have taken as long as compiling a kernel of its own takes: at most twice the time of one who knows
+the future (the rule for "rent or buy").
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ class Kernels:
     """The kernels of one operator.
 
     Attributes:
-        made: by the program and its sizes in order, without sizes for the symbolic ones; those that were asked for last come last.
+        made: by the program and its sizes in order, without sizes for the symbolic ones; those that
+            were asked for last come last.
     """
 
     compile: Compile
@@ -50,8 +54,12 @@ class Kernels:
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
     _orders: dict[tuple[Program, Numbers], Order] = field(default_factory=dict)
 
-    def kernel_for(self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
-        """The kernel for a call on inputs of these shapes, compiled if it is the first that needs it."""
+    def kernel_for(
+        self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]
+    ) -> CompiledKernel:
+        """The kernel for a call on inputs of these shapes, compiled if it is the first that
+        needs it.
+        """
         own = (program, tuple(sizes[v] for v in program.sizes))
         if own in self.made:
             return self.made.setdefault(own, self.made.pop(own))
@@ -62,7 +70,9 @@ class Kernels:
             self.made[shared] = self.compile(program, {})
         return self.made[shared]
 
-    def _compiled(self, own: tuple[Program, Numbers], sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
+    def _compiled(
+        self, own: tuple[Program, Numbers], sizes: Mapping[Var, int], shapes: Sequence[Shape]
+    ) -> CompiledKernel:
         start = perf_counter()
         kernel = self.made[own] = self.compile(own[0], sizes)
         kernel.prepare(tuple(shapes))
@@ -84,10 +94,19 @@ class Kernels:
         made = tuple(self.made)  # other threads may make some meanwhile
         kept = sum(1 for other, numbers in made if other is own[0] and numbers)
         usage = self._usage.get(own)
-        return kept < current().specializations or usage is not None and usage.spent > usage.price and kept < MOST_SHAPES
+        return (
+            kept < current().specializations
+            or usage is not None
+            and usage.spent > usage.price
+            and kept < MOST_SHAPES
+        )
 
-    def timed_call(self, call: Call, program: Program, sizes: Mapping[Var, int], earned: Callable[[], None]) -> Call:
-        """A call of the symbolic kernel whose time counts; `earned` is called once the shape has earned a kernel of its own."""
+    def timed_call(
+        self, call: Call, program: Program, sizes: Mapping[Var, int], earned: Callable[[], None]
+    ) -> Call:
+        """A call of the symbolic kernel whose time counts; `earned` is called once the shape has
+        earned a kernel of its own.
+        """
         own = (program, tuple(sizes[v] for v in program.sizes))
         if len(self._usage) >= MOST_SHAPES:
             self._usage.clear()

@@ -1,4 +1,6 @@
-"""`replay()` of a refusal at sizes that are too large to interpret, or where random data show nothing: smaller ones are looked for."""
+"""`replay()` of a refusal at sizes that are too large to interpret, or where random data show
+nothing: smaller ones are looked for.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,20 @@ from texpr.schedule.script.script import Step
 from texpr.support.errors import Error, ScheduleError
 
 _CAPS = (2, 3, 5, 9, 17, 33, 65, 129, 257)
-"""Largest values of the sizes that are tried: one more than usual factors, so that a second tile begins."""
+"""Largest values of the sizes that are tried: one more than usual factors, so that a second tile
+begins.
+"""
 
 
-def replay_at_smaller_sizes(program: Program, sizes: Mapping[Var, int], steps: Sequence[Step], refused: Step,
-                            given: Callable[[], object]) -> Replay:
-    """Both results of a step that was refused, at its own sizes or else at the smallest that show a difference.
+def replay_at_smaller_sizes(
+    program: Program,
+    sizes: Mapping[Var, int],
+    steps: Sequence[Step],
+    refused: Step,
+    given: Callable[[], object],
+) -> Replay:
+    """Both results of a step that was refused, at its own sizes or else at the smallest that show a
+    difference.
 
     Args:
         sizes: those that the schedule was made for.
@@ -42,7 +52,9 @@ def replay_at_smaller_sizes(program: Program, sizes: Mapping[Var, int], steps: S
 
 
 def _smaller(program: Program, sizes: Mapping[Var, int]) -> Iterator[dict[Var, int]]:
-    """Sizes with a lower cap on one of them, the others at 2, or on all; those that the program allows."""
+    """Sizes with a lower cap on one of them, the others at 2, or on all; those that the program
+    allows.
+    """
     seen = [dict(sizes)]
     for cap, above in product(_CAPS, (*({v} for v in sizes), set(sizes))):
         capped = {v: min(n, cap if v in above else 2) for v, n in sizes.items()}
@@ -52,7 +64,9 @@ def _smaller(program: Program, sizes: Mapping[Var, int]) -> Iterator[dict[Var, i
 
 
 def _at(program: Program, sizes: Mapping[Var, int], steps: Sequence[Step], refused: Step) -> Replay | None:
-    """What the step does at other sizes; None where it, or one before it, does not apply or is legal."""
+    """What the step does at other sizes; None where it, or one before it, does not apply or is
+    legal.
+    """
     try:
         kernel = lowered(specialize(program, sizes))
         for step in steps:

@@ -27,7 +27,8 @@ _HERE = str(Path(__file__).parents[1])
 
 @suggests(SCHEDULE)
 class Steps(StepMethods):
-    """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a refused step changes nothing.
+    """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a
+    refused step changes nothing.
 
     Attributes:
         program: what is scheduled, sizes symbolic.
@@ -89,16 +90,30 @@ class Steps(StepMethods):
         return self
 
     def _call(self, rule: Rule, args: Sequence[object], options: Mapping[str, object]) -> Self:
-        # Handles become names, NumPy's integers numbers: a script must read the same in another process.
-        return self.apply(called(rule, [self._plain(a) for a in args], {name: self._plain(v) for name, v in options.items()}))
+        # Handles become names, NumPy's integers numbers: a script must read the same in another
+        # process.
+        return self.apply(
+            called(
+                rule, [self._plain(a) for a in args], {name: self._plain(v) for name, v in options.items()}
+            )
+        )
 
     def _plain(self, value: object) -> object:
         if isinstance(value, tuple | list):
             return tuple(map(self._plain, value))
-        return self._name(value) if isinstance(value, Var) else int(value) if isinstance(value, np.integer) else value
+        return (
+            self._name(value)
+            if isinstance(value, Var)
+            else int(value)
+            if isinstance(value, np.integer)
+            else value
+        )
 
     def _name(self, handle: Var) -> str:
-        loop: For = next((n for n in find_loops(self.kernel, handle) if n.var is handle), find_loops(self.kernel, handle)[0])
+        loop: For = next(
+            (n for n in find_loops(self.kernel, handle) if n.var is handle),
+            find_loops(self.kernel, handle)[0],
+        )
         return handle.name if handle.name in loop_names(self.kernel) else f"{loop.tensor}.{handle.name}"
 
 

@@ -1,8 +1,10 @@
-"""Records of tuning: which schedules were measured for a program of certain sizes on this machine, and which was chosen.
+"""Records of tuning: which schedules were measured for a program of certain sizes on this machine,
+and which was chosen.
 
-A file of JSON lines per program, sizes and machine, in the folder `tuned` of the cache directory. A line is a schedule as a script, with
-the seconds of a call or the reason why it does not count, and a digest of itself. What is read is data: steps with literal arguments,
-which are proven again where they are applied.
+A file of JSON lines per program, sizes and machine, in the folder `tuned` of the cache directory. A
+line is a schedule as a script, with the seconds of a call or the reason why it does not count, and
+a digest of itself. What is read is data: steps with literal arguments, which are proven again where
+they are applied.
 """
 
 from __future__ import annotations
@@ -52,9 +54,16 @@ def path_of(program: Program, sizes: Mapping[Var, int], directory: Path | None =
 
 
 def chosen_script(program: Program, sizes: Mapping[Var, int]) -> str | None:
-    """The schedule that later calls of a program use, if it was tuned; `options(tuned=False)` has none."""
+    """The schedule that later calls of a program use, if it was tuned; `options(tuned=False)`
+    has none.
+    """
     options = current()
-    if not options.tuned or len(sizes) < len(program.sizes) or options.cache_dir is None or not (options.cache_dir / "tuned").is_dir():
+    if (
+        not options.tuned
+        or len(sizes) < len(program.sizes)
+        or options.cache_dir is None
+        or not (options.cache_dir / "tuned").is_dir()
+    ):
         return None
     path = path_of(program, sizes)
     assert path is not None
@@ -71,7 +80,9 @@ def _chosen(path: Path, changed: int) -> str | None:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The records of a file, oldest first. Lines that are damaged or of another form count as absent, and so does a file of absurd size."""
+    """The records of a file, oldest first. Lines that are damaged or of another form count as
+    absent, and so does a file of absurd size.
+    """
     try:
         lines = read_file(path, MOST_BYTES).split(b"\n")
     except OSError:
@@ -106,6 +117,12 @@ def _parsed(line: bytes) -> Record | None:
     if not isinstance(data, dict) or data.pop("digest", None) != _digest(data):
         return None
     match data:
-        case {"version": 1, "script": str(script), "seconds": (None | float()) as seconds, "error": str(error), "chosen": bool(chosen)}:
+        case {
+            "version": 1,
+            "script": str(script),
+            "seconds": (None | float()) as seconds,
+            "error": str(error),
+            "chosen": bool(chosen),
+        }:
             return Record(script, seconds, error, chosen)
     return None

@@ -1,4 +1,6 @@
-"""Linear normal form of index arithmetic: `sum of coefficient * term + constant`, where a term is a variable or an opaque node."""
+"""Linear normal form of index arithmetic: `sum of coefficient * term + constant`, where a term
+is a variable or an opaque node.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Linear:
         return Linear(tuple([(t, -c) for t, c in self.terms]), -self.constant)
 
     def expr(self) -> Expr:
-        """As an expression again: positive terms first, the constant if there are none, else last."""
+        """As an expression again: positive terms first, the constant if there are none, else
+        last.
+        """
         terms = self.terms
         if all([c < 0 for _, c in terms]):
             return self._from(index(self.constant), terms)
@@ -71,7 +75,9 @@ def _times(term: Expr, c: int) -> Expr:
 
 
 def is_in_order(e: Expr) -> bool:
-    """Whether `linear(e).expr()` is seen to give `e` again: a sum of positive multiples of different variables, a positive number last."""
+    """Whether `linear(e).expr()` is seen to give `e` again: a sum of positive multiples of
+    different variables, a positive number last.
+    """
     if type(e) is Add and type(e.rhs) is Const and e.rhs.value > 0:
         e = e.lhs
     seen: set[Expr] = set()
@@ -88,7 +94,9 @@ def is_in_order(e: Expr) -> bool:
 
 
 def linear(e: Expr) -> Linear:
-    """The normal form of an integer expression. Products of two terms, //, %, min, max, reads and so on are opaque terms."""
+    """The normal form of an integer expression. Products of two terms, //, %, min, max, reads
+    and so on are opaque terms.
+    """
     return linear_sum([(e, 1)])
 
 
@@ -132,13 +140,17 @@ def _accumulate(terms: dict[Expr, int], term: Expr, factor: int) -> None:
 
 
 def same_value(a: Expr, b: Expr) -> bool:
-    """Whether two integer expressions are equal for all values of their variables, as far as linear arithmetic shows."""
+    """Whether two integer expressions are equal for all values of their variables, as far as
+    linear arithmetic shows.
+    """
     difference = linear(Sub(a, b))
     return not difference.terms and difference.constant == 0
 
 
 def ceiling(extent: Expr) -> int | None:
-    """A constant that an extent never exceeds: its own, or that of the tile it is clipped from; None if it names none."""
+    """A constant that an extent never exceeds: its own, or that of the tile it is clipped from;
+    None if it names none.
+    """
     match extent:
         case Min(a, b):
             return min((n for n in (ceiling(a), ceiling(b)) if n is not None), default=None)

@@ -1,9 +1,28 @@
-"""Constructors that fold constants and neutral elements of integer arithmetic. Floats are left as they are: IEEE has few laws."""
+"""Constructors that fold constants and neutral elements of integer arithmetic. Floats are left
+as they are: IEEE has few laws.
+"""
 
 from __future__ import annotations
 
 from texpr.ir.dtypes import BOOL, DType, int_range
-from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var
+from texpr.ir.expr import (
+    Add,
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
 
 TRUE, FALSE = Const(True, dtype=BOOL), Const(False, dtype=BOOL)
 
@@ -109,7 +128,14 @@ def minimum(a: Expr, b: Expr) -> Expr:
     return a if a is b else Min(a, b)
 
 
-_COMPARE = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__}
+_COMPARE = {
+    "<": int.__lt__,
+    "<=": int.__le__,
+    ">": int.__gt__,
+    ">=": int.__ge__,
+    "==": int.__eq__,
+    "!=": int.__ne__,
+}
 
 
 def compare(op: str, a: Expr, b: Expr) -> Expr:
@@ -171,7 +197,9 @@ def _is(e: Expr, value: bool) -> bool:
 
 
 def is_natural(e: Expr) -> bool:
-    """True if an integer is seen not to be negative: sizes and loop variables are not, nor is what is made of them without a difference."""
+    """True if an integer is seen not to be negative: sizes and loop variables are not, nor is
+    what is made of them without a difference.
+    """
     match e:
         case Const(value):
             return value >= 0
@@ -187,7 +215,9 @@ def is_natural(e: Expr) -> bool:
 
 
 def product(sizes: tuple[Expr, ...]) -> Expr:
-    """The number of elements of a shape, 1 for rank 0, and 0 where a size is negative: that of a range that ends before it begins."""
+    """The number of elements of a shape, 1 for rank 0, and 0 where a size is negative: that of a
+    range that ends before it begins.
+    """
     from_left: Expr = Const(1, dtype=sizes[0].dtype) if sizes else literal(1, DType("i", 64))
     for size in sizes:
         from_left = mul(from_left, size if is_natural(size) else maximum(size, literal(0, size.dtype)))
@@ -195,8 +225,15 @@ def product(sizes: tuple[Expr, ...]) -> Expr:
 
 
 REBUILD = {
-    Add: add, Sub: sub, Mul: mul, FloorDiv: floordiv, Mod: mod, Max: maximum, Min: minimum,
-    And: conjunction, Or: disjunction,
+    Add: add,
+    Sub: sub,
+    Mul: mul,
+    FloorDiv: floordiv,
+    Mod: mod,
+    Max: maximum,
+    Min: minimum,
+    And: conjunction,
+    Or: disjunction,
 }
 
 
@@ -207,20 +244,26 @@ FOLDED = _OTHERS.union(_OF_INTEGERS)
 
 
 def _stays(kind: type, a: Expr, b: Expr) -> bool:
-    """Whether a sum or product is seen to stay as it is, as most are: a variable times a number, and a number added to that."""
+    """Whether a sum or product is seen to stay as it is, as most are: a variable times a number,
+    and a number added to that.
+    """
     if type(b) is not Const or isinstance(a, Const | Add | Sub):
         return False
     return kind is Mul and b.value not in (0, 1) or kind is Add and b.value > 0
 
 
 def fold(node: object) -> Expr | None:
-    """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution. None where nothing folds, so that
-    what is remembered of a node stays known.
+    """The rewrite rule that applies the constructors above; use it with `rewrite` after a
+    substitution. None where nothing folds, so that what is remembered of a node stays known.
     """
     kind = type(node)
     if kind in _OF_INTEGERS:
         a, b = node.lhs, node.rhs  # type: ignore[attr-defined]
-        if not (a is b or isinstance(a, Const) or isinstance(b, Const)) or not a.dtype.is_int or _stays(kind, a, b):
+        if (
+            not (a is b or isinstance(a, Const) or isinstance(b, Const))
+            or not a.dtype.is_int
+            or _stays(kind, a, b)
+        ):
             return None
         made = compare(node.op, a, b) if isinstance(node, Compare) else REBUILD[kind](a, b)  # type: ignore[index]
         return None if isinstance(made, kind) and made.lhs is a and made.rhs is b else made  # type: ignore[attr-defined]

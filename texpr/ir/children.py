@@ -1,4 +1,6 @@
-"""The nodes directly below a node, and copies of it over others: code that is written for each class, since passes do little else."""
+"""The nodes directly below a node, and copies of it over others: code that is written for each
+class, since passes do little else.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
         get = _written(f"(node): return ({_items(forms)})")
     elif list(forms.values()).index("perhaps") == len(forms) - 1:
         last, _ = forms.popitem()
-        get = _written(f"(node):\n last = node.{last}\n return ({_items(forms)}) if last is None else ({_items(forms)}last,)")
+        get = _written(
+            f"(node):\n last = node.{last}\n return ({_items(forms)}) if last is None else "
+            f"({_items(forms)}last,)"
+        )
     GETTERS[kind] = get
     return get
 
@@ -49,7 +54,10 @@ def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
 def _forms(kind: type[Node]) -> dict[str, str]:
     """Of each part: whether it is `one` node, `many`, or one that may be None."""
     declared = {f.name: str(f.type) for f in fields(kind)} if kind.parts else {}  # type: ignore[arg-type]
-    return {name: "perhaps" if "None" in declared[name] else "many" if "tuple" in declared[name] else "one" for name in kind.parts}
+    return {
+        name: "perhaps" if "None" in declared[name] else "many" if "tuple" in declared[name] else "one"
+        for name in kind.parts
+    }
 
 
 def _items(forms: dict[str, str]) -> str:
@@ -78,7 +86,12 @@ def _copy(kind: type[Node]) -> Callable[[Node, tuple[Node, ...]], Node]:
         elif form == "one":
             lines += [f"copy.{name} = new[at]", "at += 1"]
         else:
-            lines += [f"if node.{name} is None: copy.{name} = None", "else:", f" copy.{name} = new[at]", " at += 1"]
+            lines += [
+                f"if node.{name} is None: copy.{name} = None",
+                "else:",
+                f" copy.{name} = new[at]",
+                " at += 1",
+            ]
     lines += ["assert at == len(new)", "copy.__class__ = _kind", "return copy"]
     made = _COPIES[kind] = _written("\n ".join(lines), _new=object.__new__, _open=opened(kind), _kind=kind)
     return made

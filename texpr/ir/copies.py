@@ -23,6 +23,9 @@ def copy_of(s: Store) -> Copy | None:
             return None
         case Read() as read:
             return Copy(read, TRUE)
-        case Select(within, Read() as read, Const(0) as zero) if str(zero.value) in ("0", "0.0"):  # not -0.0, nor False
+        case Select(within, Read() as read, Const(0) as zero) if str(zero.value) in (
+            "0",
+            "0.0",
+        ):  # not -0.0, nor False
             return Copy(read, within)
     return None

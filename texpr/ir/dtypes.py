@@ -10,11 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type: `kind` is one of `bool i u f bf e4m3 e5m2`, `bits` its storage width. There is one object of each, so that
-    comparing costs nothing: proofs do that for every node.
+    """An element type: `kind` is one of `bool i u f bf e4m3 e5m2`, `bits` its storage width. There
+    is one object of each, so that comparing costs nothing: proofs do that for every node.
 
     Attributes:
-        as_bits: a float that NumPy lacks. Its bits are stored, as an unsigned integer; f32 numbers hold its values in computations.
+        as_bits: a float that NumPy lacks. Its bits are stored, as an unsigned integer; f32 numbers
+            hold its values in computations.
     """
 
     kind: str
@@ -81,10 +82,18 @@ F16, F32, F64 = (DType("f", n) for n in (16, 32, 64))
 BF16 = DType("bf", 16)
 F8E4M3, F8E5M2 = DType("e4m3", 8), DType("e5m2", 8)
 
-DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64, F8E4M3, F8E5M2)}
+DTYPES = {
+    t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64, F8E4M3, F8E5M2)
+}
 
-_NUMPY = {t: np.dtype({"bool": "bool", "i": "int", "u": "uint", "f": "float"}[t.kind] + ("" if t.kind == "bool" else str(t.bits)))
-          for t in DTYPES.values() if not t.as_bits}
+_NUMPY = {
+    t: np.dtype(
+        {"bool": "bool", "i": "int", "u": "uint", "f": "float"}[t.kind]
+        + ("" if t.kind == "bool" else str(t.bits))
+    )
+    for t in DTYPES.values()
+    if not t.as_bits
+}
 _FROM_NUMPY = {n: t for t, n in _NUMPY.items()}
 _BITS = {8: np.dtype("uint8"), 16: np.dtype("uint16")}
 ML_DTYPES = {BF16: "bfloat16", F8E4M3: "float8_e4m3fn", F8E5M2: "float8_e5m2"}
@@ -93,12 +102,16 @@ _FROM_ML_DTYPES = {name: t for t, name in ML_DTYPES.items()}
 
 
 def numpy_dtype(t: DType) -> np.dtype:
-    """The NumPy type that stores `t`, in native byte order. Types that NumPy lacks are stored as their bits (uint16, uint8)."""
+    """The NumPy type that stores `t`, in native byte order. Types that NumPy lacks are stored as
+    their bits (uint16, uint8).
+    """
     return _NUMPY.get(t) or _BITS[t.bits]
 
 
 def from_numpy(dtype: np.dtype) -> DType | None:
-    """The element type of a NumPy dtype, byte order aside; None where there is none. Those of ml_dtypes count where texpr has the type."""
+    """The element type of a NumPy dtype, byte order aside; None where there is none. Those of
+    ml_dtypes count where texpr has the type.
+    """
     found = _FROM_NUMPY.get(dtype)  # in nearly all calls; the name of a dtype is made anew each time
     if found is None:
         found = _FROM_ML_DTYPES.get(dtype.name)
@@ -122,7 +135,9 @@ def most(t: DType) -> float:
 
 
 def accumulator(t: DType) -> DType:
-    """The type a reduction over `t` computes in: floats below 32 bits widen to f32, integers below 32 bits to 32 bits."""
+    """The type a reduction over `t` computes in: floats below 32 bits widen to f32, integers
+    below 32 bits to 32 bits.
+    """
     if t.is_float and t.bits < 32:
         return F32
     if t.is_int and t.bits < 32:
@@ -131,7 +146,9 @@ def accumulator(t: DType) -> DType:
 
 
 def round_float(value: int | float, t: DType) -> float:
-    """`value` rounded once to the nearest float of type `t`, ties to even; where it is too large infinite, in f8e4m3 NaN."""
+    """`value` rounded once to the nearest float of type `t`, ties to even; where it is too large
+    infinite, in f8e4m3 NaN.
+    """
     if isinstance(value, int) and t.bits < 64:
         value = _odd_float(value)
     with np.errstate(over="ignore"):
@@ -139,14 +156,17 @@ def round_float(value: int | float, t: DType) -> float:
 
 
 def _odd_float(value: int) -> float:
-    """A whole number as f64, rounded to odd: a second rounding to fewer bits is then as good as one."""
+    """A whole number as f64, rounded to odd: a second rounding to fewer bits is then as good as
+    one.
+    """
     size, beyond = abs(value), max(abs(value).bit_length() - 53, 0)
     kept = size >> beyond
     return math.copysign(float((kept | (kept << beyond != size)) << beyond), value)
 
 
 def rounded(x: np.ndarray | np.floating, t: DType) -> np.ndarray:
-    """Floats rounded once to the nearest number of a type that NumPy lacks, ties to even; held as f32.
+    """Floats rounded once to the nearest number of a type that NumPy lacks, ties to even; held as
+    f32.
 
     What is too large becomes infinity, in f8e4m3 NaN: it has no infinity.
     """
@@ -166,7 +186,8 @@ def _to_bf16(exact: np.ndarray) -> np.ndarray:
 
 
 def _to_small(exact: np.ndarray, form: Small) -> np.ndarray:
-    # Numbers of a type are whole multiples of a power of two that depends on their exponent; both products are exact.
+    # Numbers of a type are whole multiples of a power of two that depends on their exponent; both
+    # products are exact.
     exponent = np.maximum(np.frexp(exact)[1] - 1, form.exponent) - form.fraction
     near = np.ldexp(np.rint(np.ldexp(exact, -exponent)), exponent)
     near = np.where(np.abs(near) > form.largest, np.copysign(form.beyond, exact), near)
@@ -180,10 +201,13 @@ def bits_of(values: np.ndarray, t: DType) -> np.ndarray:
         return (word >> np.uint32(16)).astype(np.uint16)
     form, word = _SMALL[t.kind], word.astype(np.int64)
     size = np.abs(np.asarray(values, np.float32))
-    # The exponent moves to its new bias; below the normal numbers the value counts the smallest ones; above them there are bits alone.
+    # The exponent moves to its new bias; below the normal numbers the value counts the smallest
+    # ones; above them there are bits alone.
     moved = (word & 0x7FFFFFFF) >> 23 - form.fraction
     normal = moved - ((126 + form.exponent) << form.fraction)
-    few = np.ldexp(np.where(size < 2.0**form.exponent, size, 0), form.fraction - form.exponent).astype(np.int64)
+    few = np.ldexp(np.where(size < 2.0**form.exponent, size, 0), form.fraction - form.exponent).astype(
+        np.int64
+    )
     above = moved if form.beyond == float("inf") else form.nan
     whole = np.where(size < 2.0**form.exponent, few, np.where(size <= form.largest, normal, above))
     return (whole & 0x7F | word >> 24 & 0x80).astype(np.uint8)
@@ -197,13 +221,19 @@ def numbers_of(bits: np.ndarray, t: DType) -> np.ndarray:
 
 
 def _all_numbers(form: Small) -> np.ndarray:
-    """The f32 of each 8 bits. The bits of a NaN stay the upper ones of its fraction, so that a copy is one."""
+    """The f32 of each 8 bits. The bits of a NaN stay the upper ones of its fraction, so that a
+    copy is one.
+    """
     bits = np.arange(256, dtype=np.uint32)
     exponent, fraction = bits >> form.fraction & (0x7F >> form.fraction), bits & ((1 << form.fraction) - 1)
     power = np.maximum(exponent, 1).astype(np.int32) - 1 + form.exponent - form.fraction
-    numbers = np.ldexp(np.where(exponent > 0, fraction + (1 << form.fraction), fraction).astype(np.float32), power)
+    numbers = np.ldexp(
+        np.where(exponent > 0, fraction + (1 << form.fraction), fraction).astype(np.float32), power
+    )
     word = numbers.astype(np.float32).view(np.uint32)
-    word = np.where(numbers > form.largest, np.uint32(0x7F800000) | fraction << np.uint32(23 - form.fraction), word)
+    word = np.where(
+        numbers > form.largest, np.uint32(0x7F800000) | fraction << np.uint32(23 - form.fraction), word
+    )
     return (word | (bits & np.uint32(0x80)) << np.uint32(24)).astype(np.uint32).view(np.float32)
 
 
@@ -227,12 +257,16 @@ def number(value: bool | int | float, t: DType) -> np.ndarray:
 
 
 def as_bits(array: np.ndarray, t: DType | None) -> np.ndarray:
-    """An array whose NumPy dtype stands for `t`, as texpr stores it: those of ml_dtypes as their bits."""
+    """An array whose NumPy dtype stands for `t`, as texpr stores it: those of ml_dtypes as their
+    bits.
+    """
     return array.view(numpy_dtype(t)) if t is not None and t.as_bits else array
 
 
 def readable(array: np.ndarray, t: DType) -> np.ndarray:
-    """What NumPy stores as `t`, as numbers: types that NumPy lacks as those of ml_dtypes where that is installed, else as f32."""
+    """What NumPy stores as `t`, as numbers: types that NumPy lacks as those of ml_dtypes where
+    that is installed, else as f32.
+    """
     if not t.as_bits:
         return array
     try:

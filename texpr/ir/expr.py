@@ -1,7 +1,8 @@
 """The scalar expression language of both IRs.
 
-Every node has a `dtype`; `parts` names the fields that hold child nodes (a node, a tuple of nodes, or None). Index arithmetic is
-the same language at dtype i64. Nodes compare by identity; `traverse.equal` compares structure.
+Every node has a `dtype`; `parts` names the fields that hold child nodes (a node, a tuple of nodes,
+or None). Index arithmetic is the same language at dtype i64. Nodes compare by identity;
+`traverse.equal` compares structure.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from texpr.support.source import Span
 
 
 class Node:
-    """Anything that has parts. What is asked of many nodes again and again is remembered in them (see `traverse.tensors`)."""
+    """Anything that has parts. What is asked of many nodes again and again is remembered in them
+    (see `traverse.tensors`).
+    """
 
     __slots__ = ("_tensors", "_variables")
     parts: ClassVar[tuple[str, ...]] = ()
@@ -32,14 +35,18 @@ class Expr(Node):
 
 @node
 class Const(Expr):
-    """A literal. Integers and bools hold an `int`/`bool`, floats a `float` already rounded to `dtype`."""
+    """A literal. Integers and bools hold an `int`/`bool`, floats a `float` already rounded to
+    `dtype`.
+    """
 
     value: int | float | bool
 
 
 @node
 class Var(Expr):
-    """An index, a size or a constant: an object that binds once; the name is for printing. A pack index or size has `pack`."""
+    """An index, a size or a constant: an object that binds once; the name is for printing. A
+    pack index or size has `pack`.
+    """
 
     name: str
     pack: bool = False
@@ -70,7 +77,9 @@ class Not(Unary):
 
 @node
 class Cast(Unary):
-    """`operand` converted to `dtype`: float to int truncates and saturates (NaN gives 0), int to int wraps, x to bool is x != 0."""
+    """`operand` converted to `dtype`: float to int truncates and saturates (NaN gives 0), int to
+    int wraps, x to bool is x != 0.
+    """
 
 
 @node
@@ -105,7 +114,9 @@ class Div(Binary):
 
 @node
 class FloorDiv(Binary):
-    """Quotient rounded down. Integers: x // 0 is 0 and INT_MIN // -1 is INT_MIN, as NumPy has them."""
+    """Quotient rounded down. Integers: x // 0 is 0 and INT_MIN // -1 is INT_MIN, as NumPy has
+    them.
+    """
 
 
 @node
@@ -130,7 +141,9 @@ class Min(Binary):
 
 @node
 class Compare(Expr):
-    """`op` is one of `< <= > >= == !=`; operands have one dtype, the result is bool. False with NaN, but `!=` true."""
+    """`op` is one of `< <= > >= == !=`; operands have one dtype, the result is bool. False with
+    NaN, but `!=` true.
+    """
 
     parts: ClassVar = ("lhs", "rhs")
     op: str
@@ -174,7 +187,9 @@ class Call(Expr):
 
 @node
 class Guard(Node):
-    """What a read outside its array gives. `mode`: `value` (then `value` is it), `clamp`, `wrap`, `reflect`; `drop` for writes."""
+    """What a read outside its array gives. `mode`: `value` (then `value` is it), `clamp`,
+    `wrap`, `reflect`; `drop` for writes.
+    """
 
     parts: ClassVar = ("value",)
     mode: str
@@ -183,7 +198,8 @@ class Guard(Node):
 
 @node
 class Dim:
-    """One dimension as callers see it. A plain one has one size; `(C, H)` has several; a pack has one size, `numel` of it.
+    """One dimension as callers see it. A plain one has one size; `(C, H)` has several; a pack has
+    one size, `numel` of it.
 
     `length` is the number of dimensions in a pack, where the text says it (`*A:axis`).
     """
@@ -202,7 +218,8 @@ class Tensor(Node):
         value_range: integer elements lie in `lo <= x < hi`.
         distinct: no two elements of a row, along the last axis, are equal.
         scope: where a buffer lives: `global`, or `stack` once a pass has placed it near its use.
-        swizzle: how the elements of a shared buffer lie, if not row by row. Only where they lie: indices are what they were.
+        swizzle: how the elements of a shared buffer lie, if not row by row. Only where they lie:
+            indices are what they were.
     """
 
     name: str
@@ -225,7 +242,9 @@ class Tensor(Node):
 
 @node
 class Read(Expr):
-    """An element of `tensor`; `indices` has one i64 expression per entry of `tensor.shape`. Loop IR has no guards."""
+    """An element of `tensor`; `indices` has one i64 expression per entry of `tensor.shape`. Loop
+    IR has no guards.
+    """
 
     parts: ClassVar = ("indices", "guard")
     implied: ClassVar = {"dtype": "tensor.dtype"}
@@ -246,9 +265,11 @@ class Axis(Node):
 
 @node
 class Reduce(Expr):
-    """`op(axes where where: body)`: `sum prod max min argmax argmin any all`, folded from its identity in lexicographic order.
+    """`op(axes where where: body)`: `sum prod max min argmax argmin any all`, folded from its
+    identity in lexicographic order.
 
-    `dtype` is the accumulator's; argmax and argmin have dtype i64 and one axis (`which` selects the axis where there are several).
+    `dtype` is the accumulator's; argmax and argmin have dtype i64 and one axis (`which` selects the
+    axis where there are several).
     """
 
     parts: ClassVar = ("axes", "where", "body")

@@ -1,11 +1,12 @@
-"""Operators that are declared, not written: `extern op`. A Program without equations is one; a registered function computes it.
+"""Operators that are declared, not written: `extern op`. A Program without equations is one; a
+registered function computes it.
 
 In a kernel they are `ExternCall`s. Compiled code calls the symbol `extern_symbol(call)`:
 
     int32_t texpr_extern_NAME_DTYPES(const void *input, ..., void *output, ..., int64_t extent, ...)
 
-with the extents of every input and then of every output, outermost first; a pack is one dimension there. Arrays are C-contiguous. 0 is
-success; anything else ends the kernel with a ResourceError.
+with the extents of every input and then of every output, outermost first; a pack is one dimension
+there. Arrays are C-contiguous. 0 is success; anything else ends the kernel with a ResourceError.
 """
 
 from __future__ import annotations
@@ -28,23 +29,31 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {}
 _ADDRESSES: dict[str, int] = {}
 
 
-def register_extern(name: str, function: Callable[..., object] | None = None, *, address: int | None = None) -> None:
-    """Say what computes every `extern op` called `name`: a Python function, native code for compiled kernels, or both.
+def register_extern(
+    name: str, function: Callable[..., object] | None = None, *, address: int | None = None
+) -> None:
+    """Say what computes every `extern op` called `name`: a Python function, native code for
+    compiled kernels, or both.
 
-    Kernels call the function with the GIL held, in the thread of the caller; what it raises is raised there, Ctrl-C included, and its
-    results are checked: shapes, dtypes, and the ranges of values that the operator declares. Native code is believed.
+    Kernels call the function with the GIL held, in the thread of the caller; what it raises is
+    raised there, Ctrl-C included, and its results are checked: shapes, dtypes, and the ranges of
+    values that the operator declares. Native code is believed.
 
     Args:
-        function: takes one read-only array per input, and the operator's constants by name; gives an array, or a tuple with one per
-            output. It sees the callers' dimensions: a pack has those of the array that is passed, a group is one. A later
-            registration replaces an earlier one for kernels that were compiled before, too.
-        address: of a C function `int32_t (const void *input, ..., void *output, ..., int64_t extent, ...)`; the extents are those of all
-            inputs and then of all outputs, outermost first. Whoever registers it keeps it loaded. Constants are not passed.
+        function: takes one read-only array per input, and the operator's constants by name; gives
+            an array, or a tuple with one per output. It sees the callers' dimensions: a pack has
+            those of the array that is passed, a group is one. A later registration replaces an
+            earlier one for kernels that were compiled before, too.
+        address: of a C function `int32_t (const void *input, ..., void *output, ..., int64_t
+            extent, ...)`; the extents are those of all inputs and then of all outputs, outermost
+            first. Whoever registers it keeps it loaded. Constants are not passed.
     Raises:
         CallError: neither is given.
     """
     if function is None and address is None:
-        raise CallError(f"nothing is registered for `{name}`", code="extern", help="give a function, or address=...")
+        raise CallError(
+            f"nothing is registered for `{name}`", code="extern", help="give a function, or address=..."
+        )
     _FUNCTIONS.pop(name, None)
     _ADDRESSES.pop(name, None)
     if function is not None:
@@ -66,11 +75,22 @@ def is_extern(program: Program) -> bool:
 def extern_call(call: Invoke, equation: int) -> ExternCall:
     """The statement that computes a call of an extern operator."""
     constants = tuple((n, v) for n, v in call.program.constants if isinstance(v, int | float | bool))
-    return ExternCall(call.program.name, call.args, call.targets, constants, extern_effect(call.args, call.targets, equation), equation)
+    return ExternCall(
+        call.program.name,
+        call.args,
+        call.targets,
+        constants,
+        extern_effect(call.args, call.targets, equation),
+        equation,
+    )
 
 
-def extern_effect(inputs: Sequence[Tensor], outputs: Sequence[Tensor], equation: int) -> tuple[For | Store, ...]:
-    """Loops in which every element of the outputs is written after every element of the inputs is read."""
+def extern_effect(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], equation: int
+) -> tuple[For | Store, ...]:
+    """Loops in which every element of the outputs is written after every element of the inputs
+    is read.
+    """
     return tuple(_effect(source, target, equation) for target in outputs for source in inputs or (None,))
 
 
@@ -78,7 +98,12 @@ def _effect(source: Tensor | None, target: Tensor, equation: int) -> For | Store
     there = tuple(Var(f"o{k}") for k in range(target.rank))
     here = tuple(Var(f"i{k}") for k in range(source.rank)) if source is not None else ()
     value = Read(source, here) if source is not None else index(0)
-    nest: For | Store = Store(target, there, value if value.dtype == target.dtype else Cast(value, dtype=target.dtype), equation=equation)
+    nest: For | Store = Store(
+        target,
+        there,
+        value if value.dtype == target.dtype else Cast(value, dtype=target.dtype),
+        equation=equation,
+    )
     shape = (*target.shape, *(source.shape if source is not None else ()))
     for var, size in reversed([*zip((*there, *here), shape)]):
         nest = For(var, size, (nest,))
@@ -86,8 +111,12 @@ def _effect(source: Tensor | None, target: Tensor, equation: int) -> For | Store
 
 
 def passed(kernel: Kernel) -> dict[Tensor, ExternCall]:
-    """The tensors that code which is not written here takes or gives, with a call that does: they stay as the program has them."""
-    return {t: s for s in kept_statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
+    """The tensors that code which is not written here takes or gives, with a call that does:
+    they stay as the program has them.
+    """
+    return {
+        t: s for s in kept_statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)
+    }
 
 
 def extern_symbol(call: ExternCall) -> str:
@@ -97,8 +126,12 @@ def extern_symbol(call: ExternCall) -> str:
     return f"texpr_extern_{text}"
 
 
-def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]],
-               sizes: Mapping[Var, int]) -> tuple[np.ndarray, ...]:
+def run_extern(
+    program: Program,
+    arrays: Sequence[np.ndarray],
+    shapes: Sequence[tuple[int, ...]],
+    sizes: Mapping[Var, int],
+) -> tuple[np.ndarray, ...]:
     """The outputs of an extern operator, in the given shapes.
 
     Raises:
@@ -107,9 +140,16 @@ def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[
     return run_function(program.name, program.constants, program.outputs, arrays, shapes, sizes)
 
 
-def run_function(name: str, constants: Constants, outputs: Sequence[Tensor], arrays: Sequence[np.ndarray],
-                 shapes: Sequence[tuple[int, ...]], sizes: Mapping[Var, int]) -> tuple[np.ndarray, ...]:
-    """What the function registered for `name` gives, one array per output, checked against what is declared of them.
+def run_function(
+    name: str,
+    constants: Constants,
+    outputs: Sequence[Tensor],
+    arrays: Sequence[np.ndarray],
+    shapes: Sequence[tuple[int, ...]],
+    sizes: Mapping[Var, int],
+) -> tuple[np.ndarray, ...]:
+    """What the function registered for `name` gives, one array per output, checked against what is
+    declared of them.
 
     Args:
         arrays, shapes: in the callers' dimensions, as far as they are known.
@@ -117,25 +157,39 @@ def run_function(name: str, constants: Constants, outputs: Sequence[Tensor], arr
     """
     function = _FUNCTIONS.get(name)
     if function is None:
-        raise CallError(f"`{name}` is extern and nothing computes it", code="extern", help=f"texpr.register_extern({name!r}, function)")
+        raise CallError(
+            f"`{name}` is extern and nothing computes it",
+            code="extern",
+            help=f"texpr.register_extern({name!r}, function)",
+        )
     found = function(*arrays, **{n: value for n, value in constants if not isinstance(value, DType)})
     results = found if isinstance(found, tuple) else (found,)
     if len(results) != len(outputs):
-        raise CallError(f"the function of `{name}` gives {len(results)} results, expected {len(outputs)}", code="extern")
+        raise CallError(
+            f"the function of `{name}` gives {len(results)} results, expected {len(outputs)}", code="extern"
+        )
     stored = []
     for tensor, result, shape in zip(outputs, results, shapes):
         array = np.asarray(result)
         if array.shape != shape or array.dtype != numpy_dtype(tensor.dtype):
-            raise CallError(f"the function of `{name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, expected "
-                            f"{numpy_dtype(tensor.dtype)}{list(shape)}", code="extern")
+            raise CallError(
+                f"the function of `{name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, "
+                f"expected "
+                f"{numpy_dtype(tensor.dtype)}{list(shape)}",
+                code="extern",
+            )
         _check_range(tensor, array, sizes)
         _check_distinct(tensor, array, sizes)
         stored.append(array)
     return tuple(stored)
 
 
-def opened_shape(tensor: Tensor, flat: Sequence[int], packs: Mapping[Var, tuple[int, ...]]) -> tuple[int, ...]:
-    """The callers' dimensions of an array in flat ones: groups multiplied, packs opened where their shape is known."""
+def opened_shape(
+    tensor: Tensor, flat: Sequence[int], packs: Mapping[Var, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The callers' dimensions of an array in flat ones: groups multiplied, packs opened where
+    their shape is known.
+    """
     shape: tuple[int, ...] = ()
     extents = iter(flat)
     for dim in tensor.dims:
@@ -151,14 +205,18 @@ def _check_range(tensor: Tensor, array: np.ndarray, sizes: Mapping[Var, int]) ->
     outside = (array < lo) | (array >= hi)
     if outside.any():
         first = np.unravel_index(int(np.argmax(outside)), array.shape)
-        raise CallError(f"{_element(tensor, first)} is {array[first]}, expected a value in {lo}..{hi}", code="range")
+        raise CallError(
+            f"{_element(tensor, first)} is {array[first]}, expected a value in {lo}..{hi}", code="range"
+        )
 
 
 def _check_distinct(tensor: Tensor, array: np.ndarray, sizes: Mapping[Var, int]) -> None:
     if not tensor.distinct or not tensor.dims or not array.size:
         return
     last = tensor.shape[-1]
-    rows = array.reshape(-1, evaluate_size(last, sizes) if variables(last) <= sizes.keys() else array.shape[-1])
+    rows = array.reshape(
+        -1, evaluate_size(last, sizes) if variables(last) <= sizes.keys() else array.shape[-1]
+    )
     order = np.argsort(rows, axis=1, kind="stable")
     ordered = np.take_along_axis(rows, order, axis=1)
     repeated = ordered[:, 1:] == ordered[:, :-1]

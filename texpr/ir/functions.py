@@ -1,7 +1,7 @@
 """The scalar functions of the language: one table with arity, result type and reference meaning.
 
-The reference is what the interpreter computes: in f64, rounded once to the operand's type. Compiled code must stay within the
-stated bound of it (`passes/math.py`).
+The reference is what the interpreter computes: in f64, rounded once to the operand's type. Compiled
+code must stay within the stated bound of it (`passes/math.py`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    """x/2 erfc(-x / sqrt(2)), and by the slope of erfc what the quotient lost: far below 0 that counts x^2 times."""
+    """x/2 erfc(-x / sqrt(2)), and by the slope of erfc what the quotient lost: far below 0 that
+    counts x^2 times.
+    """
     inside = np.clip(x, -39, 39)
     quotient = -inside / math.sqrt(2)
     high = quotient.astype(np.float32).astype(np.float64)
@@ -73,7 +75,9 @@ def _gamma(x: float) -> float:
 
 
 def _digamma(x: float) -> float:
-    """Recurrence up to 10, then the asymptotic series (Abramowitz and Stegun, 6.3.5, 6.3.7, 6.3.18)."""
+    """Recurrence up to 10, then the asymptotic series (Abramowitz and Stegun, 6.3.5, 6.3.7,
+    6.3.18).
+    """
     if x == 0:
         return math.copysign(math.inf, -x)
     if math.isinf(x) or x < 0 and x == math.floor(x):
@@ -91,7 +95,9 @@ def _digamma(x: float) -> float:
 
 
 def _trigamma(x: float) -> float:
-    """Recurrence up to 12, then the asymptotic series (Abramowitz and Stegun, 6.4.6, 6.4.7, 6.4.12)."""
+    """Recurrence up to 12, then the asymptotic series (Abramowitz and Stegun, 6.4.6, 6.4.7,
+    6.4.12).
+    """
     if x == -math.inf or math.isnan(x):
         return math.nan
     if x <= 0 and x == math.floor(x):
@@ -108,13 +114,19 @@ def _trigamma(x: float) -> float:
 
 
 def _erfinv(x: float) -> float:
-    """Halley's steps for what is left of 1 where that is exact, from the start of Winitzki, A Handy Approximation, 2008."""
+    """Halley's steps for what is left of 1 where that is exact, from the start of Winitzki, A
+    Handy Approximation, 2008.
+    """
     a = abs(x)
     if not a < 1:
         return math.copysign(math.inf, x) if a == 1 else math.nan
     logarithm = math.log1p(-a * a) if a < 0.5 else math.log((1 - a) * (1 + a))
     middle = 2 / (math.pi * 0.147) + logarithm / 2
-    y = math.sqrt(math.sqrt(middle * middle - logarithm / 0.147) - middle) if a > 1e-3 else a * math.sqrt(math.pi) / 2
+    y = (
+        math.sqrt(math.sqrt(middle * middle - logarithm / 0.147) - middle)
+        if a > 1e-3
+        else a * math.sqrt(math.pi) / 2
+    )
     for _ in range(4):
         error = math.erf(y) - a if a < 0.5 else 1 - a - math.erfc(y)
         step = error * math.exp(y * y) * math.sqrt(math.pi) / 2
@@ -222,5 +234,6 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 PRIMITIVES = {"to_bits": 1, "from_bits": 1, "scale": 2, "rarely": 3}
-"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a float's bits, bits as a float, x * 2^n for
-a whole number n given as a float, and a choice whose first side is not computed where no lane needs it."""
+"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a
+float's bits, bits as a float, x * 2^n for a whole number n given as a float, and a choice whose
+first side is not computed where no lane needs it."""

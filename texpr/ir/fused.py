@@ -1,4 +1,6 @@
-"""A product and a sum that are rounded once: `a * b + c` exactly, to the nearest number of a type, ties to even."""
+"""A product and a sum that are rounded once: `a * b + c` exactly, to the nearest number of a
+type, ties to even.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ import numpy as np
 
 
 def fused_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """`a * b + c` of numbers of f32, rounded to odd in f64: a second rounding, to f32 or fewer bits, is then as good as one.
+    """`a * b + c` of numbers of f32, rounded to odd in f64: a second rounding, to f32 or fewer
+    bits, is then as good as one.
 
-    Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
+    Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms
+    using rounding to odd, 2008.
     """
     product = a * b  # exact: 48 bits, and far inside the exponents of f64
     total = product + c

@@ -17,6 +17,10 @@ def guarded_reads(roots: Sequence[Expr]) -> Iterator[tuple[Read, tuple[Expr, ...
         if isinstance(node, Read):
             yield node, facts
         if isinstance(node, Select):
-            stack += [(node.cond, facts), (node.then, (*facts, node.cond)), (node.orelse, (*facts, negation(node.cond)))]
+            stack += [
+                (node.cond, facts),
+                (node.then, (*facts, node.cond)),
+                (node.orelse, (*facts, negation(node.cond))),
+            ]
         else:
             stack += [(c, facts) for c in children(node)]

@@ -1,4 +1,6 @@
-"""Identities of expressions that steps, math functions and certificates use: both sides are one number."""
+"""Identities of expressions that steps, math functions and certificates use: both sides are one
+number.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TF32 = "tf32"
 
 
 def exp_to_exp2(e: Node) -> Expr | None:
-    """An exponential of f32 as a power of 2; None of others. Of a product with what no element decides, one factor is left."""
+    """An exponential of f32 as a power of 2; None of others. Of a product with what no element
+    decides, one factor is left.
+    """
     match e:
         case Call("exp", (Mul(u, k),)) if e.dtype == F32 and _is_one_factor(k):
             return Call("exp2", (Mul(Mul(literal(LOG2_E, F32), k), u),))
@@ -30,7 +34,9 @@ def exp_to_exp2(e: Node) -> Expr | None:
 
 
 def _is_one_factor(k: Expr) -> bool:
-    """Whether no element decides a factor, and a number is not so large or small that log2(e) times it would be no normal number."""
+    """Whether no element decides a factor, and a number is not so large or small that log2(e)
+    times it would be no normal number.
+    """
     if isinstance(k, Const):
         return 2.0**-100 < abs(k.value) < 2.0**100
     return not any(isinstance(n, Read | Var) for n in walk(k))
@@ -49,7 +55,10 @@ def exp2_to_exp(e: Node) -> Expr | None:
 def shifted_tanh(e: Node) -> Expr | None:
     """The operand of `1 + tanh(u)` or `tanh(u) + 1` in f32 or f64; None of others."""
     match e:
-        case Add(Const(1.0), Call("tanh", (u,))) | Add(Call("tanh", (u,)), Const(1.0)) if e.dtype in (F32, F64):
+        case Add(Const(1.0), Call("tanh", (u,))) | Add(Call("tanh", (u,)), Const(1.0)) if e.dtype in (
+            F32,
+            F64,
+        ):
             return u
     return None
 
@@ -74,7 +83,9 @@ def is_sigmoid(e: Node) -> bool:
 def rounded_factors(e: Node) -> Reduce | None:
     """A sum of products of f32 with both factors rounded; None where it is none, or they are."""
     match e:
-        case Reduce("sum", _, Mul(lhs, rhs) as product) if product.dtype == F32 and not (is_rounded(lhs) and is_rounded(rhs)):
+        case Reduce("sum", _, Mul(lhs, rhs) as product) if product.dtype == F32 and not (
+            is_rounded(lhs) and is_rounded(rhs)
+        ):
             return replace(e, body=replace(product, lhs=_rounded(lhs), rhs=_rounded(rhs)))
     return None
 

@@ -1,7 +1,8 @@
 """Loop IR: a tree of loops, conditions and stores over the tensors of one kernel.
 
-Loops count from 0; an index is an expression over loop variables. A read is plain (no guard), a sum is a store with `update`.
-The value a reduction starts from is a store of its own, marked `start`, in the nest of the updates it belongs to.
+Loops count from 0; an index is an expression over loop variables. A read is plain (no guard), a sum
+is a store with `update`. The value a reduction starts from is a store of its own, marked `start`,
+in the nest of the updates it belongs to.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ ATOMIC = ("add", "max", "min")
 
 
 class Stmt(Node):
-    """One statement. What is asked of many of them again and again is remembered in them, as in all nodes."""
+    """One statement. What is asked of many of them again and again is remembered in them, as in
+    all nodes.
+    """
 
     __slots__ = ("_parted", "_statements")
 
@@ -30,7 +33,8 @@ class For(Stmt):
 
     Attributes:
         kind: how its iterations run.
-        tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
+        tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name
+            (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """
 
@@ -54,19 +58,24 @@ class If(Stmt):
 
 @node
 class Store(Stmt):
-    """`tensor[indices] = value`, or `tensor[indices] op= value` where `update` is one of `add mul max min`.
+    """`tensor[indices] = value`, or `tensor[indices] op= value` where `update` is one of `add mul
+    max min`.
 
     Attributes:
         start: this store gives a reduction its start value.
-        part: it is the start of a part of what the equation folds into, which is added to that later; `at` says which element.
+        part: it is the start of a part of what the equation folds into, which is added to that
+            later; `at` says which element.
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
         equation: position in the program of the equation this store computes; -1 for a copy.
         stream: whole vectors go past the caches to memory; a hint.
-        asynchronous: a copy that is only begun here: the element may change from now on until a `Wait` of this thread covers its group.
-            Or, in the nest of an instruction, an update: operands are read, and the sum changes, until a `WaitProducts` covers its group.
-        atomic: an update of memory that no other thread comes between: iterations that run at once may meet in it.
-        at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
-            A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
+        asynchronous: a copy that is only begun here: the element may change from now on until a
+            `Wait` of this thread covers its group. Or, in the nest of an instruction, an update:
+            operands are read, and the sum changes, until a `WaitProducts` covers its group.
+        atomic: an update of memory that no other thread comes between: iterations that run at once
+            may meet in it.
+        at: the instance of the equation: its axes, then in an update the binders of its reduction,
+            as expressions of the loops here. A hint for the certificate, which does not believe it;
+            not part of the structure that `equal` compares, nor of listings.
         span: of the equation or the reduction in the operator's text.
     """
 
@@ -95,7 +104,9 @@ class Alloc(Stmt):
 
 @node
 class Prefetch(Stmt):
-    """A hint that the element will be read soon. It has no effect on values, and the element need not exist."""
+    """A hint that the element will be read soon. It has no effect on values, and the element
+    need not exist.
+    """
 
     parts: ClassVar = ("indices",)
     tensor: Tensor
@@ -118,7 +129,8 @@ class Barrier(Stmt):
 class Commit(Stmt):
     """The asynchronous copies that this thread began since its last `Commit` are a group.
 
-    Where one thread begins bulk copies for all, a group is a phase of one of `slots` counters in shared memory.
+    Where one thread begins bulk copies for all, a group is a phase of one of `slots` counters in
+    shared memory.
 
     Attributes:
         slot: of which counter; None where every thread has groups of its own.
@@ -136,7 +148,8 @@ class Wait(Stmt):
     """This thread goes on once all of its groups but the last `pending` have arrived.
 
     Attributes:
-        slot, phase: of bulk copies: the counter that the last of those groups has, and 0 or 1, the parity of its phase there.
+        slot, phase: of bulk copies: the counter that the last of those groups has, and 0 or 1, the
+        parity of its phase there.
     """
 
     parts: ClassVar = ("slot", "phase")
@@ -148,7 +161,9 @@ class Wait(Stmt):
 
 @node
 class CommitProducts(Stmt):
-    """The asynchronous products that this thread began since its last `CommitProducts` are a group."""
+    """The asynchronous products that this thread began since its last `CommitProducts` are a
+    group.
+    """
 
 
 @node
@@ -160,13 +175,15 @@ class WaitProducts(Stmt):
 
 @node
 class ExternCall(Stmt):
-    """`outputs = extern name(inputs)`: code that is not written here reads all of the inputs and writes all of the outputs.
+    """`outputs = extern name(inputs)`: code that is not written here reads all of the inputs and
+    writes all of the outputs.
 
     It stands between the nests of a kernel, not in a loop.
 
     Attributes:
         constants: by name, in the order of the operator's declaration.
-        effect: loops that read and write as much: what proofs see of the call. No part of the kernel that steps and passes see.
+        effect: loops that read and write as much: what proofs see of the call. No part of the
+            kernel that steps and passes see.
         equation: position in the program of the call; -1 for none.
     """
 
@@ -184,11 +201,13 @@ class Kernel(Node):
 
     Attributes:
         temporaries: buffers that live during the call and have no `Alloc`.
-        fma: what may be rounded once, as fused multiply-adds: "" nothing, "sums" a product that is added to a sum of several terms, "all"
-            every `a * b + c`.
+        fma: what may be rounded once, as fused multiply-adds: "" nothing, "sums" a product that is
+            added to a sum of several terms, "all" every `a * b + c`.
         program: the equations that it was lowered from, if that is known.
-        overwrites: positions of inputs and of outputs that callers may place in the memory of these inputs.
-        scratch: temporaries, and buffers of loops, for which callers give memory, from a whole line on.
+        overwrites: positions of inputs and of outputs that callers may place in the memory of these
+            inputs.
+        scratch: temporaries, and buffers of loops, for which callers give memory, from a whole line
+            on.
     """
 
     parts: ClassVar = ("body",)

@@ -1,4 +1,5 @@
-"""How the iterations of a loop run: a sum of small classes, with the words that listings and JSON have for them.
+"""How the iterations of a loop run: a sum of small classes, with the words that listings and JSON
+have for them.
 
     serial   parallel   vector   unroll   bulk   block.x   cluster.x   thread.x   multicast.xy   scalable.2   instruction.NAME
 """
@@ -15,7 +16,9 @@ REGISTERS_SIDE_BY_SIDE = (1, 2, 4)
 
 
 class LoopKind:
-    """One of the classes below; objects are equal if their data are. `str` gives the word of listings."""
+    """One of the classes below; objects are equal if their data are. `str` gives the word of
+    listings.
+    """
 
     __slots__ = ()
 
@@ -101,8 +104,9 @@ class BulkCopy(LoopKind):
     """A nest that copies a box as a whole; of a GPU's threads one orders it.
 
     Attributes:
-        multicast: the axes of a cluster along which each block copies such a box to memory of its own, which is the same for all of them:
-            each orders a part, for all. Empty where each block copies for itself.
+        multicast: the axes of a cluster along which each block copies such a box to memory of its
+            own, which is the same for all of them: each orders a part, for all. Empty where each
+            block copies for itself.
     """
 
     multicast: str = ""
@@ -126,20 +130,28 @@ class InstructionNest(LoopKind):
 
 
 SERIAL, PARALLEL, VECTOR, UNROLLED, BULK_COPY = Serial(), Parallel(), Vector(), Unrolled(), BulkCopy()
-BOUND_KINDS: tuple[Block | Cluster | Thread, ...] = tuple(kind(axis) for kind in (Block, Cluster, Thread) for axis in AXES)
+BOUND_KINDS: tuple[Block | Cluster | Thread, ...] = tuple(
+    kind(axis) for kind in (Block, Cluster, Thread) for axis in AXES
+)
 LOOP_KINDS: tuple[LoopKind, ...] = (SERIAL, PARALLEL, VECTOR, UNROLLED, BULK_COPY, *BOUND_KINDS)
 """Kinds that need no further data."""
 MULTICASTS = tuple(BulkCopy("".join(axes)) for n in (1, 2, 3) for axes in combinations(AXES, n))
 PARAMETRIC = ("instruction", "multicast", "scalable")
 """First words of kinds that carry data, before a dot."""
-_BY_WORD = {str(kind): kind for kind in (*LOOP_KINDS, *MULTICASTS, *map(ScalableVector, REGISTERS_SIDE_BY_SIDE))}
+_BY_WORD = {
+    str(kind): kind for kind in (*LOOP_KINDS, *MULTICASTS, *map(ScalableVector, REGISTERS_SIDE_BY_SIDE))
+}
 _INSTRUCTION = "instruction."
 
 
 @cache
 def parse_loop_kind(word: str) -> LoopKind | None:
     """The kind that listings write so; None if there is none."""
-    return InstructionNest(word.removeprefix(_INSTRUCTION)) if word.startswith(_INSTRUCTION) else _BY_WORD.get(word)
+    return (
+        InstructionNest(word.removeprefix(_INSTRUCTION))
+        if word.startswith(_INSTRUCTION)
+        else _BY_WORD.get(word)
+    )
 
 
 def is_valid(kind: object) -> bool:
@@ -148,5 +160,7 @@ def is_valid(kind: object) -> bool:
 
 
 def has_lanes(kind: LoopKind) -> bool:
-    """True if iterations are lanes, so that what they add to one element is joined before it is touched."""
+    """True if iterations are lanes, so that what they add to one element is joined before it is
+    touched.
+    """
     return isinstance(kind, Vector | ScalableVector)

@@ -1,7 +1,9 @@
-"""Sizes at a call: bound from the shapes of the inputs, evaluated, and turned into the shapes of outputs.
+"""Sizes at a call: bound from the shapes of the inputs, evaluated, and turned into the shapes of
+outputs.
 
-Callers see `Tensor.dims` (a pack has any rank, a group `(C, H)` is one axis); programs see `Tensor.shape`. `bind_sizes` goes from the
-callers' shapes to sizes, `caller_shape` and `flat_shape` come back.
+Callers see `Tensor.dims` (a pack has any rank, a group `(C, H)` is one axis); programs see
+`Tensor.shape`. `bind_sizes` goes from the callers' shapes to sizes, `caller_shape` and `flat_shape`
+come back.
 """
 
 from __future__ import annotations
@@ -43,17 +45,30 @@ Sizes = Mapping[Var, int]
 Shape = tuple[int, ...]
 
 _BINARY: dict[type, Callable[[int, int], int]] = {
-    Add: operator.add, Sub: operator.sub, Mul: operator.mul, Max: max, Min: min,
-    FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0,
-    And: lambda a, b: bool(a) and bool(b), Or: lambda a, b: bool(a) or bool(b),
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    Max: max,
+    Min: min,
+    FloorDiv: lambda a, b: a // b if b else 0,
+    Mod: lambda a, b: a % b if b else 0,
+    And: lambda a, b: bool(a) and bool(b),
+    Or: lambda a, b: bool(a) or bool(b),
 }
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
 def evaluate_size(expr: Expr, sizes: Sizes) -> int:
-    """The value of an integer (or bool) expression over sizes, in exact integers. Every variable must have a value."""
+    """The value of an integer (or bool) expression over sizes, in exact integers. Every variable
+    must have a value.
+    """
     if isinstance(expr, Const | Var):
         return _size_of(expr, {}, sizes)
     value: dict[int, int] = {}
@@ -81,14 +96,25 @@ def _size_of(node: Node, value: dict[int, int], sizes: Sizes) -> int:
             return value[id(a)]
         case Call("abs", (a,)):
             return abs(value[id(a)])
-        case Add(a, b) | Sub(a, b) | Mul(a, b) | Max(a, b) | Min(a, b) | FloorDiv(a, b) | Mod(a, b) | And(a, b) | Or(a, b):
+        case (
+            Add(a, b)
+            | Sub(a, b)
+            | Mul(a, b)
+            | Max(a, b)
+            | Min(a, b)
+            | FloorDiv(a, b)
+            | Mod(a, b)
+            | And(a, b)
+            | Or(a, b)
+        ):
             return _BINARY[type(node)](value[id(a)], value[id(b)])
         case _:
             raise AssertionError(f"{type(node).__name__} in a size")
 
 
 def value_at(expr: Expr, values: Sizes, otherwise: int) -> int | None:
-    """The value of an index or a condition on indices, in exact integers; None where data are part of it.
+    """The value of an index or a condition on indices, in exact integers; None where data are part
+    of it.
 
     Args:
         otherwise: the value of all other variables.
@@ -111,7 +137,9 @@ def flat_shape(tensor: Tensor, sizes: Sizes) -> Shape:
 
 
 def caller_shape(tensor: Tensor, sizes: Sizes, packs: Mapping[Var, Shape]) -> Shape:
-    """The shape callers see: packs opened, groups multiplied. A pack nobody bound is one dimension."""
+    """The shape callers see: packs opened, groups multiplied. A pack nobody bound is one
+    dimension.
+    """
     shape: Shape = ()
     for dim in tensor.dims:
         pack = dim.sizes[0]
@@ -130,7 +158,8 @@ def bind_sizes(
     Args:
         known: sizes that were given by other means.
     Raises:
-        CallError: a rank or an extent that does not fit; it names the tensor, the axis and both extents.
+        CallError: a rank or an extent that does not fit; it names the tensor, the axis and both
+            extents.
     """
     sizes: dict[Var, int] = dict(known or {})
     packs: dict[Var, Shape] = {}
@@ -151,7 +180,9 @@ _Piece = tuple[Tensor, int, Dim, Shape]
 
 
 def _split(inputs: Sequence[Tensor], shapes: Sequence[Shape], packs: dict[Var, Shape]) -> list[_Piece]:
-    """Every dimension of every input with its extents. A tensor whose packs have unknown ranks waits for the others."""
+    """Every dimension of every input with its extents. A tensor whose packs have unknown ranks
+    waits for the others.
+    """
     pieces: list[_Piece] = []
     waiting = list(zip(inputs, shapes, strict=True))
     while waiting:
@@ -164,8 +195,12 @@ def _split(inputs: Sequence[Tensor], shapes: Sequence[Shape], packs: dict[Var, S
                 pieces += _cut(tensor, shape, lengths, packs)
         if len(rest) == len(waiting):
             tensor, shape = rest[0]
-            raise CallError(f"the {len(shape)} dimensions of `{tensor.name}` can be divided between its packs in several ways",
-                            code="rank", help="give the axis where one pack ends as a constant")
+            raise CallError(
+                f"the {len(shape)} dimensions of `{tensor.name}` can be divided between its packs in several "
+                f"ways",
+                code="rank",
+                help="give the axis where one pack ends as a constant",
+            )
         waiting = rest
     return pieces
 
@@ -208,15 +243,20 @@ def _cut(tensor: Tensor, shape: Shape, lengths: list[int], packs: dict[Var, Shap
         extents = tuple(int(n) for n in shape[axis : axis + length])
         pack = dim.sizes[0] if dim.pack else None
         if isinstance(pack, Var) and packs.setdefault(pack, extents) != extents:
-            raise CallError(f"`{tensor.name}` has shape {extents} for the pack *{pack.name}, but {packs[pack]} was found before",
-                            code="shape")
+            raise CallError(
+                f"`{tensor.name}` has shape {extents} for the pack *{pack.name}, but {packs[pack]} was found "
+                f"before",
+                code="shape",
+            )
         pieces.append((tensor, axis, dim, extents))
         axis += length
     return pieces
 
 
 def _bind(piece: _Piece, sizes: dict[Var, int]) -> bool:
-    """Use one dimension: give a value to its only unknown size, or compare. False where more than one size is unknown."""
+    """Use one dimension: give a value to its only unknown size, or compare. False where more
+    than one size is unknown.
+    """
     tensor, axis, dim, extents = piece
     found = prod(extents)
     if len(dim.sizes) == 1 and isinstance(size := dim.sizes[0], Var) and size not in sizes:
@@ -231,9 +271,17 @@ def _bind(piece: _Piece, sizes: dict[Var, int]) -> bool:
     if len(unknown) > 1 or rest == 0:
         return False
     if found % rest:
-        raise CallError(f"axis {axis} of `{tensor.name}` has extent {found}, not a multiple of {rest}", code="shape")
-    return _solve(unknown[0], found // rest, sizes, lambda: CallError(
-        f"axis {axis} of `{tensor.name}` has extent {found}, which no size gives", code="shape"))
+        raise CallError(
+            f"axis {axis} of `{tensor.name}` has extent {found}, not a multiple of {rest}", code="shape"
+        )
+    return _solve(
+        unknown[0],
+        found // rest,
+        sizes,
+        lambda: CallError(
+            f"axis {axis} of `{tensor.name}` has extent {found}, which no size gives", code="shape"
+        ),
+    )
 
 
 def _solve(size: Expr, value: int, sizes: dict[Var, int], refuse: Callable[[], CallError]) -> bool:
@@ -253,11 +301,17 @@ def _solve(size: Expr, value: int, sizes: dict[Var, int], refuse: Callable[[], C
 def _extent_error(tensor: Tensor, axis: int, dim: Dim, found: int, expected: int) -> CallError:
     names = [size.name for size in dim.sizes if isinstance(size, Var)]
     label = f"{names[0]} = " if len(dim.sizes) == 1 and names else ""
-    return CallError(f"axis {axis} of `{tensor.name}` has extent {found}, expected {label}{expected}", code="shape")
+    return CallError(
+        f"axis {axis} of `{tensor.name}` has extent {found}, expected {label}{expected}", code="shape"
+    )
 
 
 def _refuse_unknown(piece: _Piece, sizes: Sizes) -> None:
     tensor, axis, dim, extents = piece
     names = sorted({v.name for size in dim.sizes for v in variables(size) if v not in sizes})
-    raise CallError(f"axis {axis} of `{tensor.name}`, extent {prod(extents)}, does not tell the sizes {', '.join(names)} apart",
-                    code="shape", help="give all but one of them by name")
+    raise CallError(
+        f"axis {axis} of `{tensor.name}`, extent {prod(extents)}, does not tell the sizes {', '.join(names)} "
+        f"apart",
+        code="shape",
+        help="give all but one of them by name",
+    )

@@ -1,4 +1,6 @@
-"""Where the elements of a shared buffer lie, so that threads that want a column of it use different banks."""
+"""Where the elements of a shared buffer lie, so that threads that want a column of it use
+different banks.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ class Swizzle:
 
         element p   ->   p ^ (unit * (p // row % count))
 
-    Units keep their inside and their order in memory begins anew every `count` of them, so no two elements get one place.
+    Units keep their inside and their order in memory begins anew every `count` of them, so no two
+    elements get one place.
 
     Attributes:
         unit: neighbours that stay together.
         count: how many units are exchanged with each other.
-        row: elements after which the pattern is the next one; a multiple of unit * count. All are powers of two.
+        row: elements after which the pattern is the next one; a multiple of unit * count. All are
+            powers of two.
     """
 
     unit: int

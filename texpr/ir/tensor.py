@@ -1,4 +1,6 @@
-"""Tensor IR: equations between tensors, in no order. A captured network is a Program too, whose equations are calls."""
+"""Tensor IR: equations between tensors, in no order. A captured network is a Program too, whose
+equations are calls.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ class Equation(Node):
 
     Attributes:
         axes: the left side's index variables with their proven ranges, outermost first.
-        update: None for a definition; `add mul max min` for a fold into what an earlier equation of the target defined.
+        update: None for a definition; `add mul max min` for a fold into what an earlier equation of
+            the target defined.
         where: an affine condition on the instances.
-        guard: what a write outside the target does (`drop`, `clamp`, `wrap`), or None where it cannot happen.
+        guard: what a write outside the target does (`drop`, `clamp`, `wrap`), or None where it
+            cannot happen.
     """
 
     parts: ClassVar = ("indices", "axes", "value", "where", "guard")
@@ -33,7 +37,9 @@ class Equation(Node):
 
 @node
 class Invoke(Node):
-    """`targets = program(args)`: a whole-tensor call. Argument k of the callee's inputs is `args[k]`."""
+    """`targets = program(args)`: a whole-tensor call. Argument k of the callee's inputs is
+    `args[k]`.
+    """
 
     targets: tuple[Tensor, ...]
     program: Program
@@ -43,12 +49,14 @@ class Invoke(Node):
 
 @node
 class Program(Node):
-    """An operator with its dtypes and constants filled in; its sizes stay symbolic until `specialize`.
+    """An operator with its dtypes and constants filled in; its sizes stay symbolic until
+    `specialize`.
 
     Attributes:
         sizes: the symbolic sizes, each bound by a dimension of an input; packs have `Var.pack`.
         requires: bool expressions over sizes, written or implied, checked at the call.
-        constants: the constants after `;` and the dtype variables that were filled in, for printing and caching.
+        constants: the constants after `;` and the dtype variables that were filled in, for printing
+            and caching.
     """
 
     parts: ClassVar = ("equations", "requires")
@@ -64,7 +72,9 @@ class Program(Node):
 
     @property
     def temporaries(self) -> tuple[Tensor, ...]:
-        """Tensors that are neither input nor output, in the order in which they are first defined."""
+        """Tensors that are neither input nor output, in the order in which they are first
+        defined.
+        """
         known = {*self.inputs, *self.outputs}
         targets = (t for e in self.equations for t in (e.targets if isinstance(e, Invoke) else (e.target,)))
         return tuple(dict.fromkeys(t for t in targets if t not in known))

@@ -1,4 +1,6 @@
-"""The one way to walk and rewrite programs of both IRs. Nothing here recurses: 100,000 nested nodes are fine."""
+"""The one way to walk and rewrite programs of both IRs. Nothing here recurses: 100,000 nested
+nodes are fine.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ def walk(*roots: Node) -> Iterator[Node]:
 
 
 def statements(*roots: Node) -> Iterator[Stmt]:
-    """The statements below kernels and statements, and the roots that are some, parents first, in textual order. No expressions: most
-    questions about loops and stores need none, and a kernel has twenty times as many.
+    """The statements below kernels and statements, and the roots that are some, parents first, in
+    textual order. No expressions: most questions about loops and stores need none, and a kernel has
+    twenty times as many.
     """
     stack = list(reversed(roots))
     while stack:
@@ -64,13 +67,20 @@ def postorder(*roots: Node) -> list[Node]:
     return list(order)
 
 
-def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None,
-            kinds: Collection[type] | None = None) -> N:
-    """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts stay the same objects.
+def rewrite(
+    root: N,
+    rule: Callable[[Node], Node | None],
+    *,
+    keep: Callable[[Node], bool] | None = None,
+    kinds: Collection[type] | None = None,
+) -> N:
+    """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts
+    stay the same objects.
 
     Args:
         keep: a node for which it holds is left alone with all below it.
-        kinds: the classes of nodes that the rule has something to say of: it is not asked about others.
+        kinds: the classes of nodes that the rule has something to say of: it is not asked about
+            others.
     """
     done: dict[Node, Node] = {}
     made = done.__getitem__
@@ -107,12 +117,16 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
 
 
 def is_plain(node: Node) -> bool:
-    """Whether no statement stands inside of a node: what changes statements alone need not look there."""
+    """Whether no statement stands inside of a node: what changes statements alone need not look
+    there.
+    """
     return type(node) not in _WITH_BODIES
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
-    """`root` with variables replaced by expressions. Bound variables are objects, so nothing is captured by accident."""
+    """`root` with variables replaced by expressions. Bound variables are objects, so nothing is
+    captured by accident.
+    """
     if not values:
         return root
     return rewrite(root, values.get, kinds=_VARIABLES)  # type: ignore[arg-type]
@@ -147,8 +161,8 @@ def mentions(root: Node, tensor: Tensor) -> bool:
 
 
 def kept_statements(root: Node) -> tuple[Stmt, ...]:
-    """The statements below a kernel or statement, as `statements` gives them; those of each statement of a kernel's body are kept in it,
-    since a step leaves most of them as they are.
+    """The statements below a kernel or statement, as `statements` gives them; those of each
+    statement of a kernel's body are kept in it, since a step leaves most of them as they are.
     """
     if isinstance(root, Kernel):
         return _of_kernel(root)
@@ -161,7 +175,9 @@ def kept_statements(root: Node) -> tuple[Stmt, ...]:
 
 
 def users(kernel: Kernel, *tensors: Tensor) -> list[Stmt]:
-    """The statements of a kernel's body that read or write one of these tensors anywhere, in order."""
+    """The statements of a kernel's body that read or write one of these tensors anywhere, in
+    order.
+    """
     wanted = frozenset(tensors)
     try:
         return [s for s in kernel.body if not wanted.isdisjoint(s._tensors)]
@@ -177,7 +193,9 @@ def _of_kernel(kernel: Kernel) -> tuple[Stmt, ...]:
 
 
 def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any]) -> Any:
-    """What is found in a node, given what is found in its children: kept in the nodes, since a rewrite leaves most of them as they are."""
+    """What is found in a node, given what is found in its children: kept in the nodes, since a
+    rewrite leaves most of them as they are.
+    """
     try:
         return getattr(root, name)
     except AttributeError:
@@ -220,8 +238,8 @@ def _tensors(node: Node, below: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
 
 
 def equal(a: object, b: object) -> bool:
-    """The same structure, up to the names of bound variables, the identity of tensors (compared by name), the hints of
-    stores and where kernels are from."""
+    """The same structure, up to the names of bound variables, the identity of tensors (compared by
+    name), the hints of stores and where kernels are from."""
     partner: dict[object, object] = {}
     stack = [(a, b)]
     while stack:

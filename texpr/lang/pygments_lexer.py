@@ -1,7 +1,8 @@
 """A lexer of Pygments for the language, listings of loops and scripts of steps.
 
-Pygments finds it by its entry point in `pyproject.toml`; texpr imports this module where it highlights text.
-The parser has a lexer of its own, which refuses what is not in the language; this one never does.
+Pygments finds it by its entry point in `pyproject.toml`; texpr imports this module where it
+highlights text. The parser has a lexer of its own, which refuses what is not in the language; this
+one never does.
 """
 
 from __future__ import annotations
@@ -35,16 +36,21 @@ class TexprLexer(RegexLexer):
             (r"#[^\n]*", Comment.Single),
             (r'"[^"\n]*"', String.Double),
             (rf"(op|fn|kernel)(\s+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
-            (rf"(for)(\s+)((?:{_NAME}(?:\.\d+)?\.)?{_NAME})(\s+)(in)\b",
-             bygroups(Keyword, Whitespace, Name.Variable, Whitespace, Keyword), "range"),
+            (
+                rf"(for)(\s+)((?:{_NAME}(?:\.\d+)?\.)?{_NAME})(\s+)(in)\b",
+                bygroups(Keyword, Whitespace, Name.Variable, Whitespace, Keyword),
+                "range",
+            ),
             (r"(?:max|min)=(?!=)", Operator),
             (words(DECLARATIONS, r"\b", r"\b"), Keyword.Declaration),
             (words(CONSTANTS, r"\b", r"\b"), Keyword.Constant),
             (words(tuple(REDUCTIONS), r"\b", r"(?=\s*[(<])"), Name.Builtin),
             (words(tuple(RESERVED), r"\b", r"\b"), Keyword),
             (words(tuple(DTYPES), r"\b", r"\b"), Keyword.Type),
-            (rf"(\|)(\s*)({'|'.join(GUARD_WORDS)})(?=\s*\])",
-             bygroups(Punctuation, Whitespace, Keyword.Pseudo)),
+            (
+                rf"(\|)(\s*)({'|'.join(GUARD_WORDS)})(?=\s*\])",
+                bygroups(Punctuation, Whitespace, Keyword.Pseudo),
+            ),
             (rf"{_NAME}(?=\()", Name.Function),
             (_NAME, Name),
             (r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+", Number.Float),

@@ -1,7 +1,8 @@
-"""Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it fits.
+"""Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it
+fits.
 
-The library `safetensors` makes and checks the bytes. Its own functions for files are not used: they overwrite
-a file in place, and a reader of the header and one of the values might see two files.
+The library `safetensors` makes and checks the bytes. Its own functions for files are not used: they
+overwrite a file in place, and a reader of the header and one of the values might see two files.
 """
 
 from __future__ import annotations
@@ -19,9 +20,23 @@ from texpr.support.errors import CallError, CheckpointError
 from texpr.support.extras import needs
 from texpr.support.files import read_file, write_file
 
-_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
-           "F8_E5M2": "float8_e5m2", "I64": "int64", "I32": "int32", "I16": "int16",
-           "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U64": "uint64",
+    "U32": "uint32",
+    "U16": "uint16",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
 _AS_BITS = {name: t for t, name in ML_DTYPES.items()}
 
 
@@ -34,12 +49,18 @@ def save(model: Module, path: str | Path) -> None:
         OSError: the file cannot be written; what was there before stays.
     """
     if not isinstance(model, Module):
-        raise CallError(f"nn.save takes a module, not a {type(model).__name__}", code="arguments", help="nn.save(model, path)")
+        raise CallError(
+            f"nn.save takes a module, not a {type(model).__name__}",
+            code="arguments",
+            help="nn.save(model, path)",
+        )
     arrays = {name: _named_dtype(v.held(), v.dtype) for name, v in model._named_state().items()}
     write_file(path, _serialized(arrays, {"format": "np"}))
 
 
-def load(model: Module, path: str | Path, strict: bool = True, check_finite: bool = False) -> tuple[list[str], list[str]]:
+def load(
+    model: Module, path: str | Path, strict: bool = True, check_finite: bool = False
+) -> tuple[list[str], list[str]]:
     """Read parameters into `model`: all of them, or after a complaint none.
 
     Args:
@@ -54,15 +75,24 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
         OSError: the file cannot be read.
     """
     if not isinstance(model, Module):
-        raise CallError(f"nn.load takes a module, not a {type(model).__name__}", code="arguments", help="nn.load(model, path)")
+        raise CallError(
+            f"nn.load takes a module, not a {type(model).__name__}",
+            code="arguments",
+            help="nn.load(model, path)",
+        )
     entries, _ = _deserialized(path)
-    shapes = {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"])))
-              for name, e in entries.items()}
+    shapes = {
+        name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"]))) for name, e in entries.items()
+    }
     missing, unexpected, wrong = compare_states(model._named_state(), shapes)
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)
     values = _arrays(entries, path, model._named_state() if not strict else None)
-    bad = [n for n, a in values.items() if check_finite and a.dtype.name.startswith(("float", "bfloat")) and not np.isfinite(a).all()]
+    bad = [
+        n
+        for n, a in values.items()
+        if check_finite and a.dtype.name.startswith(("float", "bfloat")) and not np.isfinite(a).all()
+    ]
     if bad:
         raise CheckpointError(f"{path}: not all values are finite in {', '.join(bad)}", code="checkpoint")
     model.load_state_dict(values, strict)
@@ -90,7 +120,11 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
     entries, metadata = _deserialized(path)
     about = metadata.get("texpr")
     if not isinstance(about, str):
-        raise CheckpointError(f"{path} holds arrays, but no state of a training", code="checkpoint", help="nn.load reads weights")
+        raise CheckpointError(
+            f"{path} holds arrays, but no state of a training",
+            code="checkpoint",
+            help="nn.load reads weights",
+        )
     try:
         return _arrays(entries, path), json.loads(about)
     except (ValueError, RecursionError) as error:
@@ -111,7 +145,9 @@ def require_safetensors(purpose: str) -> Any:
 
 
 def _named_dtype(array: np.ndarray, t: DType) -> np.ndarray:
-    """An array whose dtype has the name of `t`: bits of floats that NumPy lacks as those of ml_dtypes."""
+    """An array whose dtype has the name of `t`: bits of floats that NumPy lacks as those of
+    ml_dtypes.
+    """
     if not t.as_bits:
         return array
     with needs("checkpoint", f"writing {t}"):
@@ -140,9 +176,12 @@ def _deserialized(path: str | Path) -> tuple[dict[str, dict[str, Any]], dict[str
         raise _damaged(path, f"its header is not valid ({error})") from None
 
 
-def _arrays(entries: Mapping[str, dict[str, Any]], path: str | Path,
-            wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as numbers."""
+def _arrays(
+    entries: Mapping[str, dict[str, Any]], path: str | Path, wanted: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
+    """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as
+    numbers.
+    """
     found = {}
     for name, entry in entries.items():
         if wanted is not None and name not in wanted:
@@ -170,6 +209,14 @@ def _damaged(path: str | Path, reason: str) -> CheckpointError:
 
 
 def _refuse(path: str | Path, missing: list[str], unexpected: list[str], wrong: list[str]) -> None:
-    notes = wrong + [f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unexpected", unexpected)) if names]
-    raise CheckpointError(f"{path} is of another model", code="checkpoint", notes=notes,
-                          help="strict=False ignores missing and unexpected names" if not wrong else "")
+    notes = wrong + [
+        f"{what}: {', '.join(names)}"
+        for what, names in (("missing", missing), ("unexpected", unexpected))
+        if names
+    ]
+    raise CheckpointError(
+        f"{path} is of another model",
+        code="checkpoint",
+        notes=notes,
+        help="strict=False ignores missing and unexpected names" if not wrong else "",
+    )

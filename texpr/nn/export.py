@@ -12,30 +12,44 @@ from texpr.nn.core.module import Module, as_symbolic
 from texpr.support.errors import CompileError
 
 
-def export(model: Module, path: str | Path, *example: Any, header: str | Path | None = None, target: str = "native",
-           weights: str = "inside", name: str = "network") -> None:
-    """Write what a network computes on inputs of the shapes of `example` as a C function that needs neither Python nor texpr.
+def export(
+    model: Module,
+    path: str | Path,
+    *example: Any,
+    header: str | Path | None = None,
+    target: str = "native",
+    weights: str = "inside",
+    name: str = "network",
+) -> None:
+    """Write what a network computes on inputs of the shapes of `example` as a C function that needs
+    neither Python nor texpr.
 
         nn.export(model.eval(), "digits.a", x[:1], header="digits.h", name="digits")
 
     Args:
-        path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR.
+        path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared
+            one, `.s` assembly, `.ll` LLVM IR.
         example: arrays; only shapes and dtypes matter.
         header: where to write a C header, which says how to call it.
         target: a CPU, by a name that `python -m texpr doctor` lists; `native` is this one.
-        weights: the parameters as they are now are `inside` of the code, or `beside` it in a file of its name with `.weights` at its end,
-            which the C program reads and gives as the last argument.
+        weights: the parameters as they are now are `inside` of the code, or `beside` it in a file
+            of its name with `.weights` at its end, which the C program reads and gives as the last
+            argument.
         name: of the function, behind `texpr_`.
     Raises:
         CallError: the network does not take the example.
-        CompileError: the network is in training mode, the target is unknown or a GPU, or another suffix.
+        CompileError: the network is in training mode, the target is unknown or a GPU, or another
+            suffix.
         ResourceError: a tool that the form needs is not installed.
         OSError: the files cannot be written.
     """
     trained = next((n or type(model).__name__ for n, m in model.named_modules() if m.training), None)
     if trained is not None:
-        raise CompileError(f"`{trained}` is in training mode: what it computes depends on its batches", code="save",
-                           help="call model.eval() first")
+        raise CompileError(
+            f"`{trained}` is in training mode: what it computes depends on its batches",
+            code="save",
+            help="call model.eval() first",
+        )
     capture = Capture(name)
     given = [as_input(x, model.dtype) for x in pytree.leaves(example)]
     symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]

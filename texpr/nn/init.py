@@ -31,7 +31,9 @@ _state = _State()
 
 
 def manual_seed(seed: int) -> np.random.Generator:
-    """Start this thread's generator of first values anew. It begins with seed 0, so a program without seeds repeats itself too."""
+    """Start this thread's generator of first values anew. It begins with seed 0, so a program
+    without seeds repeats itself too.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise CallError(f"the seed is {seed!r}, expected an integer of at least 0", code="seed")
     _state.generator = np.random.default_rng(int(seed))
@@ -62,11 +64,16 @@ def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
     return _fill(tensor, generator().normal(mean, std, tensor.shape))
 
 
-def trunc_normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Filled:
+def trunc_normal_(
+    tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
+) -> Filled:
     """Normally distributed, but within a..b: what falls outside is drawn again."""
     values = generator().normal(mean, std, tensor.shape)
     if not a < b or max(a - mean, mean - b) > 6 * std:
-        raise CallError(f"trunc_normal_: nearly nothing of mean {mean} and deviation {std} is within {a} to {b}", code="arguments")
+        raise CallError(
+            f"trunc_normal_: nearly nothing of mean {mean} and deviation {std} is within {a} to {b}",
+            code="arguments",
+        )
     while (outside := (values < a) | (values > b)).any():
         values[outside] = generator().normal(mean, std, int(outside.sum()))
     return _fill(tensor, values)
@@ -95,10 +102,15 @@ def eye_(tensor: Filled) -> Filled:
 
 
 def dirac_(tensor: Filled, groups: int = 1) -> Filled:
-    """A convolution's weight that keeps as many channels as it can: 1 in the middle of the window for equal channels."""
+    """A convolution's weight that keeps as many channels as it can: 1 in the middle of the
+    window for equal channels.
+    """
     _rank("dirac_", tensor, 3, 5)
     if tensor.shape[0] % groups:
-        raise CallError(f"dirac_: {tensor.shape[0]} output channels cannot be divided into {groups} groups", code="arguments")
+        raise CallError(
+            f"dirac_: {tensor.shape[0]} output channels cannot be divided into {groups} groups",
+            code="arguments",
+        )
     values = np.zeros(tensor.shape)
     each = tensor.shape[0] // groups
     for group in range(groups):
@@ -108,14 +120,20 @@ def dirac_(tensor: Filled, groups: int = 1) -> Filled:
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """How many inputs one output of a layer with this weight (out, in, ...) has, and how many outputs one input has."""
+    """How many inputs one output of a layer with this weight (out, in, ...) has, and how many
+    outputs one input has.
+    """
     if len(shape) < 2:
-        raise CallError(f"a tensor of shape {list(shape)} has no fans; it needs 2 dimensions", code="arguments")
+        raise CallError(
+            f"a tensor of shape {list(shape)} has no fans; it needs 2 dimensions", code="arguments"
+        )
     return shape[1] * prod(shape[2:]), shape[0] * prod(shape[2:])
 
 
 def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
-    """Even within gain sqrt(6 / (fan in + fan out)). Glorot and Bengio, Understanding the Difficulty, 2010."""
+    """Even within gain sqrt(6 / (fan in + fan out)). Glorot and Bengio, Understanding the
+    Difficulty, 2010.
+    """
     bound = gain * sqrt(6 / sum(fans(tensor.shape)))
     return uniform_(tensor, -bound, bound)
 
@@ -125,7 +143,9 @@ def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
     return normal_(tensor, 0.0, gain * sqrt(2 / sum(fans(tensor.shape))))
 
 
-def kaiming_uniform_(tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Filled:
+def kaiming_uniform_(
+    tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> Filled:
     """Even within gain sqrt(3 / fan). He et al., Delving Deep into Rectifiers, 2015.
 
     Args:
@@ -137,7 +157,9 @@ def kaiming_uniform_(tensor: Filled, a: float = 0, mode: str = "fan_in", nonline
     return uniform_(tensor, -bound, bound)
 
 
-def kaiming_normal_(tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Filled:
+def kaiming_normal_(
+    tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> Filled:
     """Normal with deviation gain / sqrt(fan), as kaiming_uniform_."""
     return normal_(tensor, 0.0, _deviation(tensor.shape, a, mode, nonlinearity))
 
@@ -149,9 +171,13 @@ def _deviation(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> 
 
 
 def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
-    """Rows, or columns where there are fewer, at right angles: the Q of a random matrix. Saxe et al., Exact Solutions, 2013."""
+    """Rows, or columns where there are fewer, at right angles: the Q of a random matrix. Saxe et
+    al., Exact Solutions, 2013.
+    """
     if tensor.ndim < 2:
-        raise CallError(f"orthogonal_: the tensor has {tensor.ndim} dimensions, expected at least 2", code="arguments")
+        raise CallError(
+            f"orthogonal_: the tensor has {tensor.ndim} dimensions, expected at least 2", code="arguments"
+        )
     rows, columns = tensor.shape[0], prod(tensor.shape[1:])
     flat = generator().normal(size=(rows, columns))
     q, r = np.linalg.qr(flat.T if rows < columns else flat)
@@ -160,7 +186,9 @@ def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
 
 
 def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
-    """Normal, but for the share `sparsity` of each column, which is 0. Martens, Deep Learning via Hessian-Free Optimization, 2010."""
+    """Normal, but for the share `sparsity` of each column, which is 0. Martens, Deep Learning
+    via Hessian-Free Optimization, 2010.
+    """
     _rank("sparse_", tensor, 2, 2)
     values = generator().normal(0.0, std, tensor.shape)
     for column in values.T:
@@ -169,9 +197,20 @@ def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a function makes the deviation smaller: what its layer's first values are multiplied by, as torch has it."""
+    """By how much a function makes the deviation smaller: what its layer's first values are
+    multiplied by, as torch has it.
+    """
     match nonlinearity:
-        case "linear" | "sigmoid" | "conv1d" | "conv2d" | "conv3d" | "conv_transpose1d" | "conv_transpose2d" | "conv_transpose3d":
+        case (
+            "linear"
+            | "sigmoid"
+            | "conv1d"
+            | "conv2d"
+            | "conv3d"
+            | "conv_transpose1d"
+            | "conv_transpose2d"
+            | "conv_transpose3d"
+        ):
             return 1.0
         case "tanh":
             return 5.0 / 3
@@ -182,14 +221,19 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             return sqrt(2.0 / (1 + slope * slope))
         case "selu":
             return 3.0 / 4
-    raise CallError(f"there is no gain for {nonlinearity!r}", code="arguments",
-                    help="there is one for linear, conv1d, sigmoid, tanh, relu, leaky_relu, selu")
+    raise CallError(
+        f"there is no gain for {nonlinearity!r}",
+        code="arguments",
+        help="there is one for linear, conv1d, sigmoid, tanh, relu, leaky_relu, selu",
+    )
 
 
 def _rank(name: str, tensor: Variable | np.ndarray, least: int, most: int) -> None:
     if not least <= tensor.ndim <= most:
         expected = str(least) if least == most else f"{least} to {most}"
-        raise CallError(f"{name}: the tensor has {tensor.ndim} dimensions, expected {expected}", code="arguments")
+        raise CallError(
+            f"{name}: the tensor has {tensor.ndim} dimensions, expected {expected}", code="arguments"
+        )
 
 
 suggest_names(__name__)

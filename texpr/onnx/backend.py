@@ -16,7 +16,14 @@ from texpr.onnx.onnx_package import library
 
 REASONS = ("dtype not supported", "out of scope", "random op", "string/sequence/optional type")
 """Why cases are left out; there are no others."""
-_RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"}
+_RANDOM = {
+    "Bernoulli",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Multinomial",
+}
 _OUT_OF_SCOPE = {"ImageDecoder"}
 
 
@@ -87,7 +94,9 @@ def outcome(case: Any) -> str:
     try:
         prepared = Backend.prepare(case.model)
         for inputs, outputs in case.data_sets:
-            given, wanted = ([to_array(v) if hasattr(v, "dims") else v for v in values] for values in (inputs, outputs))
+            given, wanted = (
+                [to_array(v) if hasattr(v, "dims") else v for v in values] for values in (inputs, outputs)
+            )
             for found, right in zip(prepared.run(given), map(np.asarray, wanted), strict=True):
                 _compare(np.asarray(found), right, case.rtol, case.atol)
     except UnsupportedOp as error:

@@ -1,4 +1,6 @@
-"""The table of converters: for every operator of ONNX a function that computes it by operators of texpr."""
+"""The table of converters: for every operator of ONNX a function that computes it by operators
+of texpr.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 OLDEST, NEWEST = 1, 28
-"""Versions of the default operator set that are read; after NEWEST operators may mean what this table does not know."""
+"""Versions of the default operator set that are read; after NEWEST operators may mean what this
+table does not know.
+"""
 DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "ai.onnx.preview.training": "ai.onnx.preview.training"}
 
 
@@ -20,8 +24,9 @@ class Converter:
         known: positions of inputs whose values must be known, such as shapes.
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
-        inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of one element, which ONNX's own functions
-            have, and windows of no elements, knows no optionals, and some versions of it end the process on a Split that is wrong.
+        inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of
+            one element, which ONNX's own functions have, and windows of no elements, knows no
+            optionals, and some versions of it end the process on a Split that is wrong.
     """
 
     convert: Callable[..., Any]
@@ -35,9 +40,16 @@ CONVERTERS: dict[tuple[str, str], Converter] = {}
 """By domain and name. A converter serves every version of its operator from OLDEST to NEWEST."""
 
 
-def converter(*names: str, domain: str = "", known: Sequence[int] = (), kept: Sequence[int] = (), control: bool = False,
-              inferred: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def converter(
+    *names: str,
+    domain: str = "",
+    known: Sequence[int] = (),
+    kept: Sequence[int] = (),
+    control: bool = False,
+    inferred: bool = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
+
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             assert (domain, name) not in CONVERTERS, f"{name} has a converter already"

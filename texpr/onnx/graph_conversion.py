@@ -21,7 +21,9 @@ from texpr.onnx.values import Known, NeedsValue, Value
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
 INTERPRETED = 256
-"""Constants of at most so many elements are computed by the interpreter, larger ones by compiled programs."""
+"""Constants of at most so many elements are computed by the interpreter, larger ones by compiled
+programs.
+"""
 MOST_RUN = 20_000
 """Nodes and graphs that a program may come from, every pass of a loop counted."""
 DEEPEST_RUN = 48
@@ -62,7 +64,9 @@ class Node:
         return any(a.name == name for a in self.proto.attribute)
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute: numbers, lists of them, texts, `Known` for tensors, onnx.GraphProto."""
+        """The value of an attribute: numbers, lists of them, texts, `Known` for tensors,
+        onnx.GraphProto.
+        """
         for a in self.proto.attribute:
             if a.name == name:
                 value = library().helper.get_attribute_value(a)
@@ -122,7 +126,8 @@ class Node:
         raise NeedsValue(*self.run.origins(value), f"input {k} of {self.op}")
 
     def one(self, k: int, default: Any = None) -> Any:
-        """The one number of an input, which the program depends on; `default` where the input is absent.
+        """The one number of an input, which the program depends on; `default` where the input is
+        absent.
 
         Raises:
             CallError: it has more, or none.
@@ -175,7 +180,10 @@ class Run:
         """A value as converters take it: constants as tensors of the program."""
         if isinstance(value, Known):
             if id(value) not in self._constants:
-                self._constants[id(value)] = value, self.capture.constant(value.array, "constant", value.dtype)
+                self._constants[id(value)] = (
+                    value,
+                    self.capture.constant(value.array, "constant", value.dtype),
+                )
             return self._constants[id(value)][1]
         return [self.tensor(v) for v in value] if isinstance(value, list) else value
 
@@ -184,14 +192,17 @@ class Run:
         if not isinstance(value, Symbolic):
             return [], []
         reached = self.capture.reached(value.tensor)
-        return ([name for t, name in self.inputs.items() if t in reached],
-                [v.name for v, t in self.capture.variables.items() if t in reached])
+        return (
+            [name for t, name in self.inputs.items() if t in reached],
+            [v.name for v, t in self.capture.variables.items() if t in reached],
+        )
 
     def graph(self, graph: Any, given: Mapping[str, Value], versions: Mapping[str, int]) -> list[Value]:
         """The outputs of a graph.
 
         Args:
-            given: the values of all names that it may use: inputs, initializers that are parameters, names of the graphs around it.
+            given: the values of all names that it may use: inputs, initializers that are
+                parameters, names of the graphs around it.
         """
         names: dict[str, Value] = dict(given)
         for t in graph.initializer:
@@ -202,7 +213,9 @@ class Run:
         self.nodes(graph.node, names, versions)
         lacking = [output.name for output in graph.output if output.name not in names]
         if lacking:
-            raise CheckpointError(f"the graph `{graph.name}` gives `{lacking[0]}`, which nothing computes", code="onnx")
+            raise CheckpointError(
+                f"the graph `{graph.name}` gives `{lacking[0]}`, which nothing computes", code="onnx"
+            )
         return [names[output.name] for output in graph.output]
 
     def nodes(self, nodes: Sequence[Any], names: dict[str, Value], versions: Mapping[str, int]) -> None:
@@ -210,24 +223,38 @@ class Run:
         self.count += 1
         self.depth += 1
         if self.depth > DEEPEST_RUN:
-            raise ResourceError(f"functions and subgraphs run deeper than {DEEPEST_RUN} in each other", code="onnx")
+            raise ResourceError(
+                f"functions and subgraphs run deeper than {DEEPEST_RUN} in each other", code="onnx"
+            )
         for proto in nodes:
             self.count += 1
             if self.count > MOST_RUN:
-                raise ResourceError(f"more than {MOST_RUN:,} nodes of the model run; loops are unrolled", code="onnx")
+                raise ResourceError(
+                    f"more than {MOST_RUN:,} nodes of the model run; loops are unrolled", code="onnx"
+                )
             results = self._node(proto, names, versions)
-            if len(results) < len(proto.output) and any(proto.output[len(results):]):
-                raise CallError(f"{proto.op_type}: it gives {len(results)} outputs, and {len(proto.output)} are asked for", code="onnx")
+            if len(results) < len(proto.output) and any(proto.output[len(results) :]):
+                raise CallError(
+                    f"{proto.op_type}: it gives {len(results)} outputs, and {len(proto.output)} are asked "
+                    f"for",
+                    code="onnx",
+                )
             names.update((name, value) for name, value in zip(proto.output, results) if name)
         self.depth -= 1
 
     def _node(self, proto: Any, names: dict[str, Value], versions: Mapping[str, int]) -> Sequence[Value]:
         try:
-            return self._converted(Node(proto, self, [names[n] if n else None for n in proto.input], versions, names))
+            return self._converted(
+                Node(proto, self, [names[n] if n else None for n in proto.input], versions, names)
+            )
         except NeedsValue:
             raise
         except Error as error:
-            named = f"node `{proto.name}`, {proto.op_type}" if proto.name else f"{proto.op_type}, which gives {', '.join(proto.output)}"
+            named = (
+                f"node `{proto.name}`, {proto.op_type}"
+                if proto.name
+                else f"{proto.op_type}, which gives {', '.join(proto.output)}"
+            )
             where = f"in {named}"
             error.notes = (*error.notes, where)
             raise

@@ -31,8 +31,10 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
         source: a path, the bytes of a file, or an onnx.ModelProto.
         dims: extents of dimensions that the model names; others are those of each call's arrays.
     Raises:
-        CheckpointError: the model is damaged, refers to files outside of its folder, or breaks a rule of ONNX.
-        UnsupportedOp: it needs operators or element types that texpr does not have; all of them are listed.
+        CheckpointError: the model is damaged, refers to files outside of its folder, or breaks a
+            rule of ONNX.
+        UnsupportedOp: it needs operators or element types that texpr does not have; all of them are
+            listed.
         ResourceError: it is larger or nested deeper than the limits.
         MissingExtra: the library onnx is not installed.
         OSError: the file cannot be read.
@@ -43,9 +45,9 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
 class OnnxModel(Module):
     """What `load` gives: called on arrays by position or by name, it computes the model's outputs.
 
-    Initializers of floats are parameters under their names, running statistics and scales of quantization are buffers; others are
-    constants. An input or a parameter whose values decide shapes or branches is known to the program: there is one for each of its
-    values.
+    Initializers of floats are parameters under their names, running statistics and scales of
+    quantization are buffers; others are constants. An input or a parameter whose values decide
+    shapes or branches is known to the program: there is one for each of its values.
 
     Attributes:
         inputs, outputs: names.
@@ -55,9 +57,17 @@ class OnnxModel(Module):
         super().__init__()
         self._proto = proto
         if not isinstance(dims, Mapping) or not all(type(n) is int and n >= 0 for n in dims.values()):
-            raise CallError("dims is a mapping of names to extents", code="arguments", help='for example {"batch": 8}')
-        self._declared = [_Input(v, dims) for v in proto.graph.input if v.name not in {t.name for t in proto.graph.initializer}]
-        unknown = sorted(set(dims) - {d.dim_param for v in proto.graph.input for d in v.type.tensor_type.shape.dim})
+            raise CallError(
+                "dims is a mapping of names to extents", code="arguments", help='for example {"batch": 8}'
+            )
+        self._declared = [
+            _Input(v, dims)
+            for v in proto.graph.input
+            if v.name not in {t.name for t in proto.graph.initializer}
+        ]
+        unknown = sorted(
+            set(dims) - {d.dim_param for v in proto.graph.input for d in v.type.tensor_type.shape.dim}
+        )
         if unknown:
             raise CallError(f"the model has no dimensions {', '.join(unknown)}", code="onnx")
         self.inputs = tuple(i.name for i in self._declared)
@@ -83,24 +93,34 @@ class OnnxModel(Module):
         """The outputs: one array, or a tuple in the order of `outputs`.
 
         Raises:
-            CallError: inputs that are missing, of another dtype, or whose extents are not those of the model.
+            CallError: inputs that are missing, of another dtype, or whose extents are not those of
+                the model.
         """
         given = self._bound([v for v in inputs if not isinstance(v, _Decided)], named)
         while True:
             try:
-                return self._computed([_known(v) if name in self._static else v for name, v in zip(self.inputs, given)])
+                return self._computed(
+                    [_known(v) if name in self._static else v for name, v in zip(self.inputs, given)]
+                )
             except NeedsValue as need:
                 names = set(need.inputs) - self._static
                 weights = set(need.parameters) - self._decisive if active_capture.get() is None else set()
-                if not names | weights or not all(_has_values(v) for n, v in zip(self.inputs, given) if n in names):
+                if not names | weights or not all(
+                    _has_values(v) for n, v in zip(self.inputs, given) if n in names
+                ):
                     raise
                 self._static |= names
                 self._decisive |= weights
 
     def _computed(self, given: Sequence[Any]) -> Any:
         variables = {**self._parameters, **self._buffers}
-        values = _Decided(tuple((n, Known(variables[n].held().copy(), variables[n].dtype)) for n in sorted(self._decisive)))
-        if any(not isinstance(v, Known | Nothing | None) for v in _flat(given)) or active_capture.get() is not None:
+        values = _Decided(
+            tuple((n, Known(variables[n].held().copy(), variables[n].dtype)) for n in sorted(self._decisive))
+        )
+        if (
+            any(not isinstance(v, Known | Nothing | None) for v in _flat(given))
+            or active_capture.get() is not None
+        ):
             return super().__call__(*given, *([values] if self._decisive else []))
         capture = Capture("model")
         with capture:
@@ -115,7 +135,9 @@ class OnnxModel(Module):
     def forward(self, *inputs: Any) -> Any:
         """The graph on symbolic tensors; constants are allowed among them."""
         *given, values = inputs if inputs and isinstance(inputs[-1], _Decided) else (*inputs, _Decided())
-        capture: Any = next((x.capture for x in given if isinstance(x, Symbolic)), None) or active_capture.get()
+        capture: Any = (
+            next((x.capture for x in given if isinstance(x, Symbolic)), None) or active_capture.get()
+        )
         assert capture is not None
         results = [self._as_result(capture, r) for r in self._results(capture, tuple(given), values)]
         return results[0] if len(results) == 1 else tuple(results)
@@ -128,22 +150,38 @@ class OnnxModel(Module):
         return value
 
     def _results(self, capture: Capture, inputs: Sequence[Any], values: _Decided) -> list[Any]:
-        names: dict[str, Any] = {n: NoTensors(v.dtype) if isinstance(v, Nothing) else v for n, v in zip(self.inputs, inputs)}
+        names: dict[str, Any] = {
+            n: NoTensors(v.dtype) if isinstance(v, Nothing) else v for n, v in zip(self.inputs, inputs)
+        }
         self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
         names |= self._constants
         names |= dict(values.known)
-        names |= {n: capture.variable(v) for n, v in (*self._parameters.items(), *self._buffers.items()) if n not in names}
-        owners = {v.tensor: n for n, given in zip(self.inputs, inputs) for v in _flat([given]) if isinstance(v, Symbolic)}
+        names |= {
+            n: capture.variable(v)
+            for n, v in (*self._parameters.items(), *self._buffers.items())
+            if n not in names
+        }
+        owners = {
+            v.tensor: n
+            for n, given in zip(self.inputs, inputs)
+            for v in _flat([given])
+            if isinstance(v, Symbolic)
+        }
         return Run(self._proto, capture, owners).graph(self._proto.graph, names, opsets(self._proto))
 
     def _bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         if len(inputs) > len(self.inputs):
-            raise CallError(f"the model has {len(self.inputs)} inputs and got {len(inputs)}", code="arguments")
+            raise CallError(
+                f"the model has {len(self.inputs)} inputs and got {len(inputs)}", code="arguments"
+            )
         given = dict(zip(self.inputs, inputs))
         unknown = [n for n in named if n not in self.inputs or n in given]
         if unknown:
-            raise CallError(f"the model has no further inputs {', '.join(unknown)}", code="arguments",
-                            help=f"there are {', '.join(self.inputs)}")
+            raise CallError(
+                f"the model has no further inputs {', '.join(unknown)}",
+                code="arguments",
+                help=f"there are {', '.join(self.inputs)}",
+            )
         given |= named
         missing = [i.name for i in self._declared if i.name not in given and not i.optional]
         if missing:
@@ -157,12 +195,21 @@ class OnnxModel(Module):
             shape = shapes.get(declared.name)
             if shape is None or declared.dims is None:
                 continue
-            fits = len(shape) == len(declared.dims) and all(isinstance(d, str) or d == n for d, n in zip(declared.dims, shape))
+            fits = len(shape) == len(declared.dims) and all(
+                isinstance(d, str) or d == n for d, n in zip(declared.dims, shape)
+            )
             if not fits:
-                raise CallError(f"input `{declared.name}` has shape {list(shape)}, the model declares {list(declared.dims)}", code="shape")
+                raise CallError(
+                    f"input `{declared.name}` has shape {list(shape)}, the model declares "
+                    f"{list(declared.dims)}",
+                    code="shape",
+                )
             for d, n in zip(declared.dims, shape):
                 if isinstance(d, str) and d != "?" and found.setdefault(d, (n, declared.name))[0] != n:
-                    raise CallError(f"dimension {d} is {found[d][0]} in `{found[d][1]}` and {n} in `{declared.name}`", code="shape")
+                    raise CallError(
+                        f"dimension {d} is {found[d][0]} in `{found[d][1]}` and {n} in `{declared.name}`",
+                        code="shape",
+                    )
 
     def extra_repr(self) -> str:
         return f"{', '.join(f'{i.name}: {i}' for i in self._declared)} -> {', '.join(self.outputs)}"
@@ -191,7 +238,9 @@ class _Input:
         kind = kind.sequence_type.elem_type if self.sequence else kind
         tensor = kind.tensor_type
         if tensor.elem_type not in FROM_ONNX:
-            raise CheckpointError(f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx")
+            raise CheckpointError(
+                f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx"
+            )
         self.dtype: DType = FROM_ONNX[tensor.elem_type]
         self.dims: list[int | str] | None = None
         if tensor.HasField("shape") and not self.sequence:
@@ -219,13 +268,18 @@ class _Input:
             lo, hi = int_range(self.dtype)
             fits = not numbers.size or bool(lo <= int(numbers.min()) and int(numbers.max()) <= hi)
         if not fits:
-            raise CallError(f"input `{self.name}` is {found.dtype}, the model declares {self.dtype}", code="dtype",
-                            help=f"convert it: x.astype(np.{numpy_dtype(self.dtype)})")
+            raise CallError(
+                f"input `{self.name}` is {found.dtype}, the model declares {self.dtype}",
+                code="dtype",
+                help=f"convert it: x.astype(np.{numpy_dtype(self.dtype)})",
+            )
         return readable(stored(numbers, self.dtype), self.dtype)
 
     def _same(self, value: Any) -> Any:
         if value.dtype != self.dtype:
-            raise CallError(f"input `{self.name}` is {value.dtype}, the model declares {self.dtype}", code="dtype")
+            raise CallError(
+                f"input `{self.name}` is {value.dtype}, the model declares {self.dtype}", code="dtype"
+            )
         return value
 
     def __str__(self) -> str:
@@ -233,7 +287,9 @@ class _Input:
 
 
 def _extent(d: Any, dims: Mapping[str, int]) -> int | str:
-    """A declared dimension: an extent, a name, or `?` where nothing is known. Exporters also write -1, 0 and `None` for that."""
+    """A declared dimension: an extent, a name, or `?` where nothing is known. Exporters also
+    write -1, 0 and `None` for that.
+    """
     if d.HasField("dim_value"):
         return d.dim_value if d.dim_value > 0 else "?"
     known = any(c.isalpha() for c in d.dim_param) and d.dim_param != "None"
@@ -241,7 +297,9 @@ def _extent(d: Any, dims: Mapping[str, int]) -> int | str:
 
 
 def _roles(proto: Any) -> tuple[set[str], set[str]]:
-    """Names whose values programs depend on, and names that training does not change, by the inputs that they are given to."""
+    """Names whose values programs depend on, and names that training does not change, by the
+    inputs that they are given to.
+    """
     constants, kept = set(), set()
     for node in all_nodes(proto):
         found = find(node.domain, node.op_type)
@@ -254,7 +312,11 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
 def _known(value: Any) -> Any:
     if isinstance(value, list):
         return [_known(v) for v in value]
-    return value if isinstance(value, Known | Nothing | None) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
+    return (
+        value
+        if isinstance(value, Known | Nothing | None)
+        else Known.of(value.numpy() if isinstance(value, Tensor) else value)
+    )
 
 
 def _has_values(value: Any) -> bool:

@@ -6,4 +6,6 @@ from texpr.support.errors import CheckpointError
 
 
 class UnsupportedOp(CheckpointError):
-    """A model uses operators that texpr does not read, or a program operators that ONNX does not have. All of them are listed."""
+    """A model uses operators that texpr does not read, or a program operators that ONNX does not
+    have. All of them are listed.
+    """

@@ -36,22 +36,31 @@ MOST_BYTES = (1 << 31) - 1
 """Of a protobuf."""
 
 
-def save(model: Callable[..., Any], path: str | os.PathLike[str], example: object, *, opset: int = OLDEST_WRITTEN,
-         dims: Mapping[str, Mapping[int, str]] | None = None, inputs: Sequence[str] | None = None,
-         outputs: Sequence[str] | None = None) -> None:
+def save(
+    model: Callable[..., Any],
+    path: str | os.PathLike[str],
+    example: object,
+    *,
+    opset: int = OLDEST_WRITTEN,
+    dims: Mapping[str, Mapping[int, str]] | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+) -> None:
     """Write what a module or a function computes as a model in ONNX.
 
         tx.onnx.save(model, "digits.onnx", images[:1], dims={"x": {0: "batch"}})
 
-    The program is captured on the example: its dtypes and shapes count, not its values. Modules are saved as they are after `eval()`.
-    Parameters and buffers are initializers under their names. The file is there whole or not at all.
+    The program is captured on the example: its dtypes and shapes count, not its values. Modules are
+    saved as they are after `eval()`. Parameters and buffers are initializers under their names. The
+    file is there whole or not at all.
 
     Args:
         model: a module, or a function of tensors.
         example: one array, or a tuple of the positional arguments.
         opset: version of ONNX's operators, 21 or later.
         dims: by input and axis, names of dimensions whose extents the model does not fix.
-        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or `y0`, `y1`, ... without them (those that an
+        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or
+        `y0`, `y1`, ... without them (those that an
             input or a parameter does not have already).
     Raises:
         UnsupportedOp: operators that ONNX has nothing for; all of them are listed.
@@ -65,9 +74,16 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
     if type(opset) is not int or not OLDEST_WRITTEN <= opset <= newest:
         raise CallError(f"opset is {opset!r}, expected {OLDEST_WRITTEN} to {newest}", code="arguments")
     if not callable(model):
-        raise CallError(f"the model is a {type(model).__name__}, expected a module or a function of tensors", code="arguments")
-    given = [as_input(x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None)
-             for x in (example if isinstance(example, tuple) else (example,))]
+        raise CallError(
+            f"the model is a {type(model).__name__}, expected a module or a function of tensors",
+            code="arguments",
+        )
+    given = [
+        as_input(
+            x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None
+        )
+        for x in (example if isinstance(example, tuple) else (example,))
+    ]
     names = _input_names(model, len(given), inputs)
     specs = {n: x.spec for n, x in zip(names, given)}
     named = find_named({n: shape for n, (shape, _) in specs.items()}, dims or {})
@@ -76,10 +92,14 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
         whole = _Captured.of(model, usual, outputs)
         others = [_Captured.of(model, _resized(specs, named, d), outputs) for d in named]
     name_dims(whole.graph, [o.graph for o in others], named)
-    shapes = [named_shape(v.shape, [o.results[k].shape for o in others], named) for k, v in enumerate(whole.results)]
+    shapes = [
+        named_shape(v.shape, [o.results[k].shape for o in others], named) for k, v in enumerate(whole.results)
+    ]
     proto = whole.proto(onnx, opset, usual, named, shapes)
     if proto.ByteSize() > MOST_BYTES:
-        raise ResourceError(f"the model has {proto.ByteSize():,} bytes, the limit is {MOST_BYTES:,}", code="onnx")
+        raise ResourceError(
+            f"the model has {proto.ByteSize():,} bytes, the limit is {MOST_BYTES:,}", code="onnx"
+        )
     _check(onnx, proto)
     write_file(path, proto.SerializeToString())
 
@@ -88,7 +108,9 @@ def _check(onnx: Any, proto: Any) -> None:
     try:
         onnx.checker.check_model(proto, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise UnsupportedOp("ONNX's own check refuses the model", code="onnx", notes=str(error).splitlines()[:1]) from error
+        raise UnsupportedOp(
+            "ONNX's own check refuses the model", code="onnx", notes=str(error).splitlines()[:1]
+        ) from error
 
 
 Specs = Mapping[str, tuple[tuple[int, ...], DType]]
@@ -101,16 +123,26 @@ def _input_names(model: Callable[..., Any], count: int, wished: Sequence[str] | 
         function = model.forward if isinstance(model, Module) else model
         names = []
         for p in inspect.signature(function).parameters.values():
-            names += [f"{p.name}{k}" for k in range(count - len(names))] if p.kind == p.VAR_POSITIONAL else [p.name]
+            names += (
+                [f"{p.name}{k}" for k in range(count - len(names))]
+                if p.kind == p.VAR_POSITIONAL
+                else [p.name]
+            )
     if len(names) < count or len(set(names)) < len(names) or wished is not None and len(names) != count:
-        raise CallError(f"the example has {count} arguments, and the inputs are {', '.join(names) or 'none'}", code="arguments")
+        raise CallError(
+            f"the example has {count} arguments, and the inputs are {', '.join(names) or 'none'}",
+            code="arguments",
+        )
     return names[:count]
 
 
 def _resized(specs: Specs, named: Sequence[Named], changed: Named | None) -> Specs:
     """Inputs in which the named dimensions have their extents, and one the other."""
     extents = {place: d.other if d is changed else d.extent for d in named for place in d.places}
-    return {n: (tuple(extents.get((n, k), size) for k, size in enumerate(shape)), t) for n, (shape, t) in specs.items()}
+    return {
+        n: (tuple(extents.get((n, k), size) for k, size in enumerate(shape)), t)
+        for n, (shape, t) in specs.items()
+    }
 
 
 @contextmanager
@@ -134,7 +166,9 @@ class _Recorded(Capture):
         super().__init__("model")
         self.operators: dict[Invoke, Op] = {}
 
-    def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
+    def apply(
+        self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> Symbolic | tuple[Symbolic, ...]:
         found = super().apply(operator, inputs, constants)
         last = self.equations[-1]
         assert isinstance(last, Invoke)
@@ -160,32 +194,68 @@ class _Captured:
         with capture:
             found = [_result(y, capture) for y in pytree.leaves(model(*symbols.values()))]
         if capture.updates:
-            raise CallError("the program assigns to variables, and models in ONNX only compute", code="onnx", help="save it after eval()")
+            raise CallError(
+                "the program assigns to variables, and models in ONNX only compute",
+                code="onnx",
+                help="save it after eval()",
+            )
         if not found:
             raise CallError("the program gives no tensors", code="arguments")
-        wished = list(outputs) if outputs is not None else _output_names(len(found), {*specs, *_parameters(model).values()})
+        wished = (
+            list(outputs)
+            if outputs is not None
+            else _output_names(len(found), {*specs, *_parameters(model).values()})
+        )
         if len(wished) != len(found) or len({*wished, *specs}) < len(wished) + len(specs):
-            raise CallError(f"the program has {len(found)} outputs, and their names are {', '.join(wished)}", code="arguments",
-                            help="names of outputs differ from those of inputs")
+            raise CallError(
+                f"the program has {len(found)} outputs, and their names are {', '.join(wished)}",
+                code="arguments",
+                help="names of outputs differ from those of inputs",
+            )
         writer = _Writer(capture, _variable_names(model, capture, {*wished, *specs}), wished)
         values = {s.tensor: Value(n, s.shape, s.dtype) for n, s in symbols.items()}
         return writer.captured(values, found)
 
-    def proto(self, onnx: Any, opset: int, specs: Specs, named: Sequence[Named], shapes: Sequence[Sequence[int | str | None]]) -> Any:
+    def proto(
+        self,
+        onnx: Any,
+        opset: int,
+        specs: Specs,
+        named: Sequence[Named],
+        shapes: Sequence[Sequence[int | str | None]],
+    ) -> Any:
         """The onnx.ModelProto; `shapes` are those of the outputs."""
         at = {place: d.name for d in named for place in d.places}
-        infos = [onnx.helper.make_tensor_value_info(n, TO_ONNX[t], [at.get((n, k), size) for k, size in enumerate(shape)])
-                 for n, (shape, t) in specs.items()]
-        results = [onnx.helper.make_tensor_value_info(v.name, TO_ONNX[v.dtype], shape) for v, shape in zip(self.results, shapes)]
-        arrays = {n: onnx.numpy_helper.from_array(np.asarray(v.numbers()), n) for n, v in self.graph.initializers.items()}
+        infos = [
+            onnx.helper.make_tensor_value_info(
+                n, TO_ONNX[t], [at.get((n, k), size) for k, size in enumerate(shape)]
+            )
+            for n, (shape, t) in specs.items()
+        ]
+        results = [
+            onnx.helper.make_tensor_value_info(v.name, TO_ONNX[v.dtype], shape)
+            for v, shape in zip(self.results, shapes)
+        ]
+        arrays = {
+            n: onnx.numpy_helper.from_array(np.asarray(v.numbers()), n)
+            for n, v in self.graph.initializers.items()
+        }
         # Constants are nodes: initializers are what training changes.
-        nodes = [onnx.helper.make_node("Constant", [], [n], value=a) for n, a in arrays.items() if n not in self.graph.variables]
+        nodes = [
+            onnx.helper.make_node("Constant", [], [n], value=a)
+            for n, a in arrays.items()
+            if n not in self.graph.variables
+        ]
         nodes += [onnx.helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in self.graph.nodes]
         data = [a for n, a in arrays.items() if n in self.graph.variables]
         graph = onnx.helper.make_graph(nodes, "model", infos, results, data)
         sets = [onnx.helper.make_opsetid("", opset)]
-        return onnx.helper.make_model(graph, opset_imports=sets, producer_name="texpr",
-                                      ir_version=onnx.helper.find_min_ir_version_for(sets))
+        return onnx.helper.make_model(
+            graph,
+            opset_imports=sets,
+            producer_name="texpr",
+            ir_version=onnx.helper.find_min_ir_version_for(sets),
+        )
 
 
 def _result(value: object, capture: Capture) -> Symbolic:
@@ -204,7 +274,11 @@ def _output_names(count: int, taken: set[str]) -> list[str]:
 
 def _parameters(model: object) -> dict[Variable, str]:
     """Names of a module's parameters and buffers."""
-    return {v: n for n, v in (*model.named_parameters(), *model.named_buffers())} if isinstance(model, Module) else {}
+    return (
+        {v: n for n, v in (*model.named_parameters(), *model.named_buffers())}
+        if isinstance(model, Module)
+        else {}
+    )
 
 
 def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Variable, str]:
@@ -212,11 +286,18 @@ def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Va
     names = _parameters(model)
     clash = sorted(taken & set(names.values()))
     if clash:
-        raise CallError(f"`{clash[0]}` is a parameter and an input or output", code="arguments", help="choose others: inputs=, outputs=")
+        raise CallError(
+            f"`{clash[0]}` is a parameter and an input or output",
+            code="arguments",
+            help="choose others: inputs=, outputs=",
+        )
     for v in capture.variables:
         if v not in names:
-            names[v] = next(n for n in (v.name, *(f"{v.name}_{k}" for k in range(2, len(capture.variables) + 3)))
-                            if n not in taken and n not in names.values())
+            names[v] = next(
+                n
+                for n in (v.name, *(f"{v.name}_{k}" for k in range(2, len(capture.variables) + 3)))
+                if n not in taken and n not in names.values()
+            )
     return names
 
 
@@ -245,13 +326,24 @@ class _Writer:
             try:
                 self._write(graph, equation, values)
             except Inexpressible as error:
-                what = f"{equation.program.name}: {error.message}" if isinstance(equation, Invoke) else error.message
+                what = (
+                    f"{equation.program.name}: {error.message}"
+                    if isinstance(equation, Invoke)
+                    else error.message
+                )
                 lacking[what] = lacking.get(what, 0) + 1
-                for t in equation.targets if isinstance(equation, Invoke) else (equation.target,):  # the rest is looked at, too
-                    values[t] = Value(graph.name("lacking"), tuple(evaluate_size(e, {}) for e in t.shape), t.dtype)
+                for t in (
+                    equation.targets if isinstance(equation, Invoke) else (equation.target,)
+                ):  # the rest is looked at, too
+                    values[t] = Value(
+                        graph.name("lacking"), tuple(evaluate_size(e, {}) for e in t.shape), t.dtype
+                    )
         if lacking:
-            raise UnsupportedOp("the program has what ONNX does not", code="onnx",
-                                notes=[f"{what}: {n} call{'s' * (n > 1)}" for what, n in sorted(lacking.items())])
+            raise UnsupportedOp(
+                "the program has what ONNX does not",
+                code="onnx",
+                notes=[f"{what}: {n} call{'s' * (n > 1)}" for what, n in sorted(lacking.items())],
+            )
         results = [graph.output(values[s.tensor], name) for s, name in zip(found, self.outputs)]
         graph.prune([v.name for v in results])
         return _Captured(graph, results)

@@ -1,4 +1,6 @@
-"""The library `onnx`: the format's own reader, checker and definitions. It is imported when a model is read or written."""
+"""The library `onnx`: the format's own reader, checker and definitions. It is imported when a
+model is read or written.
+"""
 
 from __future__ import annotations
 

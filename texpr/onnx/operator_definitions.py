@@ -14,7 +14,9 @@ written: Callable[[str], Any] = lru_cache(maxsize=4096)(op)
 """The operator of a text; the same object for the same text."""
 
 
-def each(name: str, expression: str, *operands: Any, result: DType | None = None, computed: DType | None = None) -> Any:
+def each(
+    name: str, expression: str, *operands: Any, result: DType | None = None, computed: DType | None = None
+) -> Any:
     """An expression of the elements of up to three tensors, which broadcast: `{0}`, `{1}`, `{2}`.
 
     Args:
@@ -23,7 +25,9 @@ def each(name: str, expression: str, *operands: Any, result: DType | None = None
     """
     dtypes = [x.dtype for x in operands]
     shapes = [x.shape for x in operands]
-    return operator_texts.elementwise(f"onnx_{name}", expression, shapes, dtypes, result or dtypes[0], computed)(*operands)
+    return operator_texts.elementwise(
+        f"onnx_{name}", expression, shapes, dtypes, result or dtypes[0], computed
+    )(*operands)
 
 
 def typed(t: object, dims: Iterable[object]) -> str:

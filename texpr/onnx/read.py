@@ -35,8 +35,10 @@ def read_model(source: Any) -> Any:
     Args:
         source: a path, the bytes of a file, or an onnx.ModelProto.
     Raises:
-        CheckpointError: it is damaged, refers to data outside of its folder, or breaks a rule of ONNX.
-        UnsupportedOp: operators, versions or element types that texpr does not have; all of them are listed.
+        CheckpointError: it is damaged, refers to data outside of its folder, or breaks a rule of
+            ONNX.
+        UnsupportedOp: operators, versions or element types that texpr does not have; all of them
+            are listed.
         ResourceError: it is larger or nested deeper than the limits.
         OSError: the file cannot be read.
     """
@@ -45,8 +47,11 @@ def read_model(source: Any) -> Any:
     nodes = list(all_nodes(model))
     tensors = list(_all_tensors(model, nodes))
     if any(t.data_location == EXTERNAL for t in tensors):
-        raise CheckpointError("the model has data in other files, and it is not known where they are", code="onnx",
-                              help="load the model by its path")
+        raise CheckpointError(
+            "the model has data in other files, and it is not known where they are",
+            code="onnx",
+            help="load the model by its path",
+        )
     _check_versions(model)
     _check_names(model)
     _check_supported(model, nodes, tensors)
@@ -68,13 +73,18 @@ def _parsed(source: Any) -> Any:
         if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):  # one that may never end
             raise CheckpointError(f"{path} is not a file", code="onnx")
         if about.st_size > MOST_BYTES:
-            raise ResourceError(f"{path} has {about.st_size:,} bytes, the limit is {MOST_BYTES:,}", code="onnx",
-                                help="keep its data in other files")
+            raise ResourceError(
+                f"{path} has {about.st_size:,} bytes, the limit is {MOST_BYTES:,}",
+                code="onnx",
+                help="keep its data in other files",
+            )
         return onnx.load_model(path)
     except (OSError, ResourceError, CheckpointError):
         raise
     except TypeError:
-        raise CheckpointError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(source).__name__}", code="onnx") from None
+        raise CheckpointError(
+            f"a model is a path, bytes or an onnx.ModelProto, not a {type(source).__name__}", code="onnx"
+        ) from None
     except Exception as error:  # the library raises what protobuf, its checker and the system raise
         raise CheckpointError(f"the model cannot be read: {_first_line(error)}", code="onnx") from None
 
@@ -86,15 +96,22 @@ def _first_line(error: Exception) -> str:
 
 def _check(model: Any) -> None:
     onnx = library()
-    kinds = [v.type.tensor_type for v in (*model.graph.input, *model.graph.output) if v.type.HasField("tensor_type")]
+    kinds = [
+        v.type.tensor_type
+        for v in (*model.graph.input, *model.graph.output)
+        if v.type.HasField("tensor_type")
+    ]
     bare = [kind for kind in kinds if not kind.HasField("shape")]
     try:
         for kind in bare:  # many exporters leave shapes out, and the checker alone asks for them
             kind.shape.SetInParent()
         onnx.checker.check_model(model)
     except Exception as error:
-        raise CheckpointError(f"the model breaks a rule of ONNX: {_first_line(error)}", code="onnx",
-                              notes=str(error).strip().splitlines()[1:4]) from None
+        raise CheckpointError(
+            f"the model breaks a rule of ONNX: {_first_line(error)}",
+            code="onnx",
+            notes=str(error).strip().splitlines()[1:4],
+        ) from None
     finally:
         for kind in bare:
             kind.ClearField("shape")
@@ -115,8 +132,11 @@ def _check_texts(model: Any) -> None:
 def _check_text(field: Any, values: Iterable[str | bytes]) -> None:
     for v in values:
         if isinstance(v, bytes):
-            raise CheckpointError(f"the model is damaged: {field.full_name} is no text: {v[:40]!r}", code="onnx",
-                                  help="export or download it again")
+            raise CheckpointError(
+                f"the model is damaged: {field.full_name} is no text: {v[:40]!r}",
+                code="onnx",
+                help="export or download it again",
+            )
 
 
 def all_nodes(model: Any) -> Iterator[Any]:
@@ -161,39 +181,59 @@ def _all_tensors(model: Any, nodes: list[Any]) -> Iterator[Any]:
 
 
 def _check_tensor(t: Any) -> None:
-    """Refuse a tensor whose dimensions and data do not fit each other, before any memory is asked for."""
+    """Refuse a tensor whose dimensions and data do not fit each other, before any memory is
+    asked for.
+    """
     if any(n < 0 for n in t.dims):
         raise CheckpointError(f"the tensor `{t.name}` has dimensions {list(t.dims)}", code="onnx")
     count = prod(t.dims)
     if t.HasField("raw_data"):
         expected = count * FROM_ONNX[t.data_type].bytes
         if expected != len(t.raw_data):
-            raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {expected:,} bytes and has "
-                                  f"{len(t.raw_data):,}", code="onnx")
+            raise CheckpointError(
+                f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {expected:,} bytes and "
+                f"has "
+                f"{len(t.raw_data):,}",
+                code="onnx",
+            )
         return
     given = len(getattr(t, library().helper.tensor_dtype_to_field(t.data_type)))
     if given != count:
-        raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {count:,} elements and has {given:,}",
-                              code="onnx")
+        raise CheckpointError(
+            f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {count:,} elements and has "
+            f"{given:,}",
+            code="onnx",
+        )
 
 
 def _check_versions(model: Any) -> None:
     for entry in model.opset_import:
         if entry.domain in ("", "ai.onnx") and not OLDEST <= entry.version <= NEWEST:
-            raise UnsupportedOp(f"the model uses version {entry.version} of ONNX's operators; {OLDEST} to {NEWEST} are read", code="onnx",
-                                help="onnx.version_converter.convert_version changes it")
+            raise UnsupportedOp(
+                f"the model uses version {entry.version} of ONNX's operators; {OLDEST} to {NEWEST} are read",
+                code="onnx",
+                help="onnx.version_converter.convert_version changes it",
+            )
 
 
 def _check_names(model: Any) -> None:
     """Refuse names that are defined twice, as far as the checker of ONNX does not."""
-    named = {"operator set": ["" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import],
-             "function": [f"{f.domain}.{f.name}" for f in model.functions],
-             "input": [v.name for v in model.graph.input], "output": [v.name for v in model.graph.output],
-             "initializer": [*(t.name for t in model.graph.initializer), *(t.values.name for t in model.graph.sparse_initializer)]}
+    named = {
+        "operator set": ["" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import],
+        "function": [f"{f.domain}.{f.name}" for f in model.functions],
+        "input": [v.name for v in model.graph.input],
+        "output": [v.name for v in model.graph.output],
+        "initializer": [
+            *(t.name for t in model.graph.initializer),
+            *(t.values.name for t in model.graph.sparse_initializer),
+        ],
+    }
     for what, names in named.items():
         twice = sorted(n for n, times in Counter(names).items() if times > 1)
         if twice:
-            raise CheckpointError(f"the model breaks a rule of ONNX: the {what} `{twice[0]}` is defined twice", code="onnx")
+            raise CheckpointError(
+                f"the model breaks a rule of ONNX: the {what} `{twice[0]}` is defined twice", code="onnx"
+            )
 
 
 def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
@@ -203,7 +243,9 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
     lacking: dict[str, int] = {}
     for node in nodes:
         domain = "" if node.domain == "ai.onnx" else node.domain
-        defined = (node.domain, node.op_type) in own or definition(onnx, domain, node.op_type, versions.get(domain, 1))
+        defined = (node.domain, node.op_type) in own or definition(
+            onnx, domain, node.op_type, versions.get(domain, 1)
+        )
         if defined or find(domain, node.op_type):
             continue
         name = f"{domain or 'ai.onnx'}.{node.op_type}, version {versions.get(domain, '?')}"
@@ -212,7 +254,9 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
     types = {t.data_type for t in tensors} | ({_elem_type(v) for v in model.graph.input} - {0})
     notes += [f"element type {name_of(t)}" for t in sorted(types) if t not in FROM_ONNX]
     if notes:
-        raise UnsupportedOp("the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking))
+        raise UnsupportedOp(
+            "the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking)
+        )
 
 
 def _advice(lacking: dict[str, int]) -> str:
@@ -231,7 +275,9 @@ def definition(onnx: Any, domain: str, name: str, version: int) -> Any:
 
 def opsets(holder: Any) -> dict[str, int]:
     """The version of each domain that a model or a function uses."""
-    return {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in holder.opset_import}
+    return {
+        ("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in holder.opset_import
+    }
 
 
 def _elem_type(value: Any) -> int:
@@ -263,8 +309,14 @@ def dense(sparse: Any) -> Known:
     refuse_large(f"the sparse tensor `{sparse.values.name}`", shape, values.dtype, True)
     columns = places.T if places.ndim == 2 else np.unravel_index(np.clip(places, 0, prod(shape) - 1), shape)
     inside = places.ndim == 2 or not places.size or 0 <= places.min() and places.max() < prod(shape)
-    if not inside or len(columns) != len(shape) or any(c.size and not 0 <= c.min() <= c.max() < n for c, n in zip(columns, shape)):
-        raise CheckpointError(f"the sparse tensor `{sparse.values.name}` has places outside of {list(shape)}", code="onnx")
+    if (
+        not inside
+        or len(columns) != len(shape)
+        or any(c.size and not 0 <= c.min() <= c.max() < n for c, n in zip(columns, shape))
+    ):
+        raise CheckpointError(
+            f"the sparse tensor `{sparse.values.name}` has places outside of {list(shape)}", code="onnx"
+        )
     whole = np.zeros(shape, values.array.dtype)
     whole[tuple(columns)] = values.array
     return Known(whole, values.dtype)

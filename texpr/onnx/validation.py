@@ -1,4 +1,6 @@
-"""Nodes against ONNX's own definitions of their operators, before they are converted: element types, ranks, attributes, sizes."""
+"""Nodes against ONNX's own definitions of their operators, before they are converted: element
+types, ranks, attributes, sizes.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,15 @@ MOST_ELEMENTS = 1 << 48
 MOST_AXIS = 1 << 16
 SAID = 1024
 """Constants of so many elements are looked into for the shapes that they say."""
-_WORDS = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8e4m3fn",
-          "f8e5m2": "float8e5m2", "bool": "bool"}
+_WORDS = {
+    "f32": "float",
+    "f64": "double",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f8e4m3": "float8e4m3fn",
+    "f8e5m2": "float8e5m2",
+    "bool": "bool",
+}
 _NAMES = {t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}
 """Element types as definitions write them."""
 
@@ -32,17 +41,23 @@ def type_of(value: Value) -> Any:
     if value is None:
         return onnx.TypeProto()
     if isinstance(value, NoTensors):
-        return onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], None))
+        return onnx.helper.make_sequence_type_proto(
+            onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], None)
+        )
     if isinstance(value, list):
         return onnx.helper.make_sequence_type_proto(type_of(value[0]))
     return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
 
 
-def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mapping[str, int], inferred: bool) -> None:
-    """Refuse a node that breaks the definition of its operator for these inputs, and results that are too large.
+def check_node(
+    proto: Any, version: int, values: Sequence[Value], opsets: Mapping[str, int], inferred: bool
+) -> None:
+    """Refuse a node that breaks the definition of its operator for these inputs, and results that
+    are too large.
 
     Args:
-        inferred: whether ranks, extents and attributes are asked of the definition, besides element types.
+        inferred: whether ranks, extents and attributes are asked of the definition, besides element
+            types.
     Raises:
         CallError: element types, ranks, extents or attributes that the definition does not have.
         ResourceError: a result that is larger than the limits.
@@ -58,14 +73,20 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
         raise CallError(f"{proto.op_type}: axis is {axis}", code="onnx")
     _check_equation(proto)
     given = [(name, v) for name, v in zip(proto.input, values) if name and v is not None]
-    data = {name: onnx.numpy_helper.from_array(v.numbers()) for name, v in given if isinstance(v, Known) and v.array.size <= SAID}
+    data = {
+        name: onnx.numpy_helper.from_array(v.numbers())
+        for name, v in given
+        if isinstance(v, Known) and v.array.size <= SAID
+    }
     imports = [onnx.helper.make_opsetid(domain, n) for domain, n in opsets.items()]
     try:
         types = {name: type_of(v) for name, v in given}
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=imports)
     except Exception as error:  # what the definition refuses, in the classes of the library
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise CallError(f"{proto.op_type}: {lines[0].removeprefix('[ShapeInferenceError] ')}", code="onnx") from None
+        raise CallError(
+            f"{proto.op_type}: {lines[0].removeprefix('[ShapeInferenceError] ')}", code="onnx"
+        ) from None
     known = all(v is None or isinstance(v, Known) for v in values)
     for kind in found.values():
         if kind.HasField("tensor_type"):
@@ -73,11 +94,16 @@ def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mappin
 
 
 def _check_equation(proto: Any) -> None:
-    """Refuse other signs than those of an equation, before the library's inference, which never ends at some of them."""
+    """Refuse other signs than those of an equation, before the library's inference, which never
+    ends at some of them.
+    """
     text = next((a.s.decode(errors="replace") for a in proto.attribute if a.name == "equation"), "")
     if proto.op_type == "Einsum" and not re.fullmatch(r"[A-Za-z ,]*(->[A-Za-z ]*)?", text.replace("...", "")):
-        raise CallError(f"Einsum: the equation is `{text}`", code="onnx",
-                        help="it has letters, `...`, a comma between inputs and `->` before the output")
+        raise CallError(
+            f"Einsum: the equation is `{text}`",
+            code="onnx",
+            help="it has letters, `...`, a comma between inputs and `->` before the output",
+        )
 
 
 def _check_size(proto: Any, kind: Any, known: bool) -> None:
@@ -96,7 +122,10 @@ def refuse_large(what: str, extents: Sequence[int], dtype: DType | None, known: 
     count, item = prod(extents), dtype.bytes if dtype else 1
     if count > MOST_ELEMENTS or known and count * item > MOST_KNOWN:
         most = f"constants of {MOST_KNOWN:,} bytes" if known else f"{MOST_ELEMENTS:,} elements"
-        raise ResourceError(f"{what}: the result has {' * '.join(map(str, extents))} elements; the limit is {most}", code="onnx")
+        raise ResourceError(
+            f"{what}: the result has {' * '.join(map(str, extents))} elements; the limit is {most}",
+            code="onnx",
+        )
 
 
 class Typed(Protocol):
@@ -119,8 +148,19 @@ def check_types(schema: Any, values: Sequence[Typed | list[Any] | None]) -> None
             continue
         formal = schema.inputs[min(k, len(schema.inputs) - 1)]
         name = f"tensor({_NAMES[value.dtype]})"
-        if name not in allowed.get(formal.type_str, {formal.type_str}) and f"optional({name})" not in allowed.get(formal.type_str, ()):
-            raise CallError(f"{schema.name}: input {k} is {value.dtype}, which version {schema.since_version} of it does not take",
-                            code="onnx")
-        if formal.type_str in allowed and formal.is_homogeneous and bound.setdefault(formal.type_str, name) != name:
-            raise CallError(f"{schema.name}: input {k} is {name}, and another one {bound[formal.type_str]}", code="onnx")
+        if name not in allowed.get(
+            formal.type_str, {formal.type_str}
+        ) and f"optional({name})" not in allowed.get(formal.type_str, ()):
+            raise CallError(
+                f"{schema.name}: input {k} is {value.dtype}, which version {schema.since_version} of it does "
+                f"not take",
+                code="onnx",
+            )
+        if (
+            formal.type_str in allowed
+            and formal.is_homogeneous
+            and bound.setdefault(formal.type_str, name) != name
+        ):
+            raise CallError(
+                f"{schema.name}: input {k} is {name}, and another one {bound[formal.type_str]}", code="onnx"
+            )

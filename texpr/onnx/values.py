@@ -1,4 +1,6 @@
-"""Values while a model is turned into a program: some are known then, others are tensors of the program."""
+"""Values while a model is turned into a program: some are known then, others are tensors of the
+program.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ MOST_NAMES = 4
 
 
 class Known:
-    """An array whose values are known when the program is made: a constant of the model, or what was computed from such ones.
+    """An array whose values are known when the program is made: a constant of the model, or what
+    was computed from such ones.
 
     Attributes:
         array: as texpr stores `dtype`: what NumPy lacks as its bits.
@@ -54,8 +57,11 @@ class Known:
         return readable(self.array, self.dtype)
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Known) and (self.dtype, self.shape) == (other.dtype, other.shape)
-                and self.array.tobytes() == other.array.tobytes())
+        return (
+            isinstance(other, Known)
+            and (self.dtype, self.shape) == (other.dtype, other.shape)
+            and self.array.tobytes() == other.array.tobytes()
+        )
 
     def __hash__(self) -> int:
         return hash((self.dtype, self.shape, self.array.tobytes()))
@@ -72,7 +78,9 @@ class NoTensors(list):
 
 
 class Nothing:
-    """An empty sequence as an argument of a call: an empty list says no type, and is taken for an array of no numbers."""
+    """An empty sequence as an argument of a call: an empty list says no type, and is taken for
+    an array of no numbers.
+    """
 
     __slots__ = ("dtype",)
 
@@ -91,7 +99,8 @@ Value = Known | Symbolic | list | None
 
 
 class NeedsValue(CallError):
-    """What decides shapes or which nodes run is computed from inputs or parameters: a program is for one value of these.
+    """What decides shapes or which nodes run is computed from inputs or parameters: a program is
+    for one value of these.
 
     Attributes:
         inputs, parameters: their names.
@@ -99,6 +108,10 @@ class NeedsValue(CallError):
 
     def __init__(self, inputs: Sequence[str], parameters: Sequence[str], what: str) -> None:
         names = ", ".join(f"`{n}`" for n in (*inputs, *parameters)[:MOST_NAMES])
-        super().__init__(f"{what} must be known when the program is made, and it is computed from {names or 'other tensors'}", code="value",
-                         help="call the model on arrays, outside of programs that are captured" if names else "")
+        super().__init__(
+            f"{what} must be known when the program is made, and it is computed from "
+            f"{names or 'other tensors'}",
+            code="value",
+            help="call the model on arrays, outside of programs that are captured" if names else "",
+        )
         self.inputs, self.parameters = tuple(inputs), tuple(parameters)

@@ -1,7 +1,8 @@
-"""The operator library: files of `library/`, in the same language and through the same door as users' operators.
+"""The operator library: files of `library/`, in the same language and through the same door as
+users' operators.
 
-`texpr.ops.linear` is read from the file that defines it, on first use, with what it needs, and proven when it is first
-called. `names()` lists what there is. `einsum` makes more.
+`texpr.ops.linear` is read from the file that defines it, on first use, with what it needs, and
+proven when it is first called. `names()` lists what there is. `einsum` makes more.
 """
 
 from __future__ import annotations

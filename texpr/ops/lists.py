@@ -1,4 +1,6 @@
-"""Operators of the library that also take more tensors, `ops.concat(a, b, c, axis=1)`, or a list of them: their texts, one per length."""
+"""Operators of the library that also take more tensors, `ops.concat(a, b, c, axis=1)`, or a list
+of them: their texts, one per length.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from texpr.compiler import Op, op
 from texpr.support.errors import CallError
 
 WIDEST = 32
-"""Of so many tensors one operator is made; more are joined in several steps. Its text and its proof grow with the square."""
+"""Of so many tensors one operator is made; more are joined in several steps. Its text and its
+proof grow with the square.
+"""
 
 
 class ListOp(Op):
@@ -25,12 +29,16 @@ class ListOp(Op):
         if len(arrays) != 1 or not isinstance(arrays[0], list | tuple):
             return super()._general(*arrays, **options)
         if not arrays[0]:
-            raise CallError(f"{self.__name__} of no tensors", code="arguments", help="give a list of at least one")
+            raise CallError(
+                f"{self.__name__} of no tensors", code="arguments", help="give a list of at least one"
+            )
         return of_many(self.__name__, list(arrays[0]), options)
 
 
 def of_many(name: str, given: list[object], options: dict[str, object]) -> object:
-    """The operator of any number of tensors: groups of them, whose results follow each other along the axis."""
+    """The operator of any number of tensors: groups of them, whose results follow each other
+    along the axis.
+    """
     if len(given) <= WIDEST:
         return of_length(name, len(given))(*given, **options)
     apart = {n: v for n, v in options.items() if n != "out"}
@@ -47,7 +55,10 @@ def of_length(name: str, count: int) -> Op:
 
 def _concat(count: int) -> str:
     inputs = ", ".join(f"X{k}: T[*A{':axis' if k == 0 else ''}, N{k}, *B]" for k in range(count))
-    lines = [f"  Y[*a, {' + '.join([*(f'N{j}' for j in range(k)), 'i'])}, *b] = X{k}[*a, i, *b]  for i in 0..N{k}" for k in range(count)]
+    lines = [
+        f"  Y[*a, {' + '.join([*(f'N{j}' for j in range(k)), 'i'])}, *b] = X{k}[*a, i, *b]  for i in 0..N{k}"
+        for k in range(count)
+    ]
     whole = " + ".join(f"N{k}" for k in range(count))
     return "\n".join([f"op concat{count}<T>({inputs}; axis = 0) -> Y: T[*A, {whole}, *B] {{", *lines, "}"])
 

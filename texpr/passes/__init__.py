@@ -1,10 +1,12 @@
 """Programs to programs, programs to kernels, kernels to kernels.
 
-Tensor to tensor: `specialize` (sizes become numbers), `inline_calls`, `desugar` (argmax, any, all), `hoist` (each reduction gets an
-equation of its own unless it runs over all axes of its equation). Then `lower`, the only bridge: one naive loop nest per equation,
-a reduction as a start store and an update store. Loop to loop, after the schedule: `expand_unrolled`, `drop_guards`, `loop.place_buffers`
-(temporaries shrink to the loops they live in), `invariants_first` (what loops read again and again is read before them), `insert_polls`.
-Each pass is a pure function from a valid value to a valid value.
+Tensor to tensor: `specialize` (sizes become numbers), `inline_calls`, `desugar` (argmax, any, all),
+`hoist` (each reduction gets an equation of its own unless it runs over all axes of its equation).
+Then `lower`, the only bridge: one naive loop nest per equation, a reduction as a start store and an
+update store. Loop to loop, after the schedule: `expand_unrolled`, `drop_guards`,
+`loop.place_buffers` (temporaries shrink to the loops they live in), `invariants_first` (what loops
+read again and again is read before them), `insert_polls`. Each pass is a pure function from a valid
+value to a valid value.
 """
 
 from texpr.passes.lowering.lower import lower

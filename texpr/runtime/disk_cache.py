@@ -1,9 +1,10 @@
 """Bytes on disk, by key, shared by all processes of a user.
 
-An entry is a file: a header of magic, version, length and checksum, then the bytes. Files appear by `os.replace`, so readers see whole
-entries only; what is damaged anyway is removed and counts as absent. What is stored is machine code that will run, so the directory
-must belong to the user and be writable by nobody else; diskcache, which would be a dependency at run time,
-looks at neither, and unpickles what it finds. A cache that cannot be used (no such permission, a full disk) is no
+An entry is a file: a header of magic, version, length and checksum, then the bytes. Files appear by
+`os.replace`, so readers see whole entries only; what is damaged anyway is removed and counts as
+absent. What is stored is machine code that will run, so the directory must belong to the user and
+be writable by nobody else; diskcache, which would be a dependency at run time, looks at neither,
+and unpickles what it finds. A cache that cannot be used (no such permission, a full disk) is no
 error: `problem` says why nothing is kept.
 """
 
@@ -99,7 +100,9 @@ class DiskCache:
         return self.directory / name[:2] / name[2:]
 
     def _entries(self) -> list[tuple[float, int, Path]]:
-        """Age, bytes and path of every file, oldest first. Files may vanish meanwhile: another process evicts too."""
+        """Age, bytes and path of every file, oldest first. Files may vanish meanwhile: another
+        process evicts too.
+        """
         found = []
         for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
             try:
@@ -111,7 +114,9 @@ class DiskCache:
         return sorted(found)
 
     def _evict(self) -> None:
-        """Remove the oldest entries until a quarter of the limit is free, if the limit is passed."""
+        """Remove the oldest entries until a quarter of the limit is free, if the limit is
+        passed.
+        """
         self._unchecked = 0
         entries = self._entries()
         total = sum(size for _, size, _ in entries)

@@ -13,7 +13,9 @@ import llvmlite.binding as llvm
 
 @cache
 def cpu_name() -> str:
-    """LLVM's name of this CPU. Of one whose virtual machine states an older model, that of the oldest one that has its features."""
+    """LLVM's name of this CPU. Of one whose virtual machine states an older model, that of the
+    oldest one that has its features.
+    """
     name, features = llvm.get_host_cpu_name(), cpu_features()
     if "amx-tile" not in features or name.endswith("rapids"):
         return name
@@ -33,25 +35,33 @@ _XTILEDATA = 18
 
 @cache
 def tiles_permitted() -> bool:
-    """Whether the system lets this process use tiles (AMX), which it is asked here, once: a signal in the midst of them takes more stack.
+    """Whether the system lets this process use tiles (AMX), which it is asked here, once: a signal
+    in the midst of them takes more stack.
 
-    Processes that this one forks may too; others ask for themselves. False where the processor has none, or on another system.
+    Processes that this one forks may too; others ask for themselves. False where the processor has
+    none, or on another system.
     Source: Linux, Documentation/arch/x86/xstate.rst.
     """
     if platform.system() != "Linux" or platform.machine() != "x86_64" or "amx-tile" not in cpu_features():
         return False
     call = ctypes.CDLL(None, use_errno=True).syscall
-    return bool(call(ctypes.c_long(_ARCH_PRCTL), ctypes.c_long(_ARCH_REQ_XCOMP_PERM), ctypes.c_long(_XTILEDATA)) == 0)
+    return bool(
+        call(ctypes.c_long(_ARCH_PRCTL), ctypes.c_long(_ARCH_REQ_XCOMP_PERM), ctypes.c_long(_XTILEDATA)) == 0
+    )
 
 
 def cores() -> int:
-    """CPUs this process may use: its affinity, and the quota of its control group where there is one."""
+    """CPUs this process may use: its affinity, and the quota of its control group where there is
+    one.
+    """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(allowed, _quota()))
 
 
 def _quota() -> int:
-    """CPUs' worth of time that the control group grants, rounded up; very many if it does not say."""
+    """CPUs' worth of time that the control group grants, rounded up; very many if it does not
+    say.
+    """
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         return max(1, -(-int(quota) // int(period)))
@@ -67,11 +77,15 @@ def memory_bytes() -> int:
 
 @cache
 def caches() -> tuple[int, ...]:
-    """Bytes of each data cache that one core sees, nearest first; empty if the system does not say."""
+    """Bytes of each data cache that one core sees, nearest first; empty if the system does not
+    say.
+    """
     levels: dict[int, int] = {}
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
-            kind, level, size = ((index / name).read_text(encoding="ascii").strip() for name in ("type", "level", "size"))
+            kind, level, size = (
+                (index / name).read_text(encoding="ascii").strip() for name in ("type", "level", "size")
+            )
             if kind != "Instruction":
                 levels[int(level)] = _bytes_of(size)
         except (OSError, ValueError):

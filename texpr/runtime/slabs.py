@@ -1,9 +1,11 @@
-"""Memory of this machine for tensors that stay: whole lines, and large pages where there is enough to fill them.
+"""Memory of this machine for tensors that stay: whole lines, and large pages where there is enough
+to fill them.
 
-What a network keeps (parameters, states of optimizers, the block of a plan) is read from one end to the other in every step. In pages of
-4 KB the hardware, which asks for the next lines by itself, stops at the end of each page, and the processor looks up each page anew. NumPy
-asks Linux for large pages (2 MB) for arrays of 4 MB and more; most parameters are smaller. So blocks of middle size are cut from slabs that
-are large enough.
+What a network keeps (parameters, states of optimizers, the block of a plan) is read from one end to
+the other in every step. In pages of 4 KB the hardware, which asks for the next lines by itself,
+stops at the end of each page, and the processor looks up each page anew. NumPy asks Linux for large
+pages (2 MB) for arrays of 4 MB and more; most parameters are smaller. So blocks of middle size are
+cut from slabs that are large enough.
 """
 
 from __future__ import annotations
@@ -18,18 +20,21 @@ PAGE = 1 << 21
 """Bytes of a large page."""
 SLAB = 4 * PAGE
 LEAST, MOST = 1 << 16, SLAB // 2
-"""Bytes of a block that is cut from a slab: a smaller one has few pages, a larger one would leave too much of a slab."""
+"""Bytes of a block that is cut from a slab: a smaller one has few pages, a larger one would
+leave too much of a slab.
+"""
 
 _NOTHING = np.empty(0, np.uint8)
 _rests: list[np.ndarray] = []
-"""What is left of the slabs that are being cut: one, or as many as threads have cut at once. Each block refers to the whole of its slab,
-which is freed with the last of them."""
+"""What is left of the slabs that are being cut: one, or as many as threads have cut at once. Each
+block refers to the whole of its slab, which is freed with the last of them."""
 
 
 def _cut(size: int) -> np.ndarray:
     """So many bytes, a multiple of `ALIGNMENT`.
 
-    Whoever cuts a slab has it alone meanwhile, without a lock: a signal handler, or a finalizer, may come in between and cut too.
+    Whoever cuts a slab has it alone meanwhile, without a lock: a signal handler, or a finalizer,
+    may come in between and cut too.
     """
     try:
         rest = _rests.pop()

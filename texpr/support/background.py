@@ -14,12 +14,15 @@ V = TypeVar("V")
 
 
 class Meanwhile(Generic[V]):
-    """`with Meanwhile(function) as result:` begins the function on a thread of its own; `result()` waits for what it gives.
+    """`with Meanwhile(function) as result:` begins the function on a thread of its own; `result()`
+    waits for what it gives.
 
-    Kept by hand: a pool of `concurrent.futures` has no daemon threads, and does not copy the context.
+    Kept by hand: a pool of `concurrent.futures` has no daemon threads, and does not copy the
+    context.
 
-    It is worth it for a function that spends its time in native code without the GIL. Where the option `threads` is 1, the function runs
-    here, when it is asked for. The block is not left before the function is over.
+    It is worth it for a function that spends its time in native code without the GIL. Where the
+    option `threads` is 1, the function runs here, when it is asked for. The block is not left
+    before the function is over.
 
     Raises:
         Exception: `result()` raises what the function raised.
@@ -27,7 +30,11 @@ class Meanwhile(Generic[V]):
 
     def __init__(self, function: Callable[[], V]) -> None:
         self._function, self._found, self._error = function, list[V](), None
-        self._thread = Thread(target=copy_context().run, args=(self._run,), daemon=True) if current().threads > 1 else None
+        self._thread = (
+            Thread(target=copy_context().run, args=(self._run,), daemon=True)
+            if current().threads > 1
+            else None
+        )
 
     def __enter__(self) -> Meanwhile[V]:
         if self._thread is not None:
@@ -37,7 +44,9 @@ class Meanwhile(Generic[V]):
                 self._thread = None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._wait()
 
     def __call__(self) -> V:
@@ -54,7 +63,9 @@ class Meanwhile(Generic[V]):
             return self()
 
     def _wait(self) -> None:
-        """Wait for the thread, also where Ctrl-C comes: native code must not run while the process ends."""
+        """Wait for the thread, also where Ctrl-C comes: native code must not run while the
+        process ends.
+        """
         if self._thread is None:
             return
         try:

@@ -18,7 +18,8 @@ class Error(Exception):
         label: what is wrong right under the caret.
         notes: further lines, such as the smallest counterexample.
         help: what to write instead.
-        fixes: ways out in the order of preference, in the place of `help`. Those that propose text are tried before they are shown.
+        fixes: ways out in the order of preference, in the place of `help`. Those that propose text
+            are tried before they are shown.
 
     Attributes:
         fixed: the program with the first change that `help` proposes; None where it proposes none.
@@ -67,27 +68,39 @@ class ScheduleError(Error):
     """A scheduling step that does not apply or would change the answer.
 
     Attributes:
-        witness: the smallest example: `sizes`, the iterations `first` and `second`, the `tensor` and the `element` that both use; empty
-            where there is none.
+        witness: the smallest example: `sizes`, the iterations `first` and `second`, the `tensor`
+            and the `element` that both use; empty where there is none.
         details: what the step knows of its refusal, for those who explain it.
         rerun: what `replay` does; None where there are no two results.
     """
 
-    def __init__(self, message: str, span: Span | None = None, *, witness: Mapping[str, object] | None = None,
-                 rerun: Callable[[], object] | None = None, details: object = None, **rest) -> None:
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        *,
+        witness: Mapping[str, object] | None = None,
+        rerun: Callable[[], object] | None = None,
+        details: object = None,
+        **rest,
+    ) -> None:
         super().__init__(message, span, **rest)
         self.witness, self.details = dict(witness or {}), details
         self.rerun = rerun
 
     def replay(self) -> object:
-        """Run the kernel as it is and as the step would have it, at the sizes of the witness; printed, it shows what differs first.
+        """Run the kernel as it is and as the step would have it, at the sizes of the witness;
+        printed, it shows what differs first.
 
         Raises:
             ScheduleError: the step was not refused for a dependence, so there are no two results.
         """
         if self.rerun is None:
-            raise ScheduleError("this refusal has no two results to compare", code="replay",
-                                help="replay() is for steps that would change the answer (error[order])")
+            raise ScheduleError(
+                "this refusal has no two results to compare",
+                code="replay",
+                help="replay() is for steps that would change the answer (error[order])",
+            )
         return self.rerun()
 
 

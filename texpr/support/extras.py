@@ -25,5 +25,6 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtra(f"{purpose} needs {error.name or error}", code="import",
-                           help=f'pip install "texpr[{extra}]"') from None
+        raise MissingExtra(
+            f"{purpose} needs {error.name or error}", code="import", help=f'pip install "texpr[{extra}]"'
+        ) from None

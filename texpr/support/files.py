@@ -1,4 +1,6 @@
-"""Files that are there whole or not at all. Kept by hand: the standard library has no such write."""
+"""Files that are there whole or not at all. Kept by hand: the standard library has no such
+write.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pathlib import Path
 
 
 def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
-    """The content of a file. A pipe would be waited for, and a device has no end: their reading is refused, and long files before it.
+    """The content of a file. A pipe would be waited for, and a device has no end: their reading is
+    refused, and long files before it.
 
     Args:
         most: bytes.
@@ -32,7 +35,8 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path` in one step: readers see the old content or the new one, also after a crash or Ctrl-C.
+    """Write `data` to `path` in one step: readers see the old content or the new one, also after a
+    crash or Ctrl-C.
 
     Raises:
         OSError: the folder is not there, or `path` is a folder or a device.
@@ -44,7 +48,9 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0o077)  # asked for by setting it: Ctrl-C in between leaves one that gives nothing away
+        mask = os.umask(
+            0o077
+        )  # asked for by setting it: Ctrl-C in between leaves one that gives nothing away
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)
         os.replace(name, target)
@@ -75,5 +81,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
     if target.exists() and not target.is_file():
         kind = errno.EISDIR if target.is_dir() else errno.EINVAL
-        raise OSError(kind, f"{os.strerror(kind)}: it is there, and no file that can be replaced", str(target))
+        raise OSError(
+            kind, f"{os.strerror(kind)}: it is there, and no file that can be replaced", str(target)
+        )
     return target

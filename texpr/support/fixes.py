@@ -23,7 +23,9 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """Declare a tensor: `T: f32[N] in 0..K` in the place of its declaration, or as a `let` where it has none."""
+    """Declare a tensor: `T: f32[N] in 0..K` in the place of its declaration, or as a `let` where
+    it has none.
+    """
 
     name: str
     type: str
@@ -38,7 +40,9 @@ class Define:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Add ranges of indices: `i in 0..N, j in 0..M` to the end of the equation, that of a binder where it is bound."""
+    """Add ranges of indices: `i in 0..N, j in 0..M` to the end of the equation, that of a binder
+    where it is bound.
+    """
 
     text: str
 
@@ -53,7 +57,9 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Let a dimension of an intermediate begin at 0: its index runs over 0..count and is `begins` where it was used; reads add `offset`."""
+    """Let a dimension of an intermediate begin at 0: its index runs over 0..count and is
+    `begins` where it was used; reads add `offset`.
+    """
 
     tensor: str
     axis: int
@@ -73,7 +79,8 @@ class Fix:
     Attributes:
         words: the line of help.
         edits: the changes that the words propose; none where they propose no text.
-        also: the words between this way and the next, where both are shown; empty where the next one is only for want of this one.
+        also: the words between this way and the next, where both are shown; empty where the next
+            one is only for want of this one.
     """
 
     words: str
@@ -87,7 +94,9 @@ def require(condition: str) -> Fix:
 
 
 def said(fixes: Sequence[Fix], works: Sequence[bool] | None = None) -> str:
-    """The line of help: the first ways that are shown together and of which one works, those of them that work."""
+    """The line of help: the first ways that are shown together and of which one works, those of
+    them that work.
+    """
     group: list[Fix] = []
     for fix, good in zip(fixes, works or [True] * len(fixes)):
         group += [fix] if good else []

@@ -1,8 +1,10 @@
-"""Locks over a fork: in the child only the thread that forked goes on, and a lock that another one holds stays shut for ever.
+"""Locks over a fork: in the child only the thread that forked goes on, and a lock that another one
+holds stays shut for ever.
 
-So a fork waits until nobody else holds a lock that is registered here, and then what the locks guard is whole in the child. It never waits
-for one lock while it holds another: threads take several in any order, and inside of what they run. It waits for modules of this package
-that another thread imports, too, whose locks are Python's.
+So a fork waits until nobody else holds a lock that is registered here, and then what the locks
+guard is whole in the child. It never waits for one lock while it holds another: threads take
+several in any order, and inside of what they run. It waits for modules of this package that another
+thread imports, too, whose locks are Python's.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def _acquire_locks() -> None:
 
 
 def _wait_for_imports() -> set[str]:
-    """Modules of this package that are imported while this is called, by this thread: for those of others it waits."""
+    """Modules of this package that are imported while this is called, by this thread: for those
+    of others it waits.
+    """
     waited_for: set[str] = set()
     while (found := _imported_by_parts()) - waited_for:
         for name in found:
@@ -72,8 +76,12 @@ def _wait_for_imports() -> set[str]:
 
 def _imported_by_parts() -> set[str]:
     """Modules whose text still runs."""
-    loaded = [(name, module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == "texpr"]
-    return {name for name, module in loaded if getattr(getattr(module, "__spec__", None), "_initializing", False)}
+    loaded = [
+        (name, module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == "texpr"
+    ]
+    return {
+        name for name, module in loaded if getattr(getattr(module, "__spec__", None), "_initializing", False)
+    }
 
 
 def _first_busy(locks: list[Lockable]) -> Lockable | None:

@@ -1,7 +1,9 @@
-"""Data classes that cannot be changed. A network is compiled by way of a million of such objects, so they are made fast.
+"""Data classes that cannot be changed. A network is compiled by way of a million of such objects,
+so they are made fast.
 
-`dataclass(frozen=True)` sets each field by a call of `object.__setattr__`, which is most of what an object costs. Here an object is of a
-class of the same layout while its fields are set, one that lets them be set, and of its own class from then on.
+`dataclass(frozen=True)` sets each field by a call of `object.__setattr__`, which is most of what an
+object costs. Here an object is of a class of the same layout while its fields are set, one that
+lets them be set, and of its own class from then on.
 """
 
 from __future__ import annotations
@@ -32,11 +34,18 @@ def _with_init(cls: type[C]) -> type[C]:
     declared = fields(cls)  # type: ignore[arg-type]
     implied: Mapping[str, str] = getattr(cls, "implied", {})
     _OPEN[cls] = _open(cls)
-    known: dict[str, Any] = {"_become": object.__dict__["__class__"].__set__, "_open": _OPEN[cls], "_closed": cls}
+    known: dict[str, Any] = {
+        "_become": object.__dict__["__class__"].__set__,
+        "_open": _OPEN[cls],
+        "_closed": cls,
+    }
     lines = [f"def __init__(self, {', '.join(_parameters(declared, known))}):", "_become(self, _open)"]
     lines += [f"if {name} is None: {name} = {text}" for name, text in implied.items()]
     lines += [f"self.{f.name} = {f.name}" for f in declared]
-    lines += ["self.__class__ = _closed", *(["self.__post_init__()"] if hasattr(cls, "__post_init__") else [])]
+    lines += [
+        "self.__class__ = _closed",
+        *(["self.__post_init__()"] if hasattr(cls, "__post_init__") else []),
+    ]
     exec("\n ".join(lines), known)
     cls.__init__ = known["__init__"]  # type: ignore[misc]
     cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -44,7 +53,9 @@ def _with_init(cls: type[C]) -> type[C]:
 
 
 def _parameters(declared: tuple[Field[Any], ...], known: dict[str, Any]) -> list[str]:
-    """The parameters of `__init__` as text; what they are where they are not given is put into `known`."""
+    """The parameters of `__init__` as text; what they are where they are not given is put into
+    `known`.
+    """
     given: list[str] = []
     by_name: list[str] = []
     for f in declared:
@@ -59,11 +70,17 @@ _OPEN: dict[type, type] = {}
 
 
 def opened(cls: type) -> type:
-    """The class that objects of a frozen class have while their fields are set: who sets them gives them their own afterwards."""
+    """The class that objects of a frozen class have while their fields are set: who sets them
+    gives them their own afterwards.
+    """
     return _OPEN[cls]
 
 
 def _open(cls: type[C]) -> type[C]:
-    """A class of the same layout whose fields can be set. One that changed a method alone would be as slow: the two share a slot."""
+    """A class of the same layout whose fields can be set. One that changed a method alone would
+    be as slow: the two share a slot.
+    """
     methods = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
-    return type(cls)(f"Open{cls.__name__}", (cls,), {"__slots__": (), "__module__": cls.__module__, **methods})
+    return type(cls)(
+        f"Open{cls.__name__}", (cls,), {"__slots__": (), "__module__": cls.__module__, **methods}
+    )

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MANY = 50_000
-"""So many new objects take longer to look through than it takes to ask what is frozen, which is looked through for that."""
+"""So many new objects take longer to look through than it takes to ask what is frozen, which is
+looked through for that.
+"""
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Cycles are not looked for meanwhile. What compiles makes millions of nodes that stay, and looking through all of them again and
-    again takes a tenth of the time.
+    """Cycles are not looked for meanwhile. What compiles makes millions of nodes that stay, and
+    looking through all of them again and again takes a tenth of the time.
     """
     if not gc.isenabled():
         yield
@@ -23,7 +25,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if gc.get_count()[0] > MANY and not gc.get_freeze_count():
-            # To the oldest generation as they are: as the youngest ones, all of them would be looked through next.
+            # To the oldest generation as they are: as the youngest ones, all of them would be
+            # looked through next.
             gc.freeze()
             gc.unfreeze()
         gc.enable()

@@ -9,8 +9,9 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """As `functools.cached_property`, and what it gives never changes: where threads compute it at the same time, all get the value of the
-    first that is done. From Python 3.12 on `cached_property` keeps the last one, and code whose address was taken from another is freed.
+    """As `functools.cached_property`, and what it gives never changes: where threads compute it at
+    the same time, all get the value of the first that is done. From Python 3.12 on
+    `cached_property` keeps the last one, and code whose address was taken from another is freed.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -26,4 +27,6 @@ class once(Generic[T]):
             return self
         # An instance's own attributes come first: it is asked for here until it is there.
         kept = instance.__dict__
-        return kept[self._name] if self._name in kept else kept.setdefault(self._name, self._compute(instance))
+        return (
+            kept[self._name] if self._name in kept else kept.setdefault(self._name, self._compute(instance))
+        )

@@ -1,7 +1,8 @@
 """Options: for the process, for a with-block, or from `TEXPR_*` variables.
 
-`options(threads=2)` changes the process; `with options(threads=2):` changes the code inside, in this thread or task only. Inside,
-`current()` is what holds: the innermost with-block, then the process, then the environment, then the defaults.
+`options(threads=2)` changes the process; `with options(threads=2):` changes the code inside, in
+this thread or task only. Inside, `current()` is what holds: the innermost with-block, then the
+process, then the environment, then the defaults.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def _cores() -> int:
 def user_cache_dir(platform: str = sys.platform) -> Path:
     """The cache folder of this user: XDG's on Linux and macOS, the system's where that is not set.
 
-    Kept by hand: these are the rules of platformdirs, which would be a dependency at run time for six lines.
+    Kept by hand: these are the rules of platformdirs, which would be a dependency at run time for
+    six lines.
     """
     if platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "texpr" / "Cache"
@@ -43,27 +45,37 @@ class Options:
     """What can be set.
 
     Attributes:
-        threads: how many threads a parallel loop uses; as many as this process has cores by default. There is one pool, so a
-            with-block changes it for the whole process while it lasts.
+        threads: how many threads a parallel loop uses; as many as this process has cores by
+            default. There is one pool, so a with-block changes it for the whole process while it
+            lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
-        certify: True: prove that the final loops of every kernel compute its operator. A default schedule that is not certified is left
-            for a plainer one (`tx.fallbacks`), any other kernel that is not is refused with `CertificateError`. "warn": such kernels are
+        certify: True: prove that the final loops of every kernel compute its operator. A default
+            schedule that is not certified is left for a plainer one (`tx.fallbacks`), any other
+            kernel that is not is refused with `CertificateError`. "warn": such kernels are
             compiled, with a `CertificateWarning`. False: certify nothing.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         tuned: operators use the schedules that `tx.tune` chose for them.
-        specializations: shapes of an operator that get a kernel of constant sizes at once. Others are served by one of symbolic sizes until
-            their calls have taken as long as compiling takes, if that adds floats in the same order.
-        opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes but fusion, 3 all.
-        disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
-        device: where tensors, parameters and what is computed of them lie, unless they say so themselves: "cpu", or the name of a GPU.
-        tf32: default schedules for GPUs may round the factors of sums of f32 to 10 bits of fraction, where tensor cores add them then.
-        fma: default schedules may round every `a * b + c` once (`allow_fma`), and not those of sums alone. It holds for kernels that are
-            made from then on: an operator keeps those of its earlier calls.
-        guard: where arrays and buffers of kernels on a CPU that are made meanwhile stand: "end" (or True) for directly in front of a
-            page that cannot be touched, "begin" for directly behind one, "" (or False) for anywhere. What goes outside ends the process.
-        reassociate: captured programs may be rewritten by laws of real numbers that do not hold for floats bit for bit.
+        specializations: shapes of an operator that get a kernel of constant sizes at once. Others
+            are served by one of symbolic sizes until their calls have taken as long as compiling
+            takes, if that adds floats in the same order.
+        opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes
+            but fusion, 3 all.
+        disable: passes over captured programs that are left out, such as `fuse`
+            (`texpr.graph.PASSES`).
+        device: where tensors, parameters and what is computed of them lie, unless they say so
+            themselves: "cpu", or the name of a GPU.
+        tf32: default schedules for GPUs may round the factors of sums of f32 to 10 bits of
+            fraction, where tensor cores add them then.
+        fma: default schedules may round every `a * b + c` once (`allow_fma`), and not those of sums
+            alone. It holds for kernels that are made from then on: an operator keeps those of its
+            earlier calls.
+        guard: where arrays and buffers of kernels on a CPU that are made meanwhile stand: "end" (or
+            True) for directly in front of a page that cannot be touched, "begin" for directly
+            behind one, "" (or False) for anywhere. What goes outside ends the process.
+        reassociate: captured programs may be rewritten by laws of real numbers that do not hold for
+            floats bit for bit.
     """
 
     threads: int = field(default_factory=_cores)
@@ -161,9 +173,21 @@ def _guard(value: object) -> str:
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
-    "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _certification, "print": _selection,
-    "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
-    "tf32": _switch, "fma": _switch, "device": _device, "guard": _guard,
+    "threads": _positive,
+    "cache_dir": _directory,
+    "verify": _switch,
+    "tuned": _switch,
+    "certify": _certification,
+    "print": _selection,
+    "text_limit": _positive,
+    "specializations": _positive,
+    "opt": _level,
+    "disable": _names,
+    "reassociate": _switch,
+    "tf32": _switch,
+    "fma": _switch,
+    "device": _device,
+    "guard": _guard,
 }
 
 
@@ -182,9 +206,19 @@ def _from_text(name: str, text: str) -> object:
         case "threads" | "text_limit" | "specializations" | "opt":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
         case "verify" | "certify" | "tuned" | "reassociate" | "tf32" | "fma":
-            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
+            return {
+                "1": True,
+                "true": True,
+                "yes": True,
+                "0": False,
+                "false": False,
+                "no": False,
+                "": False,
+            }.get(text.lower(), text)
         case "guard":
-            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(text.lower(), text)
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
+                text.lower(), text
+            )
         case "cache_dir":
             return text or None
     return text
@@ -193,8 +227,11 @@ def _from_text(name: str, text: str) -> object:
 def from_environment(environment: Mapping[str, str]) -> Options:
     """The defaults, changed by `TEXPR_THREADS`, `TEXPR_CACHE_DIR` and so on."""
     written = {name: f"TEXPR_{name.upper()}" for name in NAMES}
-    changes = {name: _checked(name, _from_text(name, environment[variable]), variable)
-               for name, variable in written.items() if variable in environment}
+    changes = {
+        name: _checked(name, _from_text(name, environment[variable]), variable)
+        for name, variable in written.items()
+        if variable in environment
+    }
     return replace(Options(), **changes)  # type: ignore[arg-type]
 
 
@@ -220,7 +257,9 @@ COMPILED_WITH = ("cache_dir", "verify", "certify", "print", "guard")
 
 
 def of_blocks() -> Mapping[str, object]:
-    """Those options of with-blocks around that compilation depends on: for what is asked for here and compiled when it is needed."""
+    """Those options of with-blocks around that compilation depends on: for what is asked for
+    here and compiled when it is needed.
+    """
     return {name: value for name, value in (_local.get() or {}).items() if name in COMPILED_WITH}
 
 
@@ -238,7 +277,9 @@ _watchers: list[Callable[[Options], None]] = []
 
 
 def watch(watcher: Callable[[Options], None]) -> None:
-    """Have `watcher` called with the options that hold after every change, also when a with-block begins or ends."""
+    """Have `watcher` called with the options that hold after every change, also when a
+    with-block begins or ends.
+    """
     _watchers.append(watcher)
 
 
@@ -248,7 +289,9 @@ def _changed() -> None:
 
 
 class Scope:
-    """What `options(...)` returns: the change is made; entering it as a context makes it one for the block instead."""
+    """What `options(...)` returns: the change is made; entering it as a context makes it one for
+    the block instead.
+    """
 
     def __init__(self, changes: Mapping[str, object]) -> None:
         global _process
@@ -266,7 +309,9 @@ class Scope:
         _changed()
         return current()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         assert self._token is not None
         _local.reset(self._token)
         self._token = None

@@ -20,7 +20,9 @@ def bar(**options: Any) -> Any:
     return tqdm(leave=False, **options)
 
 
-def progress(items: Iterable[T], unit: str, total: int | None = None, label: str | None = None) -> Iterable[T]:
+def progress(
+    items: Iterable[T], unit: str, total: int | None = None, label: str | None = None
+) -> Iterable[T]:
     """The items, with a bar while they are taken."""
     shown = bar(iterable=items, unit=unit, total=total, desc=label)
     return items if shown is None else shown

@@ -37,7 +37,8 @@ class Span:
     """The characters `start..stop` of a source.
 
     Attributes:
-        now: what has become of what is written there, shown under the caret where nothing else is said.
+        now: what has become of what is written there, shown under the caret where nothing else is
+            said.
     """
 
     source: Source

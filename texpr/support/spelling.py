@@ -7,7 +7,9 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` is probably a misspelling of; a difference in case alone counts first."""
+    """The known name that `name` is probably a misspelling of; a difference in case alone counts
+    first.
+    """
     candidates = [k for k in known if k != name]
     same = [k for k in candidates if k.lower() == name.lower()]
     return next(iter(same or get_close_matches(name[:60], candidates, 1, 0.6)), None)

@@ -1,4 +1,6 @@
-"""Names that are not there: what was probably meant, in one way for modules, classes, operators and arguments."""
+"""Names that are not there: what was probably meant, in one way for modules, classes, operators
+and arguments.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +25,32 @@ C = TypeVar("C", bound=type)
 
 
 def did_you_mean(name: str, known: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
-    """A line of help: what another library's name is called here, else the closest known names, else all of few; empty for no idea."""
+    """A line of help: what another library's name is called here, else the closest known names,
+    else all of few; empty for no idea.
+    """
     if elsewhere is not None and name in elsewhere:
         return elsewhere[name]
     names = sorted(known)
     found = _close(name, names)
     if found:
         listed = [f"`{n}`" for n in found]
-        return f"did you mean {listed[0] if len(listed) == 1 else ', '.join(listed[:-1]) + ' or ' + listed[-1]}?"
+        return (
+            f"did you mean {listed[0] if len(listed) == 1 else ', '.join(listed[:-1]) + ' or ' + listed[-1]}?"
+        )
     return f"known are {', '.join(names)}" if 0 < len(names) <= _MOST_LISTED else ""
 
 
 def _close(name: str, names: list[str]) -> list[str]:
-    """The same letters; the name with another number of dimensions, or as a part of few; the closest."""
+    """The same letters; the name with another number of dimensions, or as a part of few; the
+    closest.
+    """
     told = _folded(name)
     same = [n for n in names if _folded(n) == told]
-    family = [n for n in names if len(told) > 3 and _folded(n).startswith(told) and _folded(n)[len(told):] in ("1d", "2d", "3d")]
+    family = [
+        n
+        for n in names
+        if len(told) > 3 and _folded(n).startswith(told) and _folded(n)[len(told) :] in ("1d", "2d", "3d")
+    ]
     part = [n for n in names if len(told) > 2 and _folded(n).startswith(told)]
     near = nearest(name, names)
     letter = near is not None and SequenceMatcher(None, name.lower(), near.lower()).ratio() >= _ONE_LETTER
@@ -51,14 +63,17 @@ def _folded(name: str) -> str:
 
 
 class UnknownName(AttributeError):
-    """An attribute that is not there. Its help is made when it is read: most who ask for an attribute only want to know.
+    """An attribute that is not there. Its help is made when it is read: most who ask for an
+    attribute only want to know.
 
     Args:
         help: gives the words that come after the colon; empty for none.
     """
 
     def __init__(self, owner: str, name: str, help: Callable[[], str]) -> None:
-        super().__init__(owner, name, name=name)  # without the object: Python's own suggestion would be a second one
+        super().__init__(
+            owner, name, name=name
+        )  # without the object: Python's own suggestion would be a second one
         self._help = help
 
     def __str__(self) -> str:
@@ -70,11 +85,17 @@ class UnknownName(AttributeError):
         return AttributeError, (str(self),)
 
 
-UnknownName.__module__, UnknownName.__qualname__ = AttributeError.__module__, AttributeError.__qualname__  # what tracebacks call it
+UnknownName.__module__, UnknownName.__qualname__ = (
+    AttributeError.__module__,
+    AttributeError.__qualname__,
+)  # what tracebacks call it
 
 
 def suggest_names(module: str, elsewhere: Mapping[str, str] | None = None) -> None:
-    """Let a module say what is meant by names that it does not have. Type checkers do not see it: for them such names are mistakes."""
+    """Let a module say what is meant by names that it does not have. Type checkers do not see
+    it: for them such names are mistakes.
+    """
+
     def __getattr__(name: str) -> NoReturn:
         raise UnknownName(module, name, lambda: did_you_mean(name, _public(module), elsewhere))
 
@@ -92,9 +113,11 @@ def _names_of(owner: object) -> list[str]:
 
 
 def suggests(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
-    """Let a class say what is meant by attributes and arguments that it does not have; of an attribute that fails by itself, such as a
-    property, its own failure is given. Type checkers do not see it.
+    """Let a class say what is meant by attributes and arguments that it does not have; of an
+    attribute that fails by itself, such as a property, its own failure is given. Type checkers do
+    not see it.
     """
+
     def __getattr__(self: object, name: str) -> Any:
         kind = type(self)
         if name[:2] != "__" and hasattr(kind, name):
@@ -124,10 +147,14 @@ class KnowsArguments:
 
 def known_arguments(function: F) -> F:
     """Refuse arguments by name that a function does not have, with the one that was meant."""
-    code = getattr(function, "__code__", None)  # inspect.signature takes twenty times as long, and modules have hundreds of functions
+    code = getattr(
+        function, "__code__", None
+    )  # inspect.signature takes twenty times as long, and modules have hundreds of functions
     if code is None or hasattr(function, "__wrapped__") or code.co_flags & CO_VARKEYWORDS:
         return function
-    known = frozenset(code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]) - {"self"}
+    known = frozenset(
+        code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    ) - {"self"}
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
@@ -141,4 +168,8 @@ def known_arguments(function: F) -> F:
 
 def unknown_argument(owner: str, name: str, known: frozenset[str]) -> CallError:
     """The error of an argument by a name that a function does not have."""
-    return CallError(f"{owner} has no argument `{name}`", code="arguments", help=did_you_mean(name, known, argument(name, known)))
+    return CallError(
+        f"{owner} has no argument `{name}`",
+        code="arguments",
+        help=did_you_mean(name, known, argument(name, known)),
+    )

@@ -1,7 +1,7 @@
 """Tables of text, printed at once or row by row.
 
-Kept by hand: rows of measurements are printed while others are still measured, which tabulate does not do.
-Reports at run time are tables too; there, rich would be a dependency.
+Kept by hand: rows of measurements are printed while others are still measured, which tabulate does
+not do. Reports at run time are tables too; there, rich would be a dependency.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def aligned(rows: Iterable[Sequence[str]], alignment: str) -> str:
     """Lines of cells, each column as wide as its longest cell.
 
     Args:
-        alignment: a character for each column: `<` for flush left, `>` for flush right. The last one holds
-            for all columns after it.
+        alignment: a character for each column: `<` for flush left, `>` for flush right. The last
+            one holds for all columns after it.
     """
     cells = list(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -44,7 +44,8 @@ class Table:
         return _line(self._titles, self._alignment, self._widths)
 
     def row(self, *cells: object) -> str:
-        """A line: texts as they are, numbers with the digits of their columns, None as an empty cell.
+        """A line: texts as they are, numbers with the digits of their columns, None as an empty
+        cell.
 
         Cells at the end may be left out.
         """
@@ -60,8 +61,9 @@ class Table:
 
 
 def _line(cells: Sequence[str], alignment: str, widths: Sequence[int]) -> str:
-    padded = (cell.ljust(w) if side == "<" else cell.rjust(w)
-              for cell, side, w in zip(cells, alignment, widths))
+    padded = (
+        cell.ljust(w) if side == "<" else cell.rjust(w) for cell, side, w in zip(cells, alignment, widths)
+    )
     return "  ".join(padded).rstrip()
 
 

@@ -1,4 +1,6 @@
-"""Watching stages at work: `TEXPR_PRINT=after:lower` prints what a pass made, `collect` gathers how long each stage took."""
+"""Watching stages at work: `TEXPR_PRINT=after:lower` prints what a pass made, `collect` gathers
+how long each stage took.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class Trace:
-    """Seconds of processor time spent in every pass, `(stage, pass)` in the order in which they were first over.
+    """Seconds of processor time spent in every pass, `(stage, pass)` in the order in which they
+    were first over.
 
     A pass that runs inside of another one counts for itself alone.
     """
@@ -63,7 +66,9 @@ def timed(stage: str, name: str) -> Iterator[None]:
 
 
 def traced(stage: str, name: str, value: V, show: Callable[[V], str]) -> V:
-    """`value`, printed to stderr where the option `print` asks for it after this pass (`after:name` or `after:*`)."""
+    """`value`, printed to stderr where the option `print` asks for it after this pass
+    (`after:name` or `after:*`).
+    """
     chosen = current().print
     if chosen and not {f"after:{name}", "after:*"}.isdisjoint(chosen):
         print(f"-- {stage}: after {name}", show(value), sep="\n", file=sys.stderr)
@@ -71,9 +76,15 @@ def traced(stage: str, name: str, value: V, show: Callable[[V], str]) -> V:
 
 
 def run_passes(
-    stage: str, passes: Sequence[Callable[[V], V]], value: V, show: Callable[[V], str], verify: Callable[[V], None]
+    stage: str,
+    passes: Sequence[Callable[[V], V]],
+    value: V,
+    show: Callable[[V], str],
+    verify: Callable[[V], None],
 ) -> V:
-    """Apply passes in order; each is timed, printed on request, and its result verified where the option `verify` is set."""
+    """Apply passes in order; each is timed, printed on request, and its result verified where
+    the option `verify` is set.
+    """
     checking = current().verify
     for step in passes:
         name = getattr(step, "__name__", type(step).__name__)

@@ -1,4 +1,6 @@
-"""Errors that are caught at once and shown to nobody: places and examples for them are not looked for, which takes longer than the rest."""
+"""Errors that are caught at once and shown to nobody: places and examples for them are not
+looked for, which takes longer than the rest.
+"""
 
 from __future__ import annotations
 

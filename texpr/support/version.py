@@ -15,7 +15,8 @@ _KINDS = (".py", ".ll", ".json", ".lark", ".tx")
 def identity() -> str:
     """A digest of texpr's sources and of the libraries that its output depends on.
 
-    Sources count by size and time of change, which takes about a millisecond; their text would take fifty.
+    Sources count by size and time of change, which takes about a millisecond; their text would take
+    fifty.
     """
     parts = [f"{package} {_version(package)}" for package in ("texpr", "llvmlite", "islpy")]
     parts += sorted(_sources(str(Path(__file__).parents[1])))

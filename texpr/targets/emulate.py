@@ -15,8 +15,15 @@ from texpr.targets.gpu import ptx
 from texpr.targets.gpu.launches import plan
 
 
-def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
-    """Run an artifact in an emulator on this CPU: GPU threads as fibers, others as their targets say. Outputs are written in place.
+def emulate(
+    artifact: Artifact,
+    symbol: str,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    sizes: Mapping[Var, int],
+) -> None:
+    """Run an artifact in an emulator on this CPU: GPU threads as fibers, others as their targets
+    say. Outputs are written in place.
 
     Args:
         artifact: compiled with `alone=True`, unless for a GPU.
@@ -29,7 +36,15 @@ def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outpu
     """
     if artifact.target.gpu:
         ready = plan(artifact, sizes)
-        fibers.run(artifact.emitted, ready.launches, inputs, outputs, ready.scratch, list(sizes.values()), maps=ready.maps)
+        fibers.run(
+            artifact.emitted,
+            ready.launches,
+            inputs,
+            outputs,
+            ready.scratch,
+            list(sizes.values()),
+            maps=ready.maps,
+        )
         return
     if artifact.target.emulate is None:
         raise CompileError(f"there is no emulator for {artifact.target.name}", code="target")
@@ -44,8 +59,12 @@ def load_on(device: gpu.Device, target: Target, code: gpu.Code) -> gpu.Loaded:
     """
     if not ptx.runs_on(target.name, device.facts.capability):
         best = ptx.best_for(device.facts.capability)
-        raise CompileError(f"code for {target.name} does not run on {device.name}, whose processor is of "
-                           f"{'.'.join(map(str, device.facts.capability))}", code="target", help=f'compile for it: target="{best}"')
+        raise CompileError(
+            f"code for {target.name} does not run on {device.name}, whose processor is of "
+            f"{'.'.join(map(str, device.facts.capability))}",
+            code="target",
+            help=f'compile for it: target="{best}"',
+        )
     return gpu.Loaded(device, code)
 
 
@@ -57,8 +76,13 @@ def target_of(device: gpu.Device) -> Target:
     """
     best = ptx.best_for(device.facts.capability)
     if best is None:
-        raise CompileError(f"{device.name} ({device.facts.name}) is a processor of {'.'.join(map(str, device.facts.capability))}; "
-                           f"there is code for {ptx.OLDEST} and newer", code="target", help="run on the CPU: tx.options(device='cpu')")
+        raise CompileError(
+            f"{device.name} ({device.facts.name}) is a processor of "
+            f"{'.'.join(map(str, device.facts.capability))}; "
+            f"there is code for {ptx.OLDEST} and newer",
+            code="target",
+            help="run on the CPU: tx.options(device='cpu')",
+        )
     found = ptx.target(best)
     assert found is not None
     return found

@@ -46,23 +46,29 @@ def find_target(name: str) -> Target:
     for make in chain(_BUILT_IN, _added, _installed()):
         if (target := make(name)) is not None:
             return target
-    raise CompileError(f"there is no target {name!r}", code="target", notes=[f"targets: {', '.join(target_names())}"],
-                       help=did_you_mean(name, target_names(), _ELSEWHERE))
+    raise CompileError(
+        f"there is no target {name!r}",
+        code="target",
+        notes=[f"targets: {', '.join(target_names())}"],
+        help=did_you_mean(name, target_names(), _ELSEWHERE),
+    )
 
 
 def _installed() -> Iterator[Callable[[str], Target | None]]:
-    """The targets of other packages. Looking for them takes as long as making a kernel: only where no built-in target has the name."""
+    """The targets of other packages. Looking for them takes as long as making a kernel: only
+    where no built-in target has the name.
+    """
     for entry in entry_points(group="texpr.targets"):
         yield entry.load()
 
 
 def register_target(make: Callable[[str], Target | None]) -> Callable[[str], Target | None]:
-    """Add a target for the rest of this process; as a decorator too. An installed package names `make` in the entry-point group
-    `texpr.targets` in its place. See `docs/targets.md`.
+    """Add a target for the rest of this process; as a decorator too. An installed package names
+    `make` in the entry-point group `texpr.targets` in its place. See `docs/targets.md`.
 
     Args:
-        make: from a name to the target of that name, or None where the name is not its own. Names of built-in targets stay theirs; of
-            others the last one that was added comes first.
+        make: from a name to the target of that name, or None where the name is not its own. Names
+            of built-in targets stay theirs; of others the last one that was added comes first.
     """
     _added.insert(0, make)
     find_target.cache_clear()
@@ -75,7 +81,9 @@ def target_names() -> tuple[str, ...]:
 
 
 def emit_llvm(kernel: Kernel, target: Target, *, alone: bool = False) -> tuple[str, tuple[Launch, ...]]:
-    """The text of a kernel, LLVM IR mostly, and, on a GPU, its launches in order. `alone` links without the runtime."""
+    """The text of a kernel, LLVM IR mostly, and, on a GPU, its launches in order. `alone` links
+    without the runtime.
+    """
     return target.emit(kernel, target, alone)
 
 
@@ -92,15 +100,28 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
         code = llvm.generate(text, target.triple, target.cpu, target.features)
     else:
         code = _in_child(text, target)
-    return Artifact(target, text, code.optimized, code.assembly, code.object_code, launches, kernel.temporaries if target.gpu else ())
+    return Artifact(
+        target,
+        text,
+        code.optimized,
+        code.assembly,
+        code.object_code,
+        launches,
+        kernel.temporaries if target.gpu else (),
+    )
 
 
 def _in_child(text: str, target: Target) -> llvm.Code:
-    return llvm.Code(*child.run_in_child(f"{llvm.__name__}:generate_parts", text, target.triple, target.cpu, target.features))
+    return llvm.Code(
+        *child.run_in_child(
+            f"{llvm.__name__}:generate_parts", text, target.triple, target.cpu, target.features
+        )
+    )
 
 
 def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Target) -> Artifact:
-    """Kernels that were compiled `alone`, and a text that calls them, as one artifact with one symbol.
+    """Kernels that were compiled `alone`, and a text that calls them, as one artifact with one
+    symbol.
 
     Raises:
         CompileError: LLVM failed.
@@ -110,7 +131,11 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
     if target.native:
         code = llvm.linked(optimized, text, symbol, *where)
     else:
-        code = llvm.Code(*child.run_in_child(f"{llvm.__name__}:linked_parts", optimized, text, symbol, *where, timeout=600.0))
+        code = llvm.Code(
+            *child.run_in_child(
+                f"{llvm.__name__}:linked_parts", optimized, text, symbol, *where, timeout=600.0
+            )
+        )
     return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
 
 

@@ -1,7 +1,7 @@
 """Arguments that commands share.
 
-A help text is an imperative or a noun phrase with a small first letter and no full stop. Its default stands
-at its end, in brackets.
+A help text is an imperative or a noun phrase with a small first letter and no full stop. Its
+default stands at its end, in brackets.
 """
 
 from __future__ import annotations
@@ -17,8 +17,13 @@ Commands = Any
 """What `ArgumentParser.add_subparsers` returns; its class is private."""
 
 
-def add_command(commands: Commands, name: str, run: Callable[[Namespace], int] | None, help: str,
-                examples: Sequence[str] = ()) -> ArgumentParser:
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[Namespace], int] | None,
+    help: str,
+    examples: Sequence[str] = (),
+) -> ArgumentParser:
     """Add a command to a parser's commands.
 
     Args:
@@ -26,9 +31,13 @@ def add_command(commands: Commands, name: str, run: Callable[[Namespace], int] |
         help: for the list of commands, and for the command's own page.
         examples: lines that one could type, shown last.
     """
-    parser = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.",
-                                 epilog="\n  ".join(["examples:", *examples]) if examples else None,
-                                 formatter_class=RawDescriptionHelpFormatter)
+    parser = commands.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog="\n  ".join(["examples:", *examples]) if examples else None,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     parser.set_defaults(run=run, parser=parser)
     return parser
 
@@ -46,22 +55,26 @@ def add_operator(parser: ArgumentParser) -> None:
 
 def add_schedule(parser: ArgumentParser) -> None:
     """How operators are scheduled, and for which target."""
-    parser.add_argument("--target", default="native",
-                        help="the target to compile for (default: this machine)")
-    parser.add_argument("--script", metavar="FILE",
-                        help="a file of steps to apply (default: the steps of auto())")
+    parser.add_argument(
+        "--target", default="native", help="the target to compile for (default: this machine)"
+    )
+    parser.add_argument(
+        "--script", metavar="FILE", help="a file of steps to apply (default: the steps of auto())"
+    )
 
 
-def add_sizes(parser: ArgumentParser,
-              what: str = "sizes, constants and dtype variables: M=512 S=2 T=f64") -> None:
+def add_sizes(
+    parser: ArgumentParser, what: str = "sizes, constants and dtype variables: M=512 S=2 T=f64"
+) -> None:
     """Values by name."""
     parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help=what)
 
 
 def add_seed(parser: ArgumentParser, of: str) -> None:
     """The seed of a random choice."""
-    parser.add_argument("--seed", type=int, default=0, metavar="N",
-                        help=f"the seed of {of} (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help=f"the seed of {of} (default: %(default)s)"
+    )
 
 
 def add_library(parser: ArgumentParser) -> None:
@@ -71,14 +84,20 @@ def add_library(parser: ArgumentParser) -> None:
 
 def add_runs(parser: ArgumentParser) -> None:
     """The number of measurements."""
-    parser.add_argument("--runs", type=_at_least_one, default=5, metavar="N",
-                        help="runs to take the median of (default: %(default)s)")
+    parser.add_argument(
+        "--runs",
+        type=_at_least_one,
+        default=5,
+        metavar="N",
+        help="runs to take the median of (default: %(default)s)",
+    )
 
 
 def add_part(parser: ArgumentParser) -> None:
     """A share of the work; `part_of_all` reads it."""
-    parser.add_argument("--part", default="1/1", metavar="K/N",
-                        help="try one of N equal parts (default: %(default)s)")
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="try one of N equal parts (default: %(default)s)"
+    )
 
 
 def part_of_all(text: str) -> tuple[int, int]:

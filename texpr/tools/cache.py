@@ -21,7 +21,11 @@ def show(arguments: argparse.Namespace) -> int:
     """Print where the cache is, and how full."""
     store = shared()
     entries, used = store.usage()
-    rows = [("directory", str(store.directory)), ("entries", str(entries)), ("size", f"{used / 2**20:.1f} of {store.limit >> 20} MiB")]
+    rows = [
+        ("directory", str(store.directory)),
+        ("entries", str(entries)),
+        ("size", f"{used / 2**20:.1f} of {store.limit >> 20} MiB"),
+    ]
     print(aligned([*rows, ("problem", store.problem)] if store.problem else rows, "<<"))
     return 0
 

@@ -17,18 +17,29 @@ from texpr.tools.arguments import Commands, add_command
 
 def add_parser(commands: Commands) -> None:
     """Add the command `doctor`."""
-    add_command(commands, "doctor", doctor,
-                "print versions, the machine record, targets, the GPU and options")
+    add_command(
+        commands, "doctor", doctor, "print versions, the machine record, targets, the GPU and options"
+    )
 
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print versions, the machine record, targets, the GPU and options."""
     machine = find_target("native").machine
-    rows = [("python", platform.python_version()), *((name, _version(name)) for name in ("texpr", "numpy", "llvmlite", "lark", "islpy"))]
-    rows += [("cpu", host.cpu_name()), ("cores", str(host.cores())), ("threads", str(native.threads())),
-             ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
-             ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)), ("targets", ", ".join(target_names())),
-             ("gpu", _gpu()), ("device", current().device), ("cache", str(current().cache_dir or "off"))]
+    rows = [
+        ("python", platform.python_version()),
+        *((name, _version(name)) for name in ("texpr", "numpy", "llvmlite", "lark", "islpy")),
+    ]
+    rows += [
+        ("cpu", host.cpu_name()),
+        ("cores", str(host.cores())),
+        ("threads", str(native.threads())),
+        ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
+        ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)),
+        ("targets", ", ".join(target_names())),
+        ("gpu", _gpu()),
+        ("device", current().device),
+        ("cache", str(current().cache_dir or "off")),
+    ]
     print(aligned(rows, "<<"))
     return 0
 

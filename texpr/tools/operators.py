@@ -20,13 +20,15 @@ def chosen_ops(arguments: Namespace) -> list[Op]:
     if name is None:
         return list(ops.values())
     if name not in ops:
-        raise CallError(f"the file has no operator `{name}`", code="arguments",
-                        help=f"it has {', '.join(ops)}")
+        raise CallError(
+            f"the file has no operator `{name}`", code="arguments", help=f"it has {', '.join(ops)}"
+        )
     return [ops[name]]
 
 
 def options_of(arguments: Namespace, operator: Op, ops: list[Op]) -> dict[str, object]:
-    """Sizes, constants and dtype variables by name: of several operators, each takes those that stand in its head.
+    """Sizes, constants and dtype variables by name: of several operators, each takes those that
+    stand in its head.
 
     Raises:
         CallError: an argument is not NAME=VALUE.

@@ -24,13 +24,22 @@ MOST_SHOWN = 200
 
 def add_parser(commands: Commands) -> None:
     """Add the command `run`."""
-    parser = add_command(commands, "run", run,
-                         "run operators on arrays from files, or on random ones, and print the results",
-                         ["texpr run ops.tx --op matmul M=4 N=3 K=5",
-                          "texpr run ops.tx --op scale X=x.npy by=2 --out results.npz"])
+    parser = add_command(
+        commands,
+        "run",
+        run,
+        "run operators on arrays from files, or on random ones, and print the results",
+        [
+            "texpr run ops.tx --op matmul M=4 N=3 K=5",
+            "texpr run ops.tx --op scale X=x.npy by=2 --out results.npz",
+        ],
+    )
     add_operator(parser)
-    parser.add_argument("--interpret", action="store_true",
-                        help="compute the reference meaning, slowly, in place of compiled code")
+    parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="compute the reference meaning, slowly, in place of compiled code",
+    )
     add_seed(parser, "random inputs")
     parser.add_argument("--out", metavar="FILE", help="a .npz file for inputs and results")
     add_sizes(parser, "inputs: A=a.npy; sizes of random inputs, constants, dtype variables: M=512 S=2 T=f64")
@@ -42,9 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     kept: dict[str, np.ndarray] = {}
     for operator in ops:
         arrays, constants = _call(operator, options_of(arguments, operator, ops), arguments.seed)
-        results: Any = (partial(interpret, operator) if arguments.interpret else operator)(*arrays.values(), **constants)
+        results: Any = (partial(interpret, operator) if arguments.interpret else operator)(
+            *arrays.values(), **constants
+        )
         names = (p.name for p in operator.signature.outputs)
-        outputs: dict[str, np.ndarray] = dict(zip(names, results if isinstance(results, tuple) else (results,)))
+        outputs: dict[str, np.ndarray] = dict(
+            zip(names, results if isinstance(results, tuple) else (results,))
+        )
         for name, array in outputs.items():
             print(f"{name}: {array.dtype}{list(array.shape)}")
             print(np.array2string(array, threshold=MOST_SHOWN))
@@ -66,15 +79,20 @@ def _call(operator: Op, options: dict[str, Any], seed: int) -> tuple[dict[str, n
     names = [p.name for p in operator.signature.inputs]
     read = {name: _read(str(options.pop(name))) for name in names if name in options}
     made = dict(_random(schedule(operator, **options), seed)) if len(read) < len(names) else {}
-    return {name: read[name] if name in read else made[name] for name in names}, split_options(operator, options).constants
+    return {name: read[name] if name in read else made[name] for name in names}, split_options(
+        operator, options
+    ).constants
 
 
 def _random(scheduled: Schedule, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     program = scheduled.program
     missing = [v.name for v in program.sizes if v not in scheduled.sizes]
     if missing:
-        raise CallError(f"random inputs of {program.name} need all sizes; missing: {', '.join(missing)}", code="arguments",
-                        help=f"write {missing[0]}=8, or inputs as files: {program.inputs[0].name}=file.npy")
+        raise CallError(
+            f"random inputs of {program.name} need all sizes; missing: {', '.join(missing)}",
+            code="arguments",
+            help=f"write {missing[0]}=8, or inputs as files: {program.inputs[0].name}=file.npy",
+        )
     return zip((t.name for t in program.inputs), random_inputs(program, scheduled.sizes, seed))
 
 

@@ -15,12 +15,23 @@ STAGES = ("tensor", "loop", "scheduled", "llvm", "asm", "ptx")
 
 def add_parser(commands: Commands) -> None:
     """Add the command `show`."""
-    parser = add_command(commands, "show", show, "print operators at one stage, from equations to assembly",
-                         ["texpr show ops.tx --op matmul M=64 N=64 K=64",
-                          "texpr show ops.tx --stage asm --target aarch64 M=64 N=64 K=64"])
+    parser = add_command(
+        commands,
+        "show",
+        show,
+        "print operators at one stage, from equations to assembly",
+        [
+            "texpr show ops.tx --op matmul M=64 N=64 K=64",
+            "texpr show ops.tx --stage asm --target aarch64 M=64 N=64 K=64",
+        ],
+    )
     add_operator(parser)
-    parser.add_argument("--stage", choices=STAGES, default="scheduled",
-                        help="the stage (default: %(default)s, the loops after auto())")
+    parser.add_argument(
+        "--stage",
+        choices=STAGES,
+        default="scheduled",
+        help="the stage (default: %(default)s, the loops after auto())",
+    )
     add_schedule(parser)
     add_sizes(parser)
 
@@ -29,7 +40,10 @@ def show(arguments: argparse.Namespace) -> int:
     """Print the stage of each operator."""
     ops = chosen_ops(arguments)
     for operator in ops:
-        print(_stage(operator, arguments, options_of(arguments, operator, ops)).rstrip(), end="\n\n" if len(ops) > 1 else "\n")
+        print(
+            _stage(operator, arguments, options_of(arguments, operator, ops)).rstrip(),
+            end="\n\n" if len(ops) > 1 else "\n",
+        )
     return 0
 
 
@@ -45,4 +59,6 @@ def _stage(operator: Op, arguments: argparse.Namespace, options: dict[str, objec
     if arguments.stage == "scheduled":
         return str(scheduled)
     kernel = scheduled.compile(target)
-    return {"llvm": lambda: kernel.llvm, "asm": lambda: kernel.asm, "ptx": lambda: kernel.ptx}[arguments.stage]()
+    return {"llvm": lambda: kernel.llvm, "asm": lambda: kernel.asm, "ptx": lambda: kernel.ptx}[
+        arguments.stage
+    ]()

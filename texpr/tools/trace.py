@@ -18,20 +18,31 @@ from texpr.tools.operators import applied, chosen_ops, options_of
 
 def add_parser(commands: Commands) -> None:
     """Add the command `trace`."""
-    parser = add_command(commands, "trace", trace,
-                         "print what scheduled loops store, in their order, on random inputs",
-                         ["texpr trace ops.tx --op matmul M=3 N=1 K=2"])
+    parser = add_command(
+        commands,
+        "trace",
+        trace,
+        "print what scheduled loops store, in their order, on random inputs",
+        ["texpr trace ops.tx --op matmul M=3 N=1 K=2"],
+    )
     add_operator(parser)
     add_schedule(parser)
     parser.add_argument("--naive", action="store_true", help="keep the loops of the operator, without auto()")
-    parser.add_argument("--limit", type=int, default=100, metavar="N",
-                        help="stores to print of each operator (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=100,
+        metavar="N",
+        help="stores to print of each operator (default: %(default)s)",
+    )
     add_seed(parser, "random inputs")
     add_sizes(parser, "all sizes, constants and dtype variables: M=512 S=2 T=f64")
 
 
 def trace(arguments: argparse.Namespace) -> int:
-    """Print in which order the loops of each operator store what, on random inputs of the sizes given."""
+    """Print in which order the loops of each operator store what, on random inputs of the sizes
+    given.
+    """
     ops = chosen_ops(arguments)
     for operator in ops:
         scheduled = schedule(operator, **options_of(arguments, operator, ops))
@@ -39,9 +50,14 @@ def trace(arguments: argparse.Namespace) -> int:
             applied(scheduled, arguments.script, arguments.target)
         missing = [v.name for v in scheduled.kernel.sizes]
         if missing:
-            raise CallError(f"a trace of {operator.__name__} needs all sizes; missing: {', '.join(missing)}", code="arguments",
-                            help=f"write {missing[0]}=4")
-        print("\n".join([f"# {operator.__name__}", *_lines(scheduled.kernel, arguments.limit, arguments.seed)]))
+            raise CallError(
+                f"a trace of {operator.__name__} needs all sizes; missing: {', '.join(missing)}",
+                code="arguments",
+                help=f"write {missing[0]}=4",
+            )
+        print(
+            "\n".join([f"# {operator.__name__}", *_lines(scheduled.kernel, arguments.limit, arguments.seed)])
+        )
     return 0
 
 
@@ -49,7 +65,9 @@ def _lines(kernel: Kernel, limit: int, seed: int) -> Iterator[str]:
     """A line per store, and how many there are beyond."""
     around, lines, count = loops_around_stores(kernel), list[str](), 0
 
-    def watch(store: Store, loops: tuple[int, ...], element: tuple[int, ...], old: object, new: object) -> None:
+    def watch(
+        store: Store, loops: tuple[int, ...], element: tuple[int, ...], old: object, new: object
+    ) -> None:
         nonlocal count
         count += 1
         if count <= limit:

@@ -13,17 +13,28 @@ from texpr.tune.search import STRATEGIES
 
 def add_parser(commands: Commands) -> None:
     """Add the command `tune`."""
-    parser = add_command(commands, "tune", tune,
-                         "search for faster schedules by measuring, and print the one that was chosen",
-                         ["texpr tune ops.tx --op matmul M=512 N=512 K=512"])
+    parser = add_command(
+        commands,
+        "tune",
+        tune,
+        "search for faster schedules by measuring, and print the one that was chosen",
+        ["texpr tune ops.tx --op matmul M=512 N=512 K=512"],
+    )
     add_operator(parser)
-    parser.add_argument("--trials", type=int, default=64, metavar="N",
-                        help="schedules to measure (default: %(default)s)")
-    parser.add_argument("--strategy", choices=STRATEGIES, default="model",
-                        help="the kind of search (default: %(default)s)")
+    parser.add_argument(
+        "--trials", type=int, default=64, metavar="N", help="schedules to measure (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--strategy", choices=STRATEGIES, default="model", help="the kind of search (default: %(default)s)"
+    )
     add_seed(parser, "the search")
-    parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS",
-                        help="seconds for a trial (default: %(default)g)")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=20.0,
+        metavar="SECONDS",
+        help="seconds for a trial (default: %(default)g)",
+    )
     add_sizes(parser, "all sizes; constants and dtype variables: M=512 S=2 T=f64")
 
 
@@ -31,10 +42,19 @@ def tune(arguments: argparse.Namespace) -> int:
     """Tune each operator, and print the schedule that was chosen."""
     ops = chosen_ops(arguments)
     for operator in ops:
-        found = search(operator, trials=arguments.trials, strategy=arguments.strategy, seed=arguments.seed, timeout=arguments.timeout,
-                       **dict[str, Any](options_of(arguments, operator, ops)))
+        found = search(
+            operator,
+            trials=arguments.trials,
+            strategy=arguments.strategy,
+            seed=arguments.seed,
+            timeout=arguments.timeout,
+            **dict[str, Any](options_of(arguments, operator, ops)),
+        )
         gain = found.default_seconds / found.seconds
-        print(f"# {operator.__name__}: {found.seconds * 1e6:.1f} us, default {found.default_seconds * 1e6:.1f} us ({gain:.2f} times), "
-              f"{len(found.trials)} trials")
+        print(
+            f"# {operator.__name__}: {found.seconds * 1e6:.1f} us, default {found.default_seconds * 1e6:.1f} "
+            f"us ({gain:.2f} times), "
+            f"{len(found.trials)} trials"
+        )
         print(found.script, end="")
     return 0

@@ -1,6 +1,7 @@
 """Gradient-boosted regression trees: small, for some hundreds of measurements.
 
-Source: Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+Source: Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics
+2001.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def fit(x: np.ndarray, y: np.ndarray) -> Trees:
 
 
 def _grown(x: np.ndarray, y: np.ndarray, order: np.ndarray, depth: int) -> Tree:
-    """A tree over the rows in `order`, which lists them sorted by each feature: (rows, features)."""
+    """A tree over the rows in `order`, which lists them sorted by each feature: (rows,
+    features).
+    """
     rows = order[:, 0]
     mean = float(y[rows].mean())
     if depth == 0 or len(rows) < 2 * LEAST:
@@ -73,11 +76,15 @@ def _grown(x: np.ndarray, y: np.ndarray, order: np.ndarray, depth: int) -> Tree:
         return mean
     threshold = float((values[at, feature] + values[at + 1, feature]) / 2)
     below = x[:, feature] <= threshold
-    parts = [np.stack([column[below[column] == side] for column in order.T], axis=1) for side in (True, False)]
+    parts = [
+        np.stack([column[below[column] == side] for column in order.T], axis=1) for side in (True, False)
+    ]
     return Fork(int(feature), threshold, _grown(x, y, parts[0], depth - 1), _grown(x, y, parts[1], depth - 1))
 
 
 def _evaluated(tree: Tree, x: np.ndarray) -> np.ndarray:
     if not isinstance(tree, Fork):
         return np.full(len(x), tree)
-    return np.where(x[:, tree.feature] <= tree.threshold, _evaluated(tree.below, x), _evaluated(tree.above, x))
+    return np.where(
+        x[:, tree.feature] <= tree.threshold, _evaluated(tree.below, x), _evaluated(tree.above, x)
+    )

@@ -1,8 +1,10 @@
-"""What is known of a loop nest without running it, for a cost model: numbers of the same meaning for every schedule of a kernel.
+"""What is known of a loop nest without running it, for a cost model: numbers of the same meaning
+for every schedule of a kernel.
 
-Per store: how often it runs, in which kinds of loops, and how many bytes come from beyond each cache. A tensor's footprint in some loops is
-the box of the iterations that move along it; the innermost loops whose footprints fit a cache are what that cache holds, and the loops
-around them fetch it once per iteration.
+Per store: how often it runs, in which kinds of loops, and how many bytes come from beyond each
+cache. A tensor's footprint in some loops is the box of the iterations that move along it; the
+innermost loops whose footprints fit a cache are what that cache holds, and the loops around them
+fetch it once per iteration.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ KINDS = (VECTOR, UNROLLED, PARALLEL)
 
 
 def describe(kernel: Kernel, machine: Machine) -> list[float]:
-    """Logarithms of: statement instances; those in vector loops; bodies written out; iterations shared among threads; buffers, in bytes;
-    bytes from beyond each cache."""
+    """Logarithms of: statement instances; those in vector loops; bodies written out; iterations
+    shared among threads; buffers, in bytes; bytes from beyond each cache."""
     total = dict.fromkeys(KINDS, 0.0)
     instances, traffic = 0.0, [0.0 for _ in machine.caches]
     for above, store in paths(kernel):
@@ -38,7 +40,9 @@ def describe(kernel: Kernel, machine: Machine) -> list[float]:
             total[kind] += prod(extent(n) for n in loops if n.kind == kind) * (runs if kind == VECTOR else 1)
         for level, size in enumerate(machine.caches):
             traffic[level] += _traffic(loops, store, size)
-    buffers = sum(prod(integer(e) or TYPICAL_EXTENT for e in t.shape) * t.dtype.bytes for t in kernel.temporaries)
+    buffers = sum(
+        prod(integer(e) or TYPICAL_EXTENT for e in t.shape) * t.dtype.bytes for t in kernel.temporaries
+    )
     return [log2(1 + v) for v in (instances, *total.values(), buffers, *traffic)]
 
 
@@ -50,8 +54,12 @@ def _traffic(loops: Sequence[For], store: Store, cache: int) -> float:
     for outside in range(len(loops) + 1):
         inside = sum(a.tensor.dtype.bytes * _box(loops, moves, outside) for a, moves in zip(accesses, moving))
         if inside <= cache or outside == len(loops):
-            return sum(prod(map(extent, loops[: _last(moves, outside)])) * a.tensor.dtype.bytes * _box(loops, moves, outside)
-                       for a, moves in zip(accesses, moving))
+            return sum(
+                prod(map(extent, loops[: _last(moves, outside)]))
+                * a.tensor.dtype.bytes
+                * _box(loops, moves, outside)
+                for a, moves in zip(accesses, moving)
+            )
     raise AssertionError("no loops hold nothing")
 
 
@@ -61,5 +69,7 @@ def _box(loops: Sequence[For], moves: Sequence[bool], outside: int) -> int:
 
 
 def _last(moves: Sequence[bool], outside: int) -> int:
-    """How many of the loops around make an access fetch anew: those up to the innermost one that moves it."""
+    """How many of the loops around make an access fetch anew: those up to the innermost one that
+    moves it.
+    """
     return max((k + 1 for k in range(outside) if moves[k]), default=0)

@@ -1,4 +1,6 @@
-"""A search that learns: trees are fitted to the logarithms of the measured times, and what they think fastest is measured next."""
+"""A search that learns: trees are fitted to the logarithms of the measured times, and what they
+think fastest is measured next.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ FIRST = 12
 """Points drawn evenly before anything is learned."""
 POOL = 600
 SHORTLIST = 3
-"""So many times the points wanted are described, which takes a replay of their steps, before they are ranked once more."""
+"""So many times the points wanted are described, which takes a replay of their steps, before
+they are ranked once more.
+"""
 FRESH = 4
 """Every so many points, one is drawn: trees know nothing of where they have not been."""
 PENALTY = log(8)
@@ -24,7 +28,9 @@ PENALTY = log(8)
 
 
 class Model:
-    """Ranks many candidates by their knobs, few by what is known of their loops as well (`describe`)."""
+    """Ranks many candidates by their knobs, few by what is known of their loops as well
+    (`describe`).
+    """
 
     def __init__(self, space: Space, seed: int, describe: Describe | None = None) -> None:
         self._space, self._random, self._describe = space, Random(seed), describe
@@ -38,16 +44,24 @@ class Model:
         pool = self._pool(seen, good)
         ranked = self._ranked(seen, pool, knobs_of)
         if self._describe is not None:
-            ranked = self._ranked(seen, ranked[: SHORTLIST * count], self._described) + ranked[SHORTLIST * count :]
+            ranked = (
+                self._ranked(seen, ranked[: SHORTLIST * count], self._described) + ranked[SHORTLIST * count :]
+            )
         chosen = ranked[: count - max(1, count // FRESH)]
-        return chosen + fresh(self._space, self._random, {**seen, **dict.fromkeys(chosen, inf)}, count - len(chosen))
+        return chosen + fresh(
+            self._space, self._random, {**seen, **dict.fromkeys(chosen, inf)}, count - len(chosen)
+        )
 
     def _pool(self, seen: Seen, good: Sequence[Point]) -> list[Point]:
-        """Candidates: everything, where that is little; else children of the fastest, and points from anywhere."""
+        """Candidates: everything, where that is little; else children of the fastest, and points
+        from anywhere.
+        """
         if self._space.size <= 2 * POOL:
             return fresh(self._space, self._random, seen, self._space.size)
         children = offspring(self._space, self._random, good, seen, POOL // 2)
-        return children + fresh(self._space, self._random, {**seen, **dict.fromkeys(children, inf)}, POOL - len(children))
+        return children + fresh(
+            self._space, self._random, {**seen, **dict.fromkeys(children, inf)}, POOL - len(children)
+        )
 
     def _ranked(self, seen: Seen, pool: Sequence[Point], features: Describe) -> list[Point]:
         """The candidates that have features, the most promising first."""
@@ -56,7 +70,10 @@ class Model:
         if not given or len(learned) < 2:
             return list(given)
         model = _learned(learned, seen)
-        return [list(given)[k] for k in np.argsort(model(np.array(list(given.values()), np.float64)), kind="stable")]
+        return [
+            list(given)[k]
+            for k in np.argsort(model(np.array(list(given.values()), np.float64)), kind="stable")
+        ]
 
     def _described(self, point: Point) -> Sequence[float] | None:
         assert self._describe is not None

@@ -30,10 +30,14 @@ from texpr.tune.trial import Case, compare, measure
 
 STRATEGIES: dict[str, Callable[..., Strategy]] = {"model": Model, "genetic": Genetic, "random": RandomSearch}
 BATCH = 8
-"""Points proposed at once, however many are measured at once: the search depends on the seed alone."""
+"""Points proposed at once, however many are measured at once: the search depends on the seed
+alone.
+"""
 FINALISTS = 3
 GAIN = 0.98
-"""A schedule replaces the default one if it takes at most this share of its time, measured in turns."""
+"""A schedule replaces the default one if it takes at most this share of its time, measured in
+turns.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class Tuned:
 
     Attributes:
         script: the steps of the chosen schedule, those of the default one where nothing was faster.
-        seconds, default_seconds: of a call with the chosen and with the default schedule, measured in turns.
+        seconds, default_seconds: of a call with the chosen and with the default schedule, measured
+        in turns.
         trials: all that was measured, in order.
         path: the file of the records, if any are kept.
     """
@@ -87,19 +92,33 @@ class Tuned:
         return found
 
 
-def tune(op: Op, *, trials: int = 64, strategy: str = "model", schedule: Callable[..., object] | None = None,
-         space: Mapping[str, Sequence[object]] | None = None, seed: int = 0, timeout: float = 20.0, executor: Executor | None = None,
-         progress: bool | None = None, keep: bool = True, **options: object) -> Tuned:
-    """Search for a faster schedule, by measuring. Later calls of `op` with these sizes use what was found (`tx.options(tuned=False)`: not).
+def tune(
+    op: Op,
+    *,
+    trials: int = 64,
+    strategy: str = "model",
+    schedule: Callable[..., object] | None = None,
+    space: Mapping[str, Sequence[object]] | None = None,
+    seed: int = 0,
+    timeout: float = 20.0,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+    keep: bool = True,
+    **options: object,
+) -> Tuned:
+    """Search for a faster schedule, by measuring. Later calls of `op` with these sizes use what was
+    found (`tx.options(tuned=False)`: not).
 
-    Candidates run in child processes, are proven as a whole, and must give the results of the default schedule; one that is refused,
-    crashes, hangs or is wrong does not count. In the end the best are measured once more in turns with the default schedule, which
-    stays unless one of them is faster.
+    Candidates run in child processes, are proven as a whole, and must give the results of the
+    default schedule; one that is refused, crashes, hangs or is wrong does not count. In the end the
+    best are measured once more in turns with the default schedule, which stays unless one of them
+    is faster.
 
     Args:
         trials: how many schedules to measure.
         strategy: `model` (fits times to what is known of the loops), `genetic` or `random`.
-        schedule, space: a function `schedule(s, **parameters)` that applies steps, and per parameter the values to try; the default
+        schedule, space: a function `schedule(s, **parameters)` that applies steps, and per
+        parameter the values to try; the default
             schedule with other tile sizes, and with some steps left out, unless given.
         seed: the same seed tries the same schedules, as far as their times agree.
         timeout: seconds that one trial may take.
@@ -113,13 +132,18 @@ def tune(op: Op, *, trials: int = 64, strategy: str = "model", schedule: Callabl
     """
     search = _Search(op, options, schedule, space, seed, keep)
     if strategy not in STRATEGIES:
-        raise CallError(f"there is no strategy {strategy!r}", code="tune", help=f"one of {', '.join(STRATEGIES)}")
+        raise CallError(
+            f"there is no strategy {strategy!r}", code="tune", help=f"one of {', '.join(STRATEGIES)}"
+        )
     for name, value in (("trials", trials), ("timeout", timeout)):
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise CallError(f"{name} is {value!r}, expected a number above 0", code="tune")
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise CallError(f"executor is {executor!r:.40}, expected a concurrent.futures.Executor", code="tune",
-                        help="tune closes none: use it in a `with`")
+        raise CallError(
+            f"executor is {executor!r:.40}, expected a concurrent.futures.Executor",
+            code="tune",
+            help="tune closes none: use it in a `with`",
+        )
     chosen = STRATEGIES[strategy](search.space, seed, *([search.described] if strategy == "model" else []))
     with _shown(trials, progress) as advance:
         search.run(chosen, int(trials), timeout, executor, advance)
@@ -128,37 +152,56 @@ def tune(op: Op, *, trials: int = 64, strategy: str = "model", schedule: Callabl
 
 def _refuse_too_much(program: Program, sizes: Mapping[Var, int]) -> None:
     """Raise ResourceError for arrays that a trial has no memory for."""
-    needed = sum(prod(evaluate_size(e, sizes) for e in t.shape) * t.dtype.bytes for t in (*program.inputs, *program.outputs))
+    needed = sum(
+        prod(evaluate_size(e, sizes) for e in t.shape) * t.dtype.bytes
+        for t in (*program.inputs, *program.outputs)
+    )
     have = host.memory_bytes()
     if needed > have:
-        raise ResourceError(f"the arrays of {program.name} need {needed / 2**30:.1f} GiB; this machine has {have / 2**30:.1f}")
+        raise ResourceError(
+            f"the arrays of {program.name} need {needed / 2**30:.1f} GiB; this machine has {have / 2**30:.1f}"
+        )
 
 
 class _Search:
     """The points of a space, and what is known of them."""
 
-    def __init__(self, op: Op, options: Mapping[str, object], function: object, choices: object, seed: int, keep: bool) -> None:
+    def __init__(
+        self, op: Op, options: Mapping[str, object], function: object, choices: object, seed: int, keep: bool
+    ) -> None:
         fresh = start(op, **options)
         self.program, self.sizes = fresh.program, fresh.sizes
         missing = [v.name for v in self.program.sizes if v not in self.sizes]
         if missing:
-            raise CallError(f"tune needs all sizes of {self.program.name}; missing: {', '.join(missing)}", code="tune")
+            raise CallError(
+                f"tune needs all sizes of {self.program.name}; missing: {', '.join(missing)}", code="tune"
+            )
         if function is None and choices is not None:
-            raise CallError("a space needs the function that makes schedules of it", code="space", help="schedule=lambda s, tile: ...")
+            raise CallError(
+                "a space needs the function that makes schedules of it",
+                code="space",
+                help="schedule=lambda s, tile: ...",
+            )
         if any(n == 0 for n in self.sizes.values()):
             raise CallError(f"{self.program.name} has nothing to measure: a size is 0", code="tune")
         _refuse_too_much(self.program, self.sizes)
         default = fresh.auto()
         self.default = default.script()
-        self.space = space_of_script(default.steps) if function is None else space_of_function(function, choices)
+        self.space = (
+            space_of_script(default.steps) if function is None else space_of_function(function, choices)
+        )
         self.path = tuning_records.path_of(self.program, self.sizes) if keep else None
         cache = current().cache_dir
         numbers = tuple((v.name, n) for v, n in self.sizes.items())
-        self.case = Case(program_text(self.program), numbers, seed, current().threads, str(cache) if cache else "")
+        self.case = Case(
+            program_text(self.program), numbers, seed, current().threads, str(cache) if cache else ""
+        )
         self.seen: dict[Point, float] = {}
         self.trials: list[Trial] = []
         self._schedules: dict[Point, Schedule | str] = {}
-        self._known = {r.script: r for r in tuning_records.read(self.path) if not r.chosen} if self.path else {}
+        self._known = (
+            {r.script: r for r in tuning_records.read(self.path) if not r.chosen} if self.path else {}
+        )
 
     def _scheduled(self, point: Point) -> Schedule | str:
         """The schedule of a point, or why there is none."""
@@ -176,20 +219,33 @@ class _Search:
         found = self._scheduled(point)
         return None if isinstance(found, str) else describe(found.kernel, find_target("native").machine)
 
-    def run(self, strategy: Strategy, trials: int, timeout: float, executor: Executor | None, advance: Callable[[float], None]) -> None:
-        """Measure points until there are so many trials, or nothing is left. Refused schedules cost no trial."""
+    def run(
+        self,
+        strategy: Strategy,
+        trials: int,
+        timeout: float,
+        executor: Executor | None,
+        advance: Callable[[float], None],
+    ) -> None:
+        """Measure points until there are so many trials, or nothing is left. Refused schedules
+        cost no trial.
+        """
         wanted: Sequence[Point] = [self.space.default]
         while wanted and len(self.trials) < trials:
             scripts = {p: s.script() for p in wanted if not isinstance(s := self._scheduled(p), str)}
             self.seen |= dict.fromkeys([p for p in wanted if p not in scripts], inf)
             scripts = dict(list(scripts.items())[: trials - len(self.trials)])
-            for point, (seconds, error) in zip(scripts, self._measured(list(scripts.values()), timeout, executor)):
+            for point, (seconds, error) in zip(
+                scripts, self._measured(list(scripts.values()), timeout, executor)
+            ):
                 self.seen[point] = seconds
                 self.trials.append(Trial(self.space.values(point), scripts[point], seconds, error))
                 advance(min(self.seen.values()))
             wanted = strategy.propose(self.seen, BATCH)
 
-    def _measured(self, scripts: Sequence[str], timeout: float, executor: Executor | None) -> Iterator[tuple[float, str]]:
+    def _measured(
+        self, scripts: Sequence[str], timeout: float, executor: Executor | None
+    ) -> Iterator[tuple[float, str]]:
         new = [s for s in dict.fromkeys(scripts) if s not in self._known]
         if executor is None:
             running = ((s, measure(self.case, s, timeout)) for s in new)
@@ -210,10 +266,14 @@ class _Search:
         best = sorted((t for t in self.trials if isfinite(t.seconds)), key=lambda t: t.seconds)
         finalists = [s for s in dict.fromkeys(t.script for t in best) if s != self.default][:FINALISTS]
         if not best:
-            reasons = {t.error for t in self.trials} | {s for s in self._schedules.values() if isinstance(s, str)}
+            reasons = {t.error for t in self.trials} | {
+                s for s in self._schedules.values() if isinstance(s, str)
+            }
             raise CallError("nothing in the space counts", code="space", notes=sorted(reasons)[:4])
         default, *times = self._compared(finalists, timeout)
-        seconds, script = min([(t, s) for t, s in zip(times, finalists) if t <= GAIN * default], default=(default, self.default))
+        seconds, script = min(
+            [(t, s) for t, s in zip(times, finalists) if t <= GAIN * default], default=(default, self.default)
+        )
         if self.path is not None:
             tuning_records.append(self.path, tuning_records.Record(script, seconds, chosen=True))
         return Tuned(self.program, self.sizes, script, seconds, default, tuple(self.trials), self.path)

@@ -27,7 +27,8 @@ class Knob:
 
     Attributes:
         values: numbers in order where there is one: neighbours are tried together.
-        default: the position of the value that the default schedule has; 0 where there is no default.
+        default: the position of the value that the default schedule has; 0 where there is no
+            default.
     """
 
     name: str
@@ -40,7 +41,8 @@ class Space:
     """All choices.
 
     Attributes:
-        apply: applies the steps of a choice to a fresh schedule; ScheduleError where it is not legal.
+        apply: applies the steps of a choice to a fresh schedule; ScheduleError where it is not
+            legal.
     """
 
     knobs: tuple[Knob, ...]
@@ -78,22 +80,34 @@ def space_of_function(function: object, choices: object) -> Space:
         CallError: no function, or choices that are not those of its parameters.
     """
     if not callable(function):
-        raise CallError(f"a schedule to tune is a function of a schedule and its parameters, not {function!r:.40}", code="space")
+        raise CallError(
+            f"a schedule to tune is a function of a schedule and its parameters, not {function!r:.40}",
+            code="space",
+        )
     if not isinstance(choices, Mapping) or not choices:
-        raise CallError("a function needs `space`: per parameter the values that it may have", code="space",
-                        help='space={"tile": [16, 32, 64]}')
+        raise CallError(
+            "a function needs `space`: per parameter the values that it may have",
+            code="space",
+            help='space={"tile": [16, 32, 64]}',
+        )
     knobs = tuple(Knob(str(name), _values(str(name), values)) for name, values in choices.items())
     try:
         signature(function).bind(None, **{k.name: None for k in knobs})
     except TypeError as error:
-        names = [p.name for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD][1:]
-        raise CallError(f"the space does not fit the function: {error}", code="space", help=f"it has {', '.join(names)}") from None
+        names = [
+            p.name for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD
+        ][1:]
+        raise CallError(
+            f"the space does not fit the function: {error}", code="space", help=f"it has {', '.join(names)}"
+        ) from None
     return Space(knobs, lambda schedule, values: function(schedule, **values))
 
 
 def _values(name: str, values: object) -> tuple[object, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes) or not values:
-        raise CallError(f"the values of `{name}` are {values!r:.60}, expected a list with at least one", code="space")
+        raise CallError(
+            f"the values of `{name}` are {values!r:.60}, expected a list with at least one", code="space"
+        )
     if not all(isinstance(v, int | float | str | bool) for v in values):
         raise CallError(f"the values of `{name}` are numbers or text", code="space")
     if len(set(map(repr, values))) < len(values):
@@ -102,9 +116,11 @@ def _values(name: str, values: object) -> tuple[object, ...]:
 
 
 def space_of_script(steps: Sequence[Step]) -> Space:
-    """The space around a schedule: its tile sizes smaller and larger, and some of its steps left out.
+    """The space around a schedule: its tile sizes smaller and larger, and some of its steps left
+    out.
 
-    A buffer that is laid out in panels is cut by the number of the tile that reads it; both are one knob.
+    A buffer that is laid out in panels is cut by the number of the tile that reads it; both are one
+    knob.
     """
     knobs = tuple(_knobs(steps))
 
@@ -120,7 +136,9 @@ def _knobs(steps: Sequence[Step]) -> Iterator[Knob]:
     for number, step in enumerate(steps):
         if step.name == "split" and number not in tied:
             assert isinstance(step.args[1], int)
-            values = sorted({max(1, int(step.args[1] * f)) for f in _FACTORS if step.args[1] * f <= MOST} | {step.args[1]})
+            values = sorted(
+                {max(1, int(step.args[1] * f)) for f in _FACTORS if step.args[1] * f <= MOST} | {step.args[1]}
+            )
             yield Knob(_name(number, step), tuple(values), values.index(step.args[1]))
         elif step.name in _OPTIONAL:
             yield Knob(_name(number, step), (False, True), 1)
@@ -135,7 +153,10 @@ def _ties(steps: Sequence[Step]) -> Iterator[tuple[int, int]]:
     laid_out = {str(s.args[0]) for s in steps if s.name == "layout"}
     for number, step in enumerate(steps):
         if step.name == "split" and str(step.args[0]).rpartition(".")[0] in laid_out:
-            first = next((k for k, s in enumerate(steps[:number]) if s.name == "split" and s.args[1] == step.args[1]), None)
+            first = next(
+                (k for k, s in enumerate(steps[:number]) if s.name == "split" and s.args[1] == step.args[1]),
+                None,
+            )
             if first is not None:
                 yield number, first
 

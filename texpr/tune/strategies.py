@@ -1,4 +1,6 @@
-"""Which points to try next. A strategy sees what was measured so far, and depends on its seed alone."""
+"""Which points to try next. A strategy sees what was measured so far, and depends on its seed
+alone.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,14 @@ class Genetic:
         parents = fastest(seen, self.PARENTS)
         if len(parents) < self.PARENTS and len(seen) < 2 * self.PARENTS:
             return fresh(self._space, self._random, seen, count)
-        found = offspring(self._space, self._random, parents, seen, count - max(1, count // self.FRESH)) if parents else []
-        return found + fresh(self._space, self._random, {**seen, **dict.fromkeys(found, inf)}, count - len(found))
+        found = (
+            offspring(self._space, self._random, parents, seen, count - max(1, count // self.FRESH))
+            if parents
+            else []
+        )
+        return found + fresh(
+            self._space, self._random, {**seen, **dict.fromkeys(found, inf)}, count - len(found)
+        )
 
 
 def fastest(seen: Seen, count: int) -> list[Point]:
@@ -67,7 +75,9 @@ def offspring(space: Space, random: Random, parents: Sequence[Point], seen: Seen
             break
         first, second = (parents[min(random.randrange(len(parents)) for _ in range(2))] for _ in range(2))
         child = tuple(random.choice(pair) for pair in zip(first, second))
-        child = tuple(_changed(random, at, len(knob.values), len(space.knobs)) for at, knob in zip(child, space.knobs))
+        child = tuple(
+            _changed(random, at, len(knob.values), len(space.knobs)) for at, knob in zip(child, space.knobs)
+        )
         if child not in seen:
             found[child] = None
     return list(found)

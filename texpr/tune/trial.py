@@ -1,7 +1,8 @@
 """Running a schedule in another process: where it crashes or hangs, only that process is lost.
 
-What goes there and comes back is JSON: the program as text, sizes, the schedule as a script. The process proves the kernel, compiles it,
-and compares its results with those of the default schedule before any time counts.
+What goes there and comes back is JSON: the program as text, sizes, the schedule as a script. The
+process proves the kernel, compiles it, and compares its results with those of the default schedule
+before any time counts.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ SAMPLE_SECONDS = 2e-3
 """A sample runs the kernel as often as takes so long."""
 ROUNDS = 11
 MOST_WRONG = {16: 2.0**-6, 32: 2.0**-12, 64: 2.0**-30}
-"""How far floats of so many bits may be from those of the default schedule, relative to the largest: sums may be in another order."""
+"""How far floats of so many bits may be from those of the default schedule, relative to the
+largest: sums may be in another order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class Case:
 
 
 def measure(case: Case, script: str, timeout: float) -> tuple[float, str]:
-    """Seconds of a call with a schedule, and no reason; or infinity, and why the schedule does not count."""
+    """Seconds of a call with a schedule, and no reason; or infinity, and why the schedule does
+    not count.
+    """
     try:
         return float(run_in_child("texpr.tune.trial:measure_here", asdict(case), script, timeout=timeout)), ""
     except (CompileError, ScheduleError) as error:
@@ -78,7 +83,8 @@ def measure_here(case: Mapping[str, object], script: str) -> float:
     """See `measure`.
 
     Raises:
-        ScheduleError: a step is refused, the loops are not proven, or the result is not that of the default schedule.
+        ScheduleError: a step is refused, the loops are not proven, or the result is not that of the
+            default schedule.
     """
     program, sizes, inputs, expected = _prepared(Case(**_tuples(case)))  # type: ignore[arg-type]
     with _options(case):
@@ -155,12 +161,16 @@ def _check(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> Non
         else:
             a, b = found.astype(np.float64), wanted.astype(np.float64)
             largest = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
-            right = np.allclose(a, b, rtol=0, atol=MOST_WRONG[8 * found.itemsize] * (largest + 1e-30), equal_nan=True)
+            right = np.allclose(
+                a, b, rtol=0, atol=MOST_WRONG[8 * found.itemsize] * (largest + 1e-30), equal_nan=True
+            )
         if not right:
             raise ScheduleError("the result is not that of the default schedule", code="tune")
 
 
-def _samples(kernel: CompiledKernel, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], count: int) -> list[float]:
+def _samples(
+    kernel: CompiledKernel, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], count: int
+) -> list[float]:
     """Seconds of a call, `count` times."""
     start = perf_counter()
     kernel(*inputs, *outputs)

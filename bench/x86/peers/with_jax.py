@@ -37,6 +37,7 @@ def _jitted(function: Callable[..., Any]) -> Make:
     def make(row: Row, arrays: Arrays) -> Candidate:
         given, compiled = _arrays(row, arrays), jax.jit(function)
         return Candidate(lambda: compiled(*given).block_until_ready(), lambda found: np.asarray(found, "f8"))
+
     return make
 
 
@@ -46,8 +47,16 @@ def conv(row: Row, arrays: Arrays) -> Candidate:
     groups = images.shape[-1] if row.kind == "depthwise" else 1
     x, w = jax.numpy.asarray(images), jax.numpy.asarray(weights[:, :, None] if groups > 1 else weights)
     stride, pad = row.constants["S"], row.constants["P"]
-    compiled = jax.jit(lambda x, w: jax.lax.conv_general_dilated(
-        x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups))
+    compiled = jax.jit(
+        lambda x, w: jax.lax.conv_general_dilated(
+            x,
+            w,
+            (stride, stride),
+            [(pad, pad)] * 2,
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            feature_group_count=groups,
+        )
+    )
     return Candidate(lambda: compiled(x, w).block_until_ready(), channels_first)
 
 
@@ -73,12 +82,21 @@ def attention_causal(q: Any, k: Any, v: Any) -> Any:
 def _functions() -> dict[str, Callable[..., Any]]:
     np_ = jax.numpy
     return {
-        "gemm": np_.matmul, "gemm_batched": np_.matmul, "gemm_bf16": np_.matmul,
+        "gemm": np_.matmul,
+        "gemm_batched": np_.matmul,
+        "gemm_bf16": np_.matmul,
         "gemm_int8": lambda a, b: jax.lax.dot(a, b, preferred_element_type=np_.int32),
-        "softmax": lambda x: jax.nn.softmax(x, 1), "layernorm": layernorm,
-        "gelu": lambda x, b: jax.nn.gelu(x + b, approximate=False), "gelu_tanh": lambda x, b: jax.nn.gelu(x + b, approximate=True),
-        "bias_relu": lambda x, b: jax.nn.relu(x + b), "transpose": lambda x: x.T + 0,
-        "total": lambda x: x.sum(), "row_sums": lambda x: x.sum(1), "column_sums": lambda x: x.sum(0), "blur": blur,
+        "softmax": lambda x: jax.nn.softmax(x, 1),
+        "layernorm": layernorm,
+        "gelu": lambda x, b: jax.nn.gelu(x + b, approximate=False),
+        "gelu_tanh": lambda x, b: jax.nn.gelu(x + b, approximate=True),
+        "bias_relu": lambda x, b: jax.nn.relu(x + b),
+        "transpose": lambda x: x.T + 0,
+        "total": lambda x: x.sum(),
+        "row_sums": lambda x: x.sum(1),
+        "column_sums": lambda x: x.sum(0),
+        "blur": blur,
         "attention": lambda q, k, v: jax.nn.softmax(q @ k.transpose(0, 2, 1) * q.shape[-1] ** -0.5, -1) @ v,
-        "attention_causal": attention_causal, "add": lambda a, b: a + b,
+        "attention_causal": attention_causal,
+        "add": lambda a, b: a + b,
     }

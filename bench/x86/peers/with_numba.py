@@ -22,7 +22,10 @@ def columns(threads: int) -> Columns:
     numba.set_num_threads(threads)
     jit = numba.njit(parallel=threads > 1, fastmath=True, error_model="numpy")
     loops = _matrix_loops(jit) | _sum_loops(jit)
-    return {"numba": {kind: _of(loop) for kind, loop in loops.items()} | {"total": _total(loops["row_sums"]), "add": _add(numba.njit)}}
+    return {
+        "numba": {kind: _of(loop) for kind, loop in loops.items()}
+        | {"total": _total(loops["row_sums"]), "add": _add(numba.njit)}
+    }
 
 
 def version() -> str:
@@ -32,11 +35,13 @@ def version() -> str:
 
 def _of(loop: Any) -> Make:
     """A loop that writes its result into its last argument."""
+
     def make(row: Row, arrays: Arrays) -> Candidate:
         x = arrays["X"]
         shape = {"row_sums": x.shape[:1], "blur": (x.shape[0] - 2, x.shape[1] - 2)}.get(row.kind, x.shape)
         out = np.empty(shape, x.dtype)
         return Candidate(partial(loop, *arrays.values(), out))
+
     return make
 
 
@@ -45,6 +50,7 @@ def _total(row_sums: Any) -> Make:
         x = arrays["X"]
         out = np.empty(x.shape[0], x.dtype)
         return Candidate(lambda: row_sums(x, out).sum())
+
     return make
 
 
@@ -59,12 +65,18 @@ def _add(jit: Any) -> Make:
         a, b = arrays.values()
         out = np.empty_like(a)
         return Candidate(lambda: add(a, b, out))
+
     return make
 
 
 def _matrix_loops(jit: Any) -> dict[str, Any]:
     prange, one = numba.prange, np.float32(1)
-    c0, c1, half, eps = np.float32(0.7978845608028654), np.float32(0.044715), np.float32(0.5), np.float32(1e-5)
+    c0, c1, half, eps = (
+        np.float32(0.7978845608028654),
+        np.float32(0.044715),
+        np.float32(0.5),
+        np.float32(1e-5),
+    )
 
     @jit
     def softmax(x, out):
@@ -131,8 +143,17 @@ def _sum_loops(jit: Any) -> dict[str, Any]:
     def blur(x, out):
         for i in prange(out.shape[0]):
             for j in range(out.shape[1]):
-                out[i, j] = ninth * (x[i, j] + x[i, j + 1] + x[i, j + 2] + x[i + 1, j] + x[i + 1, j + 1] + x[i + 1, j + 2]
-                                     + x[i + 2, j] + x[i + 2, j + 1] + x[i + 2, j + 2])
+                out[i, j] = ninth * (
+                    x[i, j]
+                    + x[i, j + 1]
+                    + x[i, j + 2]
+                    + x[i + 1, j]
+                    + x[i + 1, j + 1]
+                    + x[i + 1, j + 2]
+                    + x[i + 2, j]
+                    + x[i + 2, j + 1]
+                    + x[i + 2, j + 2]
+                )
         return out
 
     return {"row_sums": row_sums, "blur": blur}

@@ -35,6 +35,7 @@ def softmax(row: Row, arrays: Arrays) -> Candidate:
         np.subtract(x, x.max(1, keepdims=True), out=out)
         np.exp(out, out=out)
         return np.divide(out, out.sum(1, keepdims=True), out=out)
+
     return Candidate(run)
 
 
@@ -49,6 +50,7 @@ def layernorm(row: Row, arrays: Arrays) -> Candidate:
         np.multiply(out, 1 / np.sqrt(deviation + np.float32(1e-5))[:, None], out=out)
         np.multiply(out, g, out=out)
         return np.add(out, b, out=out)
+
     return Candidate(run)
 
 
@@ -60,6 +62,7 @@ def bias_relu(row: Row, arrays: Arrays) -> Candidate:
     def run() -> np.ndarray:
         np.add(x, b, out=out)
         return np.maximum(out, 0, out=out)
+
     return Candidate(run)
 
 
@@ -71,6 +74,7 @@ def transpose(row: Row, arrays: Arrays) -> Candidate:
     def run() -> np.ndarray:
         np.copyto(out, x.T)
         return out
+
     return Candidate(run)
 
 
@@ -81,6 +85,7 @@ def blur(row: Row, arrays: Arrays) -> Candidate:
     def run() -> np.ndarray:
         across = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * third
         return (across[:-2] + across[1:-1] + across[2:]) * third
+
     return Candidate(run)
 
 
@@ -106,6 +111,7 @@ def _attention(arrays: Arrays, mask: np.ndarray | None) -> Candidate:
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
         return scores @ v / scores.sum(-1, keepdims=True)
+
     return Candidate(run)
 
 
@@ -121,7 +127,17 @@ def add(row: Row, arrays: Arrays) -> Candidate:
 
 
 KINDS: dict[str, Make] = {
-    "gemm": gemm, "gemm_batched": gemm, "softmax": softmax, "layernorm": layernorm, "bias_relu": bias_relu, "transpose": transpose,
-    "blur": blur, "attention": attention, "attention_causal": attention_causal,
-    "total": _sum(None), "row_sums": _sum(1), "column_sums": _sum(0), "add": add,
+    "gemm": gemm,
+    "gemm_batched": gemm,
+    "softmax": softmax,
+    "layernorm": layernorm,
+    "bias_relu": bias_relu,
+    "transpose": transpose,
+    "blur": blur,
+    "attention": attention,
+    "attention_causal": attention_causal,
+    "total": _sum(None),
+    "row_sums": _sum(1),
+    "column_sums": _sum(0),
+    "add": add,
 }

@@ -1,6 +1,8 @@
-"""The machine itself: as many products and additions as a row has, of numbers that stay in registers.
+"""The machine itself: as many products and additions as a row has, of numbers that stay in
+registers.
 
-In turns with the libraries, as processors are slower when they are warm, and where others share them: medians of both are compared.
+In turns with the libraries, as processors are slower when they are warm, and where others share
+them: medians of both are compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""texpr: the operators of `operators.tx` with their default schedules, called as users call them."""
+"""texpr: the operators of `operators.tx` with their default schedules, called as users call
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,41 @@ from bench.x86.candidate import Candidate, Columns, channels_first, channels_las
 from bench.x86.rows import Arrays, Row, widened
 
 TEXT = Path(__file__).parents[1] / "operators.tx"
-KINDS = ("gemm", "gemm_batched", "gemm_bf16", "gemm_int8", "conv", "depthwise", "softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu",
-         "transpose", "total", "row_sums", "column_sums", "blur", "attention", "attention_causal")
+KINDS = (
+    "gemm",
+    "gemm_batched",
+    "gemm_bf16",
+    "gemm_int8",
+    "conv",
+    "depthwise",
+    "softmax",
+    "layernorm",
+    "gelu",
+    "gelu_tanh",
+    "bias_relu",
+    "transpose",
+    "total",
+    "row_sums",
+    "column_sums",
+    "blur",
+    "attention",
+    "attention_causal",
+)
 LAST = ("conv", "depthwise")
 PANEL = 32
 """Channels of the output beside each other where weights lie in panels."""
 
 
 def columns(threads: int) -> Columns:
-    """Images with channels first and with channels last have a column each, and so have weights in panels."""
+    """Images with channels first and with channels last have a column each, and so have weights
+    in panels.
+    """
     tx.options(threads=threads)
-    return {"texpr": dict.fromkeys(KINDS, plain) | {"add": add}, "texpr nhwc": dict.fromkeys(LAST, last), "texpr panels": {"conv": panels}}
+    return {
+        "texpr": dict.fromkeys(KINDS, plain) | {"add": add},
+        "texpr nhwc": dict.fromkeys(LAST, last),
+        "texpr panels": {"conv": panels},
+    }
 
 
 def version() -> str:
@@ -34,7 +60,9 @@ def version() -> str:
 
 
 def operators() -> SimpleNamespace:
-    """The operators, new ones for each row: those that have seen many shapes serve others by a symbolic kernel at first."""
+    """The operators, new ones for each row: those that have seen many shapes serve others by a
+    symbolic kernel at first.
+    """
     return tx.load(TEXT)
 
 
@@ -45,7 +73,9 @@ def plain(row: Row, arrays: Arrays) -> Candidate:
 
 
 def add(_: Row, arrays: Arrays) -> Candidate:
-    """Into an array that is there; written out, as handing on what is named takes Python longer than the call."""
+    """Into an array that is there; written out, as handing on what is named takes Python longer
+    than the call.
+    """
     operator, (a, b) = operators().add, arrays.values()
     out = np.empty_like(a)
     return Candidate(lambda: operator(a, b, out=out))
@@ -63,7 +93,9 @@ def panels(row: Row, arrays: Arrays) -> Candidate | None:
     X, F = arrays.values()
     if F.shape[0] % PANEL:
         return None
-    return Candidate(_call(operators().conv_panels, (channels_last(X), in_panels(F, PANEL)), row), channels_first)
+    return Candidate(
+        _call(operators().conv_panels, (channels_last(X), in_panels(F, PANEL)), row), channels_first
+    )
 
 
 def _call(operator: tx.Op, inputs: tuple[np.ndarray, ...], row: Row) -> Callable[[], object]:

@@ -26,10 +26,22 @@ def columns(threads: int) -> Columns:
     torch.set_grad_enabled(False)
     functions = {kind: _eager(function) for kind, function in _functions().items()}
     compiled = {kind: _compiled(function) for kind, function in _functions().items()}
-    eager = functions | {"gemm": gemm, "gemm_batched": gemm, "gemm_bf16": gemm, "gemm_int8": gemm_int8, "conv": conv, "depthwise": conv,
-                         "add": add}
+    eager = functions | {
+        "gemm": gemm,
+        "gemm_batched": gemm,
+        "gemm_bf16": gemm,
+        "gemm_int8": gemm_int8,
+        "conv": conv,
+        "depthwise": conv,
+        "add": add,
+    }
     fused = {"attention": sdpa, "attention_causal": sdpa_causal}
-    return {"torch": eager, "torch last": {"conv": conv_last, "depthwise": conv_last}, "sdpa": fused, "compile": compiled}
+    return {
+        "torch": eager,
+        "torch last": {"conv": conv_last, "depthwise": conv_last},
+        "sdpa": fused,
+        "compile": compiled,
+    }
 
 
 def version() -> str:
@@ -75,7 +87,9 @@ def _conv(row: Row, x: Any, w: Any) -> Candidate:
     weights = w[:, None] if row.kind == "depthwise" else w
     if x.is_contiguous(memory_format=torch.channels_last):
         weights = weights.contiguous(memory_format=torch.channels_last)
-    return Candidate(lambda: F.conv2d(x, weights, None, row.constants["S"], row.constants["P"], 1, groups), _array)
+    return Candidate(
+        lambda: F.conv2d(x, weights, None, row.constants["S"], row.constants["P"], 1, groups), _array
+    )
 
 
 def sdpa(row: Row, arrays: Arrays) -> Candidate:
@@ -90,7 +104,9 @@ def sdpa_causal(row: Row, arrays: Arrays) -> Candidate:
 
 def _sdpa(row: Row, arrays: Arrays, causal: bool) -> Candidate:
     q, k, v = (t[None] for t in _tensors(row, arrays))
-    return Candidate(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal), lambda t: _array(t)[0])
+    return Candidate(
+        lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal), lambda t: _array(t)[0]
+    )
 
 
 def add(row: Row, arrays: Arrays) -> Candidate:
@@ -127,7 +143,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "column_sums": lambda x: x.sum(0),
         "blur": blur,
         "attention": lambda q, k, v: torch.softmax(q @ k.transpose(1, 2) * q.shape[-1] ** -0.5, -1) @ v,
-        "attention_causal": attention_causal, "add": lambda a, b: a + b,
+        "attention_causal": attention_causal,
+        "add": lambda a, b: a + b,
     }
 
 
@@ -135,6 +152,7 @@ def _eager(function: Callable[..., Any]) -> Make:
     def make(row: Row, arrays: Arrays) -> Candidate:
         tensors = _tensors(row, arrays)
         return Candidate(lambda: function(*tensors), _array)
+
     return make
 
 
@@ -142,4 +160,5 @@ def _compiled(function: Callable[..., Any]) -> Make:
     def make(row: Row, arrays: Arrays) -> Candidate:
         tensors, compiled = _tensors(row, arrays), torch.compile(function, dynamic=False)
         return Candidate(lambda: compiled(*tensors), _array)
+
     return make

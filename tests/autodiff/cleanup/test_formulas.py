@@ -34,23 +34,29 @@ def value_of(p: Program, target: str) -> str:
     return next(line.partition(" = ")[2] for line in lines if line.startswith(f"{target}["))
 
 
-@pytest.mark.parametrize(("e", "wanted"), [
-    (Div(Mul(A, B), A), B),
-    (Mul(Div(A, B), Mul(B, C)), Mul(A, C)),
-    (Mul(Mul(number(2.0), A), Neg(Mul(number(0.5), B))), Neg(Mul(A, B))),
-    (Div(number(1.0), A), Div(number(1.0), A)),
-    (Div(A, Div(B, C)), Div(Mul(A, C), B)),
-])
+@pytest.mark.parametrize(
+    ("e", "wanted"),
+    [
+        (Div(Mul(A, B), A), B),
+        (Mul(Div(A, B), Mul(B, C)), Mul(A, C)),
+        (Mul(Mul(number(2.0), A), Neg(Mul(number(0.5), B))), Neg(Mul(A, B))),
+        (Div(number(1.0), A), Div(number(1.0), A)),
+        (Div(A, Div(B, C)), Div(Mul(A, C), B)),
+    ],
+)
 def test_products(e: Expr, wanted: Expr):
     assert equal(product(e).expr(), wanted)
 
 
-@pytest.mark.parametrize(("e", "wanted"), [
-    (Add(Mul(A, B), Mul(C, B)), Mul(B, Add(A, C))),
-    (Sub(Div(A, C), Mul(B, Div(D, C))), Div(Sub(A, Mul(B, D)), C)),
-    (Sub(Neg(Mul(A, B)), Mul(A, C)), Neg(Mul(A, Add(B, C)))),
-    (Add(A, Mul(number(2.0), A)), Mul(number(3.0), A)),
-])
+@pytest.mark.parametrize(
+    ("e", "wanted"),
+    [
+        (Add(Mul(A, B), Mul(C, B)), Mul(B, Add(A, C))),
+        (Sub(Div(A, C), Mul(B, Div(D, C))), Div(Sub(A, Mul(B, D)), C)),
+        (Sub(Neg(Mul(A, B)), Mul(A, C)), Neg(Mul(A, Add(B, C)))),
+        (Add(A, Mul(number(2.0), A)), Mul(number(3.0), A)),
+    ],
+)
 def test_common_factors(e: Expr, wanted: Expr):
     found = factored(e)
     assert found is not None and equal(found.expr(), wanted)
@@ -62,12 +68,17 @@ def test_terms_with_nothing_in_common():
 
 
 def test_factors_stay_in_sums_where_nothing_else_says_that_they_can_be_read():
-    p = program("op f(X: f64[N], A: f64[N]) -> Y: f64[N] { Y[i] = sum(k in 0..i: A[i - 1] * A[i - 1] * X[k]) }")
+    p = program(
+        "op f(X: f64[N], A: f64[N]) -> Y: f64[N] { Y[i] = sum(k in 0..i: A[i - 1] * A[i - 1] * X[k]) }"
+    )
     check_program(check_gradient(p, np.arange(1.0, 6), np.arange(2.0, 7)))
 
 
-MEAN = "op f(X: f64[N, D]) -> Y: f64[N, D] { m[n] = sum(k: X[n, k]) / f64(D)  v[n] = sum(k WHERE: (X[n, k] - m[n]) * (X[n, k] - m[n])) " \
-       "Y[n, k] = X[n, k] * v[n] }"
+MEAN = (
+    "op f(X: f64[N, D]) -> Y: f64[N, D] { m[n] = sum(k: X[n, k]) / f64(D)  v[n] = sum(k WHERE: (X[n, k] - "
+    "m[n]) * (X[n, k] - m[n])) "
+    "Y[n, k] = X[n, k] * v[n] }"
+)
 
 
 def test_deviations_from_a_mean_add_up_to_nothing():
@@ -78,8 +89,10 @@ def test_deviations_from_a_mean_add_up_to_nothing():
 
 @pytest.mark.parametrize("where", [" where k > 0", " in 1..D", " where X[n, k] > 0"])
 def test_deviations_of_some_do_not(where: str):
-    check_gradient(program(MEAN.replace(" WHERE", where).replace("{ m", "require D >= 2 { m", 1)),
-                   np.random.default_rng(0).normal(size=(2, 4)))
+    check_gradient(
+        program(MEAN.replace(" WHERE", where).replace("{ m", "require D >= 2 { m", 1)),
+        np.random.default_rng(0).normal(size=(2, 4)),
+    )
 
 
 def test_means_of_something_else_do_not():
@@ -88,14 +101,20 @@ def test_means_of_something_else_do_not():
 
 
 def test_what_the_forward_pass_multiplied_is_read():
-    p = program("op f(X: f64[N], s: f64[N]) -> (P: f64[N], Y: f64[N]) { P[i] = X[i] * s[i]  Y[i] = exp(P[i]) * P[i] }")
+    p = program(
+        "op f(X: f64[N], s: f64[N]) -> (P: f64[N], Y: f64[N]) { P[i] = X[i] * s[i]  Y[i] = exp(P[i]) * P[i] }"
+    )
     check_gradient(p, np.array([0.3, -0.2]), np.array([1.1, 0.7]))
-    backward = vjp(program("op f(E: f64[N, M], s: f64[N]) -> Y: f64[N, M] { Y[i, j] = E[i, j] / s[i] }"), ["s"]).backward
+    backward = vjp(
+        program("op f(E: f64[N, M], s: f64[N]) -> Y: f64[N, M] { Y[i, j] = E[i, j] / s[i] }"), ["s"]
+    ).backward
     assert value_of(backward, "ds") == "-(sum(j: dY[i, j] * Y[i, j]) / s[i])"
 
 
 def test_sums_that_two_equations_need_are_computed_once():
-    p = program("op f(X: f64[N, D], w: f64[N], b: f64[N]) -> Y: f64[N, D] { Y[i, j] = X[i, j] * w[i] * b[i] }")
+    p = program(
+        "op f(X: f64[N, D], w: f64[N], b: f64[N]) -> Y: f64[N, D] { Y[i, j] = X[i, j] * w[i] * b[i] }"
+    )
     gradient = check_gradient(p, np.ones((2, 3)), np.array([2.0, 3]), np.array([4.0, 5]))
     assert show_program(gradient).count("sum(") == 1
 
@@ -108,10 +127,16 @@ def test_long_sums_and_products_stay_cheap():
 
 
 def test_a_maximum_where_it_is_finite_needs_no_gradient():
-    p = program("op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if abs(m[n]) < inf then m[n] else 0 "
-                "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n]))) }")
+    p = program(
+        "op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if abs(m[n]) < inf "
+        "then m[n] else 0 "
+        "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n]))) }"
+    )
     gradient = check_gradient(p, np.random.default_rng(0).normal(size=(2, 3)))
     assert "argmax" not in show_program(gradient)
-    other = program("op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if m[n] < 1 then m[n] else 0 "
-                    "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n] * s[n]))) }")
+    other = program(
+        "op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if m[n] < 1 then "
+        "m[n] else 0 "
+        "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n] * s[n]))) }"
+    )
     assert "argmax" in show_program(check_gradient(other, np.random.default_rng(0).normal(size=(2, 3))))

@@ -1,4 +1,6 @@
-"""Every scalar rule against central differences, and the conventions where there is no derivative."""
+"""Every scalar rule against central differences, and the conventions where there is no
+derivative.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,19 @@ import pytest
 
 import texpr as tx
 from tests.autodiff.checking import check_gradient
-from tests.autodiff.writing import Value, array, axes, call, equation, iff, maximum, minimum, names, program, to
+from tests.autodiff.writing import (
+    Value,
+    array,
+    axes,
+    call,
+    equation,
+    iff,
+    maximum,
+    minimum,
+    names,
+    program,
+    to,
+)
 from texpr.autodiff import derivative, grad
 from texpr.autodiff.core.rules import RULES
 from texpr.ir.dtypes import F32, F64
@@ -36,14 +50,25 @@ def gradients(p: Program, *arrays) -> list[list[float]]:
 
 
 INSIDE = np.array([-0.7, 0.3, 0.8, 0.1])
-UNARY = sorted(f.name for f in FUNCTIONS.values()
-               if f.arity == 1 and f.domain in ("float", "num") and f.result == "same" and f.name not in ("trigamma", "detach", "tf32"))
+UNARY = sorted(
+    f.name
+    for f in FUNCTIONS.values()
+    if f.arity == 1
+    and f.domain in ("float", "num")
+    and f.result == "same"
+    and f.name not in ("trigamma", "detach", "tf32")
+)
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_function(name: str):
-    values = POSITIVE if name.startswith(("log", "sqrt", "rsqrt")) else POSITIVE + 1 if name == "acosh" else ANY
-    check_gradient(elementwise(lambda x: call(name, x)), INSIDE if name in ("asin", "acos", "atanh", "erfinv") else values)
+    values = (
+        POSITIVE if name.startswith(("log", "sqrt", "rsqrt")) else POSITIVE + 1 if name == "acosh" else ANY
+    )
+    check_gradient(
+        elementwise(lambda x: call(name, x)),
+        INSIDE if name in ("asin", "acos", "atanh", "erfinv") else values,
+    )
 
 
 def test_every_float_function_has_a_rule():
@@ -52,11 +77,21 @@ def test_every_float_function_has_a_rule():
 
 
 BINARY = {
-    "add": lambda x, z: x + z, "sub": lambda x, z: x - z, "mul": lambda x, z: x * z, "div": lambda x, z: x / z,
-    "floordiv": lambda x, z: x // z, "mod": lambda x, z: x % z, "pow": lambda x, z: x**z, "max": maximum, "min": minimum,
-    "atan2": lambda x, z: call("atan2", x, z), "hypot": lambda x, z: call("hypot", x, z), "fmod": lambda x, z: call("fmod", x, z),
+    "add": lambda x, z: x + z,
+    "sub": lambda x, z: x - z,
+    "mul": lambda x, z: x * z,
+    "div": lambda x, z: x / z,
+    "floordiv": lambda x, z: x // z,
+    "mod": lambda x, z: x % z,
+    "pow": lambda x, z: x**z,
+    "max": maximum,
+    "min": minimum,
+    "atan2": lambda x, z: call("atan2", x, z),
+    "hypot": lambda x, z: call("hypot", x, z),
+    "fmod": lambda x, z: call("fmod", x, z),
     "copysign": lambda x, z: call("copysign", x, z),
-    "if": lambda x, z: iff(x < z, x * x, z * x), "same twice": lambda x, z: (x * z) * (x * z) + x,
+    "if": lambda x, z: iff(x < z, x * x, z * x),
+    "same twice": lambda x, z: (x * z) * (x * z) + x,
 }
 
 
@@ -89,7 +124,10 @@ def test_abs_has_0_at_0_and_sqrt_infinity():
 
 
 def test_pow_at_0():
-    assert gradients(elementwise(lambda x, p: x**p, 2), [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]) == [[0, 1, 0], [0, 0, 0]]
+    assert gradients(elementwise(lambda x, p: x**p, 2), [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]) == [
+        [0, 1, 0],
+        [0, 0, 0],
+    ]
 
 
 def test_the_branch_not_taken_gives_no_nan():
@@ -106,8 +144,11 @@ def test_a_function_without_a_rule():
     p = elementwise(lambda x: Value(Call("strange", (x.expr,))))
     with pytest.raises(CheckError) as e:
         grad(p)
-    assert str(e.value) == """error[gradient]: the function `strange` has no derivative rule
+    assert (
+        str(e.value)
+        == """error[gradient]: the function `strange` has no derivative rule
   help: register one with texpr.autodiff.derivative"""
+    )
 
 
 def test_a_rule_of_the_user():
@@ -148,5 +189,7 @@ def test_a_rule_that_is_wrong_is_seen():
 def test_kernels_know_no_rules():
     """What only derivatives look at is not computed, and not read."""
     f = tx.op("op f(X: f32[N], W: f32[N]) -> Y: f32[N] { Y[i] = with_slope(detach(X[i]), X[i], exp(W[i])) }")
-    assert str(tx.schedule(f)) == str(tx.schedule(tx.op("op f(X: f32[N], W: f32[N]) -> Y: f32[N] { Y[i] = X[i] }")))
+    assert str(tx.schedule(f)) == str(
+        tx.schedule(tx.op("op f(X: f32[N], W: f32[N]) -> Y: f32[N] { Y[i] = X[i] }"))
+    )
     tx.schedule(f).auto().certificate()

@@ -8,8 +8,14 @@ from tests.autodiff import operators
 from texpr.autodiff import jvp
 from texpr.ir.printing.tensor import show_program
 
-PROGRAMS = {"matmul": operators.matmul(), "relu": operators.relu(), "logsumexp": operators.logsumexp(), "cumsum": operators.cumsum(),
-            "product": operators.product(), "attention": operators.attention()}
+PROGRAMS = {
+    "matmul": operators.matmul(),
+    "relu": operators.relu(),
+    "logsumexp": operators.logsumexp(),
+    "cumsum": operators.cumsum(),
+    "product": operators.product(),
+    "attention": operators.attention(),
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,4 +1,6 @@
-"""Reads through `clamp`, `wrap` and `reflect`: what reads an element is a sum, in recurrences too."""
+"""Reads through `clamp`, `wrap` and `reflect`: what reads an element is a sum, in recurrences
+too.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ RECURRENCES = {
     "line": "Y[0] = X[0]  Y[i] = X[i] * Y[i - 3 | clamp]  for i in 1..N",
     "from the end": "Y[N - 1] = X[N - 1]  Y[i] = X[i] * Y[i + 2 | clamp]  for i in 0..N - 1",
     "around": "Y[0] = X[0]  Y[i] = X[i] * Y[i + N - 1 | wrap]  for i in 1..N",
-    "mirror": "Y[0] = X[0]  Y[1] = X[1]  Y[2] = X[2]  Y[i] = X[i] * Y[i - 1 | reflect] + Y[i - 3 | reflect]  for i in 3..N",
+    "mirror": "Y[0] = X[0]  Y[1] = X[1]  Y[2] = X[2]  Y[i] = X[i] * Y[i - 1 | reflect] + Y[i - 3 | reflect]  "
+    "for i in 3..N",
 }
 
 
@@ -105,14 +108,37 @@ def test_what_is_no_recurrence_is_no_fold_either(mode: str):
 
 
 def test_three_dimensions_at_once_are_a_fold():
-    p = program("op f(X: f64[N, M, K]) -> Y: f64[N, M, K] { Y[i, j, k] = X[i - 1, j - 1, k - 1 | clamp] * X[i + 1, j + 1, k + 1 | clamp] }")
-    assert all(isinstance(e, Equation) and e.update is None for e in check_gradient(p, normal(3, 3, 3)).equations)
-    p = program("op f(X: f64[N, M, K], F: f64[3]) -> Y: f64[N, M, K] {"
-                " Y[i, j, k] = sum(r in 0..3: X[i + r - 1, j + r - 1, k + r - 1 | clamp] * F[r]) }")
-    assert any(isinstance(e, Equation) and e.update == "add" for e in check_gradient(p, normal(3, 3, 3), normal(3)).equations)
+    p = program(
+        "op f(X: f64[N, M, K]) -> Y: f64[N, M, K] { Y[i, j, k] = X[i - 1, j - 1, k - 1 | clamp] * X[i + 1, j "
+        "+ 1, k + 1 | clamp] }"
+    )
+    assert all(
+        isinstance(e, Equation) and e.update is None for e in check_gradient(p, normal(3, 3, 3)).equations
+    )
+    p = program(
+        "op f(X: f64[N, M, K], F: f64[3]) -> Y: f64[N, M, K] {"
+        " Y[i, j, k] = sum(r in 0..3: X[i + r - 1, j + r - 1, k + r - 1 | clamp] * F[r]) }"
+    )
+    assert any(
+        isinstance(e, Equation) and e.update == "add"
+        for e in check_gradient(p, normal(3, 3, 3), normal(3)).equations
+    )
 
 
-INDICES = ("i", "j", "i + j - 1", "i - j", "j - i + 1", "i - 1", "i + 2", "2 * i - 1", "2 * j - 3", "j // 2", "2 - i", "N - i")
+INDICES = (
+    "i",
+    "j",
+    "i + j - 1",
+    "i - j",
+    "j - i + 1",
+    "i - 1",
+    "i + 2",
+    "2 * i - 1",
+    "2 * j - 3",
+    "j // 2",
+    "2 - i",
+    "N - i",
+)
 BODIES = (
     "A[P, Q | clamp] * A[j, i | clamp]",
     "sum(k in 0..3: A[P + k, Q | clamp] * b[k])",
@@ -126,18 +152,24 @@ BODIES = (
 @example(BODIES[0], "i + j - 1", "i")
 @example(BODIES[2], "i + j - 1", "i + j - 1")
 def test_indices_that_share_axes(body: str, p: str, q: str):
-    """A maximum is found in the whole of its range, and an axis that one index fixes is fixed in the others."""
+    """A maximum is found in the whole of its range, and an axis that one index fixes is fixed in
+    the others.
+    """
     text = f"op f(A: f64[N, M], b: f64[3]) -> Y: f64[N, M] require N == M {{ Y[i, j] = {body.replace('P', p).replace('Q', q)} }}"
     check_gradient(program(text), normal(4, 4), normal(3))
 
 
 def test_picture(golden):
-    golden(show_program(grad(steps(STEPS["heat"], "clamp"))) + show_program(grad(steps(STEPS["far"], "reflect"))))
+    golden(
+        show_program(grad(steps(STEPS["heat"], "clamp"))) + show_program(grad(steps(STEPS["far"], "reflect")))
+    )
 
 
 @pytest.mark.parametrize("first", ["i", "K - 1 - i"])
 def test_binders_that_begin_at_an_axis(first: str):
-    """Of the binders that meet an element at an edge, one is counted from where its range begins, which is solved for by then."""
+    """Of the binders that meet an element at an edge, one is counted from where its range
+    begins, which is solved for by then.
+    """
     read = f"X[{first}, q + r - 1, 2*q + r | clamp]"
     value = f"sum(q in 0..p[1], r in i..i + 2: {read} * {read})"
     text = f"op f(X: f64[K, N, N], p: i64[K] in 0..N) -> Y: f64[K] require K >= 2 {{ Y[i] = {value} }}"

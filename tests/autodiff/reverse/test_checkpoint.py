@@ -32,7 +32,11 @@ CASES = {
     "softmax": (operators.softmax(), [normal(2, 3, 2)], ("m", "e", "Y")),
     "layernorm": (operators.layernorm(), [normal(2, 3), normal(3), normal(3)], ("mu", "var")),
     "attention": (operators.attention(), [normal(1, 2, 2), normal(1, 3, 2), normal(1, 3, 2)], ("S", "P")),
-    "lstm": (lstm(), [normal(2, 1, 2), normal(4, 2, 2), normal(4, 2, 2), normal(4, 2), normal(1, 2), normal(1, 2)], ("h", "c")),
+    "lstm": (
+        lstm(),
+        [normal(2, 1, 2), normal(4, 2, 2), normal(4, 2, 2), normal(4, 2), normal(1, 2), normal(1, 2)],
+        ("h", "c"),
+    ),
 }
 
 
@@ -46,7 +50,9 @@ def test_the_same_gradient_whatever_is_kept(name: str):
         forward, backward = vjp(program, checkpoint=checkpoint)
         check_program(backward)
         given = {t.name for t in program.inputs} | set(checkpoint)
-        assert {t.name for t in backward.inputs if t.name not in given} == {f"d{t.name}" for t in program.outputs}
+        assert {t.name for t in backward.inputs if t.name not in given} == {
+            f"d{t.name}" for t in program.outputs
+        }
         assert {t.name for t in forward.outputs} <= {t.name for t in program.outputs} | set(checkpoint)
 
 
@@ -58,7 +64,10 @@ def test_nothing_is_kept_that_is_not_needed():
 def test_unknown_tensors():
     with pytest.raises(CheckError) as e:
         vjp(operators.softmax(), checkpoint=["q"])
-    assert str(e.value) == "error[gradient]: `softmax` computes no `q` to store\n  help: it computes Y, Y_sum, e, m"
+    assert (
+        str(e.value)
+        == "error[gradient]: `softmax` computes no `q` to store\n  help: it computes Y, Y_sum, e, m"
+    )
 
 
 def test_as_operators():

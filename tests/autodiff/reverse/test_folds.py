@@ -54,13 +54,19 @@ def test_products_have_second_derivatives(zeros: tuple[int, ...]):
 @pytest.mark.parametrize("op", ["+=", "*=", "max=", "min="])
 @pytest.mark.parametrize("function", ["exp", "sigmoid", "tanh", "sqrt", "1 / "])
 def test_a_function_is_not_read_from_where_others_are_folded_in(function: str, op: str):
-    """The derivatives of these are formulas in their own values, which the tensor no longer holds once it is updated."""
+    """The derivatives of these are formulas in their own values, which the tensor no longer
+    holds once it is updated.
+    """
     text = f"""op f(X: f64[N], A: f64[N]) -> Y: f64[N] {{
   t[i] = {function}(X[i])
   t[i // 2] {op} A[i] * A[i]
   Y[i] = t[i] * t[i]
 }}"""
-    check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.array([1.5, 0.1, 2.0, 0.3]), np.array([0.7, 1.2, 0.4, 1.1]))
+    check_gradient(
+        elaborate(parse(text).ops["f"], {}, {}),
+        np.array([1.5, 0.1, 2.0, 0.3]),
+        np.array([0.7, 1.2, 0.4, 1.1]),
+    )
 
 
 @pytest.mark.parametrize("op", ["*=", "max=", "min="])
@@ -72,7 +78,9 @@ def test_parts_that_are_dropped(op: str):
 @pytest.mark.parametrize("op", ["*=", "max=", "min="])
 @pytest.mark.parametrize("dropped", [0.0, np.inf, np.nan])
 def test_what_is_dropped_has_no_derivative(dropped: float, op: str):
-    """Whatever it is: 0 equals what is read outside, where nothing is counted, and a quotient by NaN is NaN."""
+    """Whatever it is: 0 equals what is read outside, where nothing is counted, and a quotient by
+    NaN is NaN.
+    """
     f = tx.op(f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = 0.5  Y[i + 1 | drop] {op} X[i] }}")
     x = np.array([1.5, -0.1, 0.3, dropped])
     known = tx.grad(f)(np.array([1.5, -0.1, 0.3, 7.0]), np.ones(4))
@@ -82,13 +90,23 @@ def test_what_is_dropped_has_no_derivative(dropped: float, op: str):
 
 
 def test_text(golden):
-    golden("\n".join(show_program(grad(elaborate(parse(TEXT.replace("OP", op)).ops["fold"], {}, {}))) for op in ("max=", "*=")))
+    golden(
+        "\n".join(
+            show_program(grad(elaborate(parse(TEXT.replace("OP", op)).ops["fold"], {}, {})))
+            for op in ("max=", "*=")
+        )
+    )
 
 
-@pytest.mark.parametrize("text", [
-    "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + (if idx[i] < i then 0.5 * Y[idx[i]] * X[i] else 0) }",
-    "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + sum(k: if idx[i] < i and k != 1 then X[k] * Y[idx[i]] else 0) }",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + (if idx[i] < i then 0.5 * "
+        "Y[idx[i]] * X[i] else 0) }",
+        "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + sum(k: if idx[i] < i and k != 1 "
+        "then X[k] * Y[idx[i]] else 0) }",
+    ],
+)
 def test_recurrences_over_places_that_are_data(text: str):
     """The instances that read an element are searched; which come before it is proven."""
     program = elaborate(parse(text).ops["f"], {}, {})
@@ -101,5 +119,9 @@ def test_recurrences_over_places_that_are_data(text: str):
 
 def test_recurrences_over_rows():
     text = "op f(X: f64[N, D], idx: i64[N] in 0..N) -> Y: f64[N, D] { Y[i, d] = X[i, d] + (if idx[i] < i then sin(Y[idx[i], d]) else 0) }"
-    gradient = check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.random.default_rng(0).normal(size=(4, 2)), np.array([0, 0, 1, 0]))
+    gradient = check_gradient(
+        elaborate(parse(text).ops["f"], {}, {}),
+        np.random.default_rng(0).normal(size=(4, 2)),
+        np.array([0, 0, 1, 0]),
+    )
     assert "sum(i: if idx[i] < i and idx[i] == n then" in show_program(gradient)

@@ -22,7 +22,11 @@ LINE = """op f(X: f64[N], F: f64[R]) -> Y: f64[(N + 2*P - D*(R - 1) - 1)//S + 1]
 def line(stride: int, step: int, pad: int) -> Program:
     text = LINE
     for name, value in (("S", stride), ("D", step), ("P", pad)):
-        text = text.replace(f"{name}*", f"{value}*").replace(f"*{name}", f"*{value}").replace(f"//{name}", f"//{value}")
+        text = (
+            text.replace(f"{name}*", f"{value}*")
+            .replace(f"*{name}", f"*{value}")
+            .replace(f"//{name}", f"//{value}")
+        )
         text = text.replace(f"- {name} |", f"- {value} |")
     return elaborate(parse(text).ops["f"], {}, {})
 
@@ -31,8 +35,20 @@ def equations(program: Program, target: str) -> list[Equation]:
     return [e for e in program.equations if isinstance(e, Equation) and e.target.name == target]
 
 
-@pytest.mark.parametrize(("stride", "step", "pad", "count"), [
-    (1, 1, 0, 1), (2, 1, 0, 2), (2, 1, 1, 2), (3, 1, 1, 3), (5, 1, 2, 5), (9, 1, 0, 9), (10, 1, 0, 1), (2, 2, 0, 2), (3, 2, 1, 3)])
+@pytest.mark.parametrize(
+    ("stride", "step", "pad", "count"),
+    [
+        (1, 1, 0, 1),
+        (2, 1, 0, 2),
+        (2, 1, 1, 2),
+        (3, 1, 1, 3),
+        (5, 1, 2, 5),
+        (9, 1, 0, 9),
+        (10, 1, 0, 1),
+        (2, 2, 0, 2),
+        (3, 2, 1, 3),
+    ],
+)
 def test_an_equation_per_remainder(stride: int, step: int, pad: int, count: int):
     random = np.random.default_rng(0)
     gradient = check_gradient(line(stride, step, pad), random.normal(size=19), random.normal(size=4))

@@ -1,4 +1,6 @@
-"""What `explain()` says of default schedules: the template of each nest, and why those before it did not take it."""
+"""What `explain()` says of default schedules: the template of each nest, and why those before it
+did not take it.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,37 @@ TOTAL = "op total(X: f32[N, M]) -> Y: f32 { Y = sum(i, j: X[i, j]) }"
 CPU = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 
 
-@pytest.mark.parametrize(("text", "sizes"), [(PRODUCT, {"M": 512, "N": 512, "K": 512}), (SOFTMAX, {"N": 64, "M": 300}),
-                                             (TOTAL, {"N": 3000, "M": 1000})],
-                         ids=["product", "softmax", "total"])
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (PRODUCT, {"M": 512, "N": 512, "K": 512}),
+        (SOFTMAX, {"N": 64, "M": 300}),
+        (TOTAL, {"N": 3000, "M": 1000}),
+    ],
+    ids=["product", "softmax", "total"],
+)
 def test_a_default_schedule_says_why(text: str, sizes: dict[str, int], golden):
     kernel = tx.schedule(tx.op(text), **sizes).naive
-    golden(f"{choose(kernel, CPU).explain()}\n\nsm_80: {choose(kernel, find_target('sm_80').machine).explain()}\n")
+    golden(
+        f"{choose(kernel, CPU).explain()}\n\nsm_80: "
+        f"{choose(kernel, find_target('sm_80').machine).explain()}\n"
+    )
 
 
 def test_a_nest_has_one_entry_and_a_reason_is_said_once():
-    said = show_decisions([Decision("", "", (("A", "no chain"),)), Decision("Y", "B", (("A", "no sum"),)), Decision("m", "C"),
-                           Decision("Y", "D", (("C", "no sum"), ("B", "again"), ("E", "far")))], 3)
-    assert said == ("default schedule, 3 steps\n  all nests: no template\n    not A: no chain\n"
-                    "  Y: B, then D\n    not A, C: no sum\n    not E: far\n  m: C")
+    said = show_decisions(
+        [
+            Decision("", "", (("A", "no chain"),)),
+            Decision("Y", "B", (("A", "no sum"),)),
+            Decision("m", "C"),
+            Decision("Y", "D", (("C", "no sum"), ("B", "again"), ("E", "far"))),
+        ],
+        3,
+    )
+    assert said == (
+        "default schedule, 3 steps\n  all nests: no template\n    not A: no chain\n"
+        "  Y: B, then D\n    not A, C: no sum\n    not E: far\n  m: C"
+    )
 
 
 def test_schedules_and_kernels_explain_themselves():

@@ -1,4 +1,6 @@
-"""Default schedules where extents are multiples of nothing, and where conditions ask for iterations."""
+"""Default schedules where extents are multiples of nothing, and where conditions ask for
+iterations.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from bench.inner.assembly import inner_loops
 
 
 def test_loops_of_one_iteration_may_go_while_nests_are_scheduled():
-    """Peeling a nest drops loops of one iteration, of other nests as well, which are no longer looked for then."""
+    """Peeling a nest drops loops of one iteration, of other nests as well, which are no longer
+    looked for then.
+    """
     sizes = {"L": 33, "B": 23, "I": 45, "H": 55}
     gru = tx.schedule(tx.ops.gru_bidirectional, **sizes).auto("x86-64-v4")
     assert 'peel("g.ko", 0, 1)' in gru.script() and "joo" in gru.script() and "joo" not in str(gru)
@@ -29,8 +33,14 @@ def test_rows_that_a_condition_asks_for_are_not_joined():
 
 @pytest.mark.parametrize("channels", [19, 53])
 def test_sums_of_lanes_that_are_left_out_stay_in_registers(channels: int):
-    """Channels that are no multiple of the lanes, in one group: nothing is stored in the loops over terms."""
+    """Channels that are no multiple of the lanes, in one group: nothing is stored in the loops
+    over terms.
+    """
     operator = tx.ops.conv2d_grouped
     s = tx.schedule(operator, G=1, N=2, C=13, K=channels, H=20, W=40, R=3, Q=5).auto("x86-64-v4")
-    loops = [body for body in inner_loops(s.compile("x86-64-v4").asm) if any(n.startswith("vfmadd") for n in body)]
-    assert loops and not any(re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(", n) for body in loops for n in body), loops
+    loops = [
+        body for body in inner_loops(s.compile("x86-64-v4").asm) if any(n.startswith("vfmadd") for n in body)
+    ]
+    assert loops and not any(re.match(r"vmov\w+\s+%[xyz]mm\d+, .*\(", n) for body in loops for n in body), (
+        loops
+    )

@@ -13,8 +13,17 @@ MACHINE = Machine(vector_bytes=32, vector_registers=16, caches=(32 << 10, 1 << 2
 """The same wherever the tests run."""
 
 
-@pytest.mark.parametrize("op, sizes", [("matmul", {"M": 64, "N": 64, "K": 64}), ("matmul", {}), ("softmax", {"M": 64, "N": 100}),
-                                       ("blur", {"M": 200, "N": 300}), ("scalar", {}), ("scatter", {"M": 9, "N": 9})])
+@pytest.mark.parametrize(
+    "op, sizes",
+    [
+        ("matmul", {"M": 64, "N": 64, "K": 64}),
+        ("matmul", {}),
+        ("softmax", {"M": 64, "N": 100}),
+        ("blur", {"M": 200, "N": 300}),
+        ("scalar", {}),
+        ("scatter", {"M": 9, "N": 9}),
+    ],
+)
 def test_auto(op, sizes, golden):
     s = tx.schedule(OPS[op], **sizes)
     s.steps[:], s.kernel = auto(s.kernel, MACHINE)

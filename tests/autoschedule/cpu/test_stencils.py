@@ -1,4 +1,6 @@
-"""Stencils of stencils at every kind of edge: the default schedule computes producers where they are used, and its loops are certified."""
+"""Stencils of stencils at every kind of edge: the default schedule computes producers where they
+are used, and its loops are certified.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,16 @@ GUARDS = ["clamp", "wrap", "reflect", "0", "1"]
 
 @st.composite
 def chains(draw: st.DrawFn) -> str:
-    """An operator of up to four stages along one dimension, each of one or two reads of the stage before at some guard."""
+    """An operator of up to four stages along one dimension, each of one or two reads of the
+    stage before at some guard.
+    """
     last, lines = "X", []
     for name in ["a", "b", "c"][: draw(st.integers(0, 3))] + ["Y"]:
-        reads = [f"{last}[i {draw(st.sampled_from(['-', '+']))} {draw(st.integers(0, 2))} | {draw(st.sampled_from(GUARDS))}]"
-                 for _ in range(draw(st.integers(1, 2)))]
+        reads = [
+            f"{last}[i {draw(st.sampled_from(['-', '+']))} {draw(st.integers(0, 2))} | "
+            f"{draw(st.sampled_from(GUARDS))}]"
+            for _ in range(draw(st.integers(1, 2)))
+        ]
         lines.append(f"  {name}[i] = {' * '.join(reads)} for i in 0..N")
         last = name
     return "\n".join(["op chain(X: f32[N]) -> Y: f32[N] require N > 2 {", *lines, "}"])
@@ -51,7 +58,9 @@ def test_images_are_inlined_at_their_edges(text: str, inlined: str, sizes: dict[
 
 
 def test_long_vectors_with_a_peeled_edge_are_shared():
-    """The loops peeled off are shorter than a vector: how many iterations there are to share is what the longest loop says."""
+    """The loops peeled off are shorter than a vector: how many iterations there are to share is
+    what the longest loop says.
+    """
     s = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | 0] * X[i] }"), N=1 << 20).auto()
     assert 'peel("Y.i", 1, 0)' in s.script() and 'parallel("Y.ioo")' in s.script()
     x = np.random.default_rng(0).standard_normal(1 << 20).astype("f4")
@@ -66,9 +75,13 @@ def test_windows_that_come_round_are_as_those_that_stop(guard: str):
     }}""")
     s = tx.schedule(operator, N=65, M=131).auto("x86-64-v4")
     assert s.certificate()
-    products = [n for n in inner_loops(s.compile("x86-64-v4").asm) if sum("vfmadd" in line for line in n) >= 9]
+    products = [
+        n for n in inner_loops(s.compile("x86-64-v4").asm) if sum("vfmadd" in line for line in n) >= 9
+    ]
     assert products and not any("vgather" in line for n in products for line in n)
-    x, w = (np.random.default_rng(k).standard_normal(n, dtype="f4") for k, n in enumerate(((65, 131), (3, 3))))
+    x, w = (
+        np.random.default_rng(k).standard_normal(n, dtype="f4") for k, n in enumerate(((65, 131), (3, 3)))
+    )
     p = np.pad(x, 1, mode=guard)
     expected = sum(w[a, b] * p[a : a + 65, b : b + 131] for a in range(3) for b in range(3))
     np.testing.assert_allclose(s.compile()(x, w), expected, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,6 @@
-"""Schedules of derivatives, made out of those of the operators: golden records, proofs, and the same answers."""
+"""Schedules of derivatives, made out of those of the operators: golden records, proofs, and the
+same answers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from texpr import ops
 from texpr.autoschedule.derivatives.derive import Derivation
 from texpr.tools.fuzz.cases import drawn_steps
 
-matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+matmul = tx.op(
+    "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 softmax = tx.op("""
 op softmax(X: f32[N, D]) -> Y: f32[N, D] require D >= 1 {
   m[i]    = max(j: X[i, j])
@@ -23,20 +27,33 @@ op softmax(X: f32[N, D]) -> Y: f32[N, D] require D >= 1 {
   Y[i, j] = e[i, j] / sum(k: e[i, k])
 }""")
 SCHEDULES: dict[str, tuple[tx.Op, dict[str, int], str, dict[str, int]]] = {
-    "matmul": (matmul, {}, """
+    "matmul": (
+        matmul,
+        {},
+        """
         tile("i", "j", sizes=(8, 32))
         reorder("io", "jo", "k", "ii", "ji")
         unroll("ii")
         vectorize("ji")
         parallel("io")
-    """, {"M": 96, "N": 100, "K": 90}),
-    "conv2d": (ops.conv2d, {"SH": 2, "SW": 2, "PH": 1, "PW": 1}, """
+    """,
+        {"M": 96, "N": 100, "K": 90},
+    ),
+    "conv2d": (
+        ops.conv2d,
+        {"SH": 2, "SW": 2, "PH": 1, "PW": 1},
+        """
         split("x", 16)
         reorder("n", "k", "y", "c", "r", "q", "xo", "xi")
         vectorize("xi")
         parallel("n")
-    """, {"N": 2, "C": 5, "H": 40, "W": 40, "K": 6, "R": 3, "Q": 3}),
-    "layernorm": (ops.layer_norm, {}, """
+    """,
+        {"N": 2, "C": 5, "H": 40, "W": 40, "K": 6, "R": 3, "Q": 3},
+    ),
+    "layernorm": (
+        ops.layer_norm,
+        {},
+        """
         split("m.d", 16)
         rfactor("m.di", reassoc=True)
         vectorize("m.di")
@@ -48,8 +65,13 @@ SCHEDULES: dict[str, tuple[tx.Op, dict[str, int], str, dict[str, int]]] = {
         compute_at("v", "Y.a")
         compute_at("m", "Y.a")
         parallel("Y.a")
-    """, {"A": 50, "D": 200}),
-    "softmax": (softmax, {}, """
+    """,
+        {"A": 50, "D": 200},
+    ),
+    "softmax": (
+        softmax,
+        {},
+        """
         compute_at("Y_sum", "Y.i")
         compute_at("e", "Y.i")
         compute_at("m", "Y.i")
@@ -61,7 +83,9 @@ SCHEDULES: dict[str, tuple[tx.Op, dict[str, int], str, dict[str, int]]] = {
         rfactor("Y_sum.ki", reassoc=True)
         vectorize("Y_sum.ki")
         parallel("Y.i")
-    """, {"N": 50, "D": 200}),
+    """,
+        {"N": 50, "D": 200},
+    ),
 }
 """Operators, constants, schedules, and sizes to run the gradients with."""
 
@@ -80,7 +104,9 @@ def arrays_for(schedule: tx.Schedule, sizes: dict[str, int]) -> list[np.ndarray]
     """Inputs of the order of 1."""
     generator = np.random.default_rng(0)
     bound = {v: sizes[v.name] for v in schedule.program.sizes}
-    return [generator.standard_normal(a.shape, dtype=np.float32) for a in random_arrays(schedule.program, bound)]
+    return [
+        generator.standard_normal(a.shape, dtype=np.float32) for a in random_arrays(schedule.program, bound)
+    ]
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -106,12 +132,16 @@ def test_equal_to_the_interpreter(name: str):
     naive = tx.schedule(tx.grad(operator), **constants).compile()(*arrays)
     for found, plain in zip(_several(schedule.compile()(*arrays)), _several(naive)):
         if "reassoc" in schedule.script():
-            np.testing.assert_allclose(found, plain, rtol=0, atol=2e-6 * np.abs(plain).max())  # f32 sums of 200 terms in two orders
+            np.testing.assert_allclose(
+                found, plain, rtol=0, atol=2e-6 * np.abs(plain).max()
+            )  # f32 sums of 200 terms in two orders
         else:
             np.testing.assert_array_equal(found, plain)
     small = {n: min(v, 7) for n, v in SCHEDULES[name][3].items()}
     arrays = arrays_for(schedule, small)
-    for found, expected in zip(_several(schedule.compile()(*arrays)), _several(tx.interpret(tx.grad(operator), *arrays, **constants))):
+    for found, expected in zip(
+        _several(schedule.compile()(*arrays)), _several(tx.interpret(tx.grad(operator), *arrays, **constants))
+    ):
         np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
 
 
@@ -134,7 +164,9 @@ def test_of_one_input_and_of_both_halves():
     forward, backward = tx.vjp(operator)
     assert tx.schedule(forward).derived_from(source).script() == source.script()
     halves = tx.schedule(backward).derived_from(source)
-    assert halves.script() == """\
+    assert (
+        halves.script()
+        == """\
 compute_at("dX_sum", "dX.i")
 split("dX.j", 16)
 vectorize("dX.ji")
@@ -143,9 +175,13 @@ rfactor("dX_sum.ji", reassoc=True)
 vectorize("dX_sum.ji")
 parallel("dX.i")
 """
+    )
     halves.certificate()
     product = tx.schedule(matmul, N=64).split("i", 8).split("j", 16).derived(["B"])
-    assert (product.program.name, product.script()) == ("matmul_grad", 'split("dB.k", 8)\nsplit("dB.j", 16)\n')
+    assert (product.program.name, product.script()) == (
+        "matmul_grad",
+        'split("dB.k", 8)\nsplit("dB.j", 16)\n',
+    )
     assert product.sizes == {v: 64 for v in product.program.sizes if v.name == "N"}
 
 
@@ -180,9 +216,12 @@ def test_random_schedules(name: str, seed: int):
 def test_on_a_schedule_that_has_steps():
     with pytest.raises(tx.ScheduleError) as e:
         tx.schedule(tx.grad(matmul)).split("dA.i", 8).derived_from(tx.schedule(matmul))
-    assert str(e.value) == """\
+    assert (
+        str(e.value)
+        == """\
 error[derived]: derived_from() makes the whole schedule, and steps were applied already
   help: call derived_from() on a fresh schedule, then apply steps"""
+    )
 
 
 def test_from_loops_put_in_place_by_hand():
@@ -190,7 +229,11 @@ def test_from_loops_put_in_place_by_hand():
     source.kernel = tx.schedule(matmul).split("i", 8).kernel
     with pytest.raises(tx.ScheduleError) as e:
         source.derived()
-    assert str(e.value) == "error[derived]: the loops of that schedule were put in place by hand: there are no steps to follow"
+    assert (
+        str(e.value)
+        == "error[derived]: the loops of that schedule were put in place by hand: there are no steps to "
+        "follow"
+    )
 
 
 def test_of_what_has_no_gradient():

@@ -1,4 +1,6 @@
-"""Updates that meet on a GPU: blocks share nothing, threads of a block wait for each other, and the sums are those of the plain loops."""
+"""Updates that meet on a GPU: blocks share nothing, threads of a block wait for each other, and
+the sums are those of the plain loops.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,15 @@ def test_emulated_and_proven(case: Case):
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("case", "steps"), (
-    (CASES[2], ('bind("Y.1.nk", "block.x")', 'bind("Y.1.rq", "thread.x")')),
-    (CASES[3], ('split("Y.1.rq", 256)', 'bind("Y.1.rqi", "thread.x")')),
-    (CASES[4], ('bind("Y.1.n", "block.x")', 'bind("Y.1.q", "thread.x")'))), ids=str)
+@pytest.mark.parametrize(
+    ("case", "steps"),
+    (
+        (CASES[2], ('bind("Y.1.nk", "block.x")', 'bind("Y.1.rq", "thread.x")')),
+        (CASES[3], ('split("Y.1.rq", 256)', 'bind("Y.1.rqi", "thread.x")')),
+        (CASES[4], ('bind("Y.1.n", "block.x")', 'bind("Y.1.q", "thread.x")')),
+    ),
+    ids=str,
+)
 def test_windows_are_blocks_and_their_places_threads(case: Case, steps: tuple[str, ...]):
     script = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
     assert all(step in script for step in steps), script
@@ -55,7 +62,9 @@ def test_a_barrier_matters():
 
 
 def test_many_loops_are_decided_by_few_constraints():
-    """Six loops that meet in three dimensions: as one loop they took isl minutes. A quota of several times what is looked at today."""
+    """Six loops that meet in three dimensions: as one loop they took isl minutes. A quota of
+    several times what is looked at today.
+    """
     op = tx.load(LIBRARY / "convolution.tx").conv_transpose3d
     program = op.program()
     plan = tx.Schedule(program, {v: 4 for v in program.sizes})

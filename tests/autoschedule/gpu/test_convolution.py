@@ -1,4 +1,6 @@
-"""Convolutions on a GPU: boxes of positions in shared memory, sums in registers, whatever the rank, the strides and the layout."""
+"""Convolutions on a GPU: boxes of positions in shared memory, sums in registers, whatever the
+rank, the strides and the layout.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,14 @@ CASES = [
     Case("spaces", SPACES, ((1, 3, 5, 7, 9), (8, 3, 2, 3, 3))), Case("weights", WEIGHTS, ((2, 9, 7, 8), (2, 16, 5, 6))),
 ]  # fmt: skip
 
-HALF = LAST.replace("op last", "op half").replace("X: f32", "X: bf16").replace("F: f32", "F: bf16").replace("c | 0]", "c | 0])").replace(
-    "X[n, S", "f32(X[n, S").replace("F[r, q, c, k])", "f32(F[r, q, c, k]))")
+HALF = (
+    LAST.replace("op last", "op half")
+    .replace("X: f32", "X: bf16")
+    .replace("F: f32", "F: bf16")
+    .replace("c | 0]", "c | 0])")
+    .replace("X[n, S", "f32(X[n, S")
+    .replace("F[r, q, c, k])", "f32(F[r, q, c, k]))")
+)
 POINTS = "op points(X: f16[N, H, W, C], F: f16[K, C]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: f32(X[n, y, x, c]) * f32(F[k, c])) }"
 WARPS = [
     Case("half", HALF, ((1, 9, 14, 16), (3, 2, 16, 32)), {"S": 1, "P": 1}),
@@ -74,19 +82,28 @@ def test_emulated_and_proven(case: Case):
 
 @pytest.mark.parametrize("case", WARPS, ids=str)
 def test_channels_last_on_tensor_cores(case: Case):
-    """Rows of a tile are positions along one loop or two, of which copies hold what lies beyond the edges, too."""
+    """Rows of a tile are positions along one loop or two, of which copies hold what lies beyond
+    the edges, too.
+    """
     plan = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
     assert ', "mma_' in plan.script()
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("shapes", (((1, 9, 14, 16), (3, 2, 16, 32)), ((2, 17, 16, 24), (3, 3, 24, 32))), ids=str)
+@pytest.mark.parametrize(
+    "shapes", (((1, 9, 14, 16), (3, 2, 16, 32)), ((2, 17, 16, 24), (3, 3, 24, 32))), ids=str
+)
 def test_rounded_factors(shapes: tuple[tuple[int, ...], ...]):
-    """Channels last in f32, where tf32 is permitted: 11 bits of both factors, of some hundred products of normal numbers of size 2."""
+    """Channels last in f32, where tf32 is permitted: 11 bits of both factors, of some hundred
+    products of normal numbers of size 2.
+    """
     case = Case("last", LAST, shapes, {"S": 2, "P": 1})
     with tx.options(tf32=True):
         plan = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
-    assert ', "mma_tf32"' in plan.script() and "tf32: factors are rounded to tf32 in Y" in plan.certificate().rounding
+    assert (
+        ', "mma_tf32"' in plan.script()
+        and "tf32: factors are rounded to tf32 in Y" in plan.certificate().rounding
+    )
     (found,), (exact,) = emulated(case, plan.script()), problem(case).expected
     apart = np.abs(found - exact).max()
     assert 1e-4 < apart < 4 * 2.0**-10 * np.sqrt(27 * 24) * 4
@@ -109,8 +126,13 @@ def test_what_few_products_have():
     assert "shared" not in tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
 
 
-@pytest.mark.parametrize(("text", "sizes", "most"), [
-    (PLAIN, {"N": 8, "C": 64, "H": 56, "W": 56, "K": 64, "R": 3, "Q": 3}, 80), (WEIGHTS, {"N": 8, "C": 64, "H": 56, "W": 56, "K": 64}, 80)])
+@pytest.mark.parametrize(
+    ("text", "sizes", "most"),
+    [
+        (PLAIN, {"N": 8, "C": 64, "H": 56, "W": 56, "K": 64, "R": 3, "Q": 3}, 80),
+        (WEIGHTS, {"N": 8, "C": 64, "H": 56, "W": 56, "K": 64}, 80),
+    ],
+)
 def test_sums_stay_in_registers(text: str, sizes: dict[str, int], most: int, tmp_path: Path):
     from texpr.compiler import pipeline
 
@@ -128,7 +150,13 @@ def test_picture(golden):
 
 @pytest.mark.parametrize(("rows", "columns"), [(8, 32), (32, 8)])
 def test_one_tile_is_all_there_is(rows: int, columns: int):
-    """The gradient of a small layer: no loop is left around the tile, so nothing is copied for it."""
-    given = Case("weights", "op weights(X: f32[N, T, I], Y: f32[N, T, J]) -> W: f32[I, J] { W[i, j] = sum(n, t: X[n, t, i] * Y[n, t, j]) }",
-                 ((2, 4, rows), (2, 4, columns)))
+    """The gradient of a small layer: no loop is left around the tile, so nothing is copied for
+    it.
+    """
+    given = Case(
+        "weights",
+        "op weights(X: f32[N, T, I], Y: f32[N, T, J]) -> W: f32[I, J] { W[i, j] = sum(n, t: X[n, t, i] * "
+        "Y[n, t, j]) }",
+        ((2, 4, rows), (2, 4, columns)),
+    )
     assert_close(emulated(given), problem(given).expected)

@@ -17,7 +17,9 @@ from texpr.support.errors import CompileError
 from texpr.targets import compile_kernel, emit_llvm, find_target
 
 BATCHED = "op batched(A: f32[H, M, K], B: f32[H, K, N]) -> C: f32[H, M, N] { C[h, i, j] = sum(k: A[h, i, k] * B[h, k, j]) }"
-HALF = "op half(A: bf16[M, K], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[k, j])) }"
+HALF = (
+    "op half(A: bf16[M, K], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[k, j])) }"
+)
 LINEAR = "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"
 BYTES = "op bytes(A: i8[M, K], B: i8[N, K]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[j, k])) }"
 
@@ -40,12 +42,16 @@ WARPS = [
 
 
 ENDS = case("half", HALF, (100, 50), (50, 70))
-"""Copies of the first terms need no conditions where those of later ones do: two ways to tell what the buffers hold."""
+"""Copies of the first terms need no conditions where those of later ones do: two ways to tell
+what the buffers hold.
+"""
 
 
 @pytest.mark.parametrize("given", (*THREADS, *WARPS), ids=str)
 def test_emulated(given: Case):
-    """f32 sums of 64 products of normal numbers of size 2: 1e-4; bf16 and f16 products are exact in f32, f64 to 1e-12."""
+    """f32 sums of 64 products of normal numbers of size 2: 1e-4; bf16 and f16 products are exact
+    in f32, f64 to 1e-12.
+    """
     (found,), (expected,) = emulated(given), problem(given).expected
     tolerance = 1e-12 if found.dtype == np.float64 else 1e-4
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
@@ -69,11 +75,19 @@ def _prepared(s: tx.Schedule):
     return pipeline.prepared(s.kernel, SM80)
 
 
-@pytest.mark.parametrize(("text", "instruction", "most"), [
-    (MATMUL, "fma.rn.f32", 128), (HALF, "mma.sync.aligned.m16n8k16", 168),
-    (LINEAR, "ldmatrix.sync.aligned.m8n8.x4.shared", 168), (BYTES, "mma.sync.aligned.m16n8k32", 168)])
+@pytest.mark.parametrize(
+    ("text", "instruction", "most"),
+    [
+        (MATMUL, "fma.rn.f32", 128),
+        (HALF, "mma.sync.aligned.m16n8k16", 168),
+        (LINEAR, "ldmatrix.sync.aligned.m8n8.x4.shared", 168),
+        (BYTES, "mma.sync.aligned.m16n8k32", 168),
+    ],
+)
 def test_large_tiles_stay_in_registers(text: str, instruction: str, most: int, tmp_path: Path):
-    """A product of 4096: no spills, no local memory; copies that go on meanwhile are begun and waited for at one barrier."""
+    """A product of 4096: no spills, no local memory; copies that go on meanwhile are begun and
+    waited for at one barrier.
+    """
     ptx = compiled(text, 4096, 4096, 4096)
     said = assemble(ptx, "sm_80", tmp_path)
     assert instruction in ptx and ".local" not in ptx
@@ -91,7 +105,12 @@ def test_the_barrier_matters(given: Case):
 
 @pytest.mark.parametrize("given", WARPS, ids=str)
 def test_any_number_of_terms(given: Case):
-    assert ", \"mma_" in tx.Schedule(problem(given).program, problem(given).sizes if given.fixed else {}).auto("sm_80").script()
+    assert (
+        ', "mma_'
+        in tx.Schedule(problem(given).program, problem(given).sizes if given.fixed else {})
+        .auto("sm_80")
+        .script()
+    )
 
 
 def test_terms_past_the_end_must_be_zeros():
@@ -105,7 +124,9 @@ def test_terms_past_the_end_must_be_zeros():
 
 
 def test_a_processor_without_the_instruction():
-    """Before sm_80 threads multiply; a script that wants warps to is refused, since the code generator would end the process."""
+    """Before sm_80 threads multiply; a script that wants warps to is refused, since the code
+    generator would end the process.
+    """
     given, old = WARPS[0], find_target("sm_75")
     assert "mma" not in tx.Schedule(problem(given).program, problem(given).sizes).auto("sm_75").script()
     script = tx.Schedule(problem(given).program, problem(given).sizes).auto("sm_80").script()
@@ -119,8 +140,10 @@ def test_an_instruction_of_a_warp_needs_one():
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(given, SM80, script), SM80)
     assert str(error.value) == (
-        "error[target]: mma_bf16 is run by a warp: 32 threads along thread.x, and no loop over them around it\n"
-        "  help: bind loops of 32 iterations to thread.x, and loops over warps to thread.y")
+        "error[target]: mma_bf16 is run by a warp: 32 threads along thread.x, and no loop over them around "
+        "it\n"
+        "  help: bind loops of 32 iterations to thread.x, and loops over warps to thread.y"
+    )
 
 
 def test_picture(golden):
@@ -129,7 +152,9 @@ def test_picture(golden):
 
 @pytest.mark.parametrize("given", (WARPS[0], WARPS[2], WARPS[3], WARPS[4]), ids=str)
 def test_tiles_have_no_bank_conflicts(given: Case):
-    """Neither copies into shared memory nor loads of rows from there, and no byte of it is left unused."""
+    """Neither copies into shared memory nor loads of rows from there, and no byte of it is left
+    unused.
+    """
     listing = str(tx.Schedule(problem(given).program, problem(given).sizes).auto("sm_80"))
     assert listing.count("without bank conflicts") >= 4 and "-way bank conflicts" not in listing
     assert listing.count("shared swizzle(") == 2
@@ -152,6 +177,8 @@ def test_what_a_product_reads_too_leaves_the_registers():
 
 def test_many_dimensions():
     """Elements of threads are told apart in tensors of many dimensions too."""
-    text = "op many(A: f32[2, 2, 2, 2, M, K], B: f32[2, 2, 2, 2, K, N]) -> C: f32[2, 2, 2, 2, M, N] {" \
-           " C[a, b, c, d, i, j] = sum(k: A[a, b, c, d, i, k] * B[a, b, c, d, k, j]) }"
+    text = (
+        "op many(A: f32[2, 2, 2, 2, M, K], B: f32[2, 2, 2, 2, K, N]) -> C: f32[2, 2, 2, 2, M, N] {"
+        " C[a, b, c, d, i, j] = sum(k: A[a, b, c, d, i, k] * B[a, b, c, d, k, j]) }"
+    )
     emit_llvm(kernel_of(case("many", text, (2, 2, 2, 2, 64, 16), (2, 2, 2, 2, 16, 64)), SM80), SM80)

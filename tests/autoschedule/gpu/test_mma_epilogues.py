@@ -1,4 +1,6 @@
-"""What becomes of sums on tensor cores of sm_80: computed in the lanes that hold them, by the launch that adds them up."""
+"""What becomes of sums on tensor cores of sm_80: computed in the lanes that hold them, by the
+launch that adds them up.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def scheduled(given: Case) -> tx.Schedule:
 
 @pytest.mark.parametrize("given", CASES, ids=str)
 def test_emulated(given: Case):
-    """Any type, any number of rows and columns, rows along one loop or two; neighbours are computed and stored together."""
+    """Any type, any number of rows and columns, rows along one loop or two; neighbours are
+    computed and stored together.
+    """
     script = scheduled(given).script()
     assert ', "mma_' in script and '.lane", "thread.x")' in script and "store_mma" not in script
     assert right(emulated(given, script)[0], problem(given).expected[0])
@@ -69,9 +73,17 @@ def test_certified(given: Case):
     assert certificate.reassociated == (() if given.name == "scaled" else ("Y",))
 
 
-@pytest.mark.parametrize(("correct", "wrong", "said"), [
-    ('split("Y.jiii", 2,', 'split("Y.jiii", 4,', "which thread uses which element differs between its uses"),
-    ('split("Y.iiii", 8,', 'split("Y.iiii", 4,', "threads use the same elements of it")])
+@pytest.mark.parametrize(
+    ("correct", "wrong", "said"),
+    [
+        (
+            'split("Y.jiii", 2,',
+            'split("Y.jiii", 4,',
+            "which thread uses which element differs between its uses",
+        ),
+        ('split("Y.iiii", 8,', 'split("Y.iiii", 4,', "threads use the same elements of it"),
+    ],
+)
 def test_other_lanes_are_refused(correct: str, wrong: str, said: str):
     script = scheduled(WHOLE).script()
     assert script.count(correct) == 1
@@ -80,12 +92,20 @@ def test_other_lanes_are_refused(correct: str, wrong: str, said: str):
 
 
 def test_on_tensor_cores(tmp_path: Path):
-    """One launch without spills, which reads and stores two neighbours at once: 64 sums of a lane are 32 pairs in 4 columns."""
+    """One launch without spills, which reads and stores two neighbours at once: 64 sums of a
+    lane are 32 pairs in 4 columns.
+    """
     ptx = compiled(LAYER, 4096, 4096, 4096)
     assert ptx.count(".entry") == 1 and ".local" not in ptx
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in assemble(ptx, "sm_80", tmp_path)
+    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in assemble(
+        ptx, "sm_80", tmp_path
+    )
     code = instructions(ptx, "sm_80", tmp_path)
-    assert count(code, "HMMA.16816.F32.BF16") == 32 and count(code, "STG.E") == 32 and count(code, "LDG.E.64.CONSTANT") == 4
+    assert (
+        count(code, "HMMA.16816.F32.BF16") == 32
+        and count(code, "STG.E") == 32
+        and count(code, "LDG.E.64.CONSTANT") == 4
+    )
 
 
 def test_picture(golden):

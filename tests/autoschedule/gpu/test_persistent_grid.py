@@ -1,4 +1,6 @@
-"""Blocks that walk over all tiles: loops bound to at most so many, copies that run on from one tile to the next, and what auto() makes."""
+"""Blocks that walk over all tiles: loops bound to at most so many, copies that run on from one
+tile to the next, and what auto() makes.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +44,29 @@ BY_THREADS = 'pipeline("ko", 3, asynchronous=True, lead=1, through="ioo")\nasync
 
 
 def walking(loops: str, ahead: str = AHEAD) -> str:
-    return warpgroups().replace(BOUND, loops).replace('pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n', ahead)
+    return (
+        warpgroups()
+        .replace(BOUND, loops)
+        .replace('pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n', ahead)
+    )
 
 
 CASES = {
     "rows": (Case("linear", LINEAR, ((320, 192), (64, 192))), walking(ROWS)),
     "both": (Case("linear", LINEAR, ((320, 256), (256, 256))), walking(BOTH)),
     "few terms": (Case("linear", LINEAR, ((192, 128), (64, 128))), walking(ROWS)),
-    "one tile of terms": (Case("linear", LINEAR, ((192, 64), (64, 64))), walking(ROWS, AHEAD.replace("4", "3").replace("2", "1"))),
-    "without products in flight": (Case("linear", LINEAR, ((320, 320), (64, 320))),
-                                   walking(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioo")\nbulk_copy("ko")\n')),
-    "by threads": (Case("linear", LINEAR, ((320, 192), (64, 192))), script(pipelined=BY_THREADS).replace(BOUND, ROWS)),
+    "one tile of terms": (
+        Case("linear", LINEAR, ((192, 64), (64, 64))),
+        walking(ROWS, AHEAD.replace("4", "3").replace("2", "1")),
+    ),
+    "without products in flight": (
+        Case("linear", LINEAR, ((320, 320), (64, 320))),
+        walking(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioo")\nbulk_copy("ko")\n'),
+    ),
+    "by threads": (
+        Case("linear", LINEAR, ((320, 192), (64, 192))),
+        script(pipelined=BY_THREADS).replace(BOUND, ROWS),
+    ),
 }
 """Among them three tiles of terms in four buffers, and five of rows, two of them at once."""
 
@@ -68,7 +82,9 @@ def test_emulated(which: str):
     """Copies late and products early, and the other way round."""
     case, lines = CASES[which]
     kernel = kernel_of(case, SM90, lines)
-    assert all(right(computed(kernel, case, backwards), problem(case).expected[0]) for backwards in (False, True))
+    assert all(
+        right(computed(kernel, case, backwards), problem(case).expected[0]) for backwards in (False, True)
+    )
 
 
 @pytest.mark.parametrize("which", CASES)
@@ -87,7 +103,10 @@ def test_a_listing_says_it_all():
 
 def test_elsewhere_it_is_done_where_it_stands():
     case, _ = CASES["one tile of terms"]
-    assert right(interpret_kernel(schedule("one tile of terms").kernel, problem(case).inputs, {})[0], problem(case).expected[0])
+    assert right(
+        interpret_kernel(schedule("one tile of terms").kernel, problem(case).inputs, {})[0],
+        problem(case).expected[0],
+    )
 
 
 # Faults.
@@ -95,7 +114,11 @@ def test_elsewhere_it_is_done_where_it_stands():
 
 def _counted(node: Node) -> Node | None:
     """The parity that a wait would ask for if counting began anew with each tile."""
-    return replace(node, phase=_in_first_tile(node.phase)) if isinstance(node, Wait) and node.phase is not None else None
+    return (
+        replace(node, phase=_in_first_tile(node.phase))
+        if isinstance(node, Wait) and node.phase is not None
+        else None
+    )
 
 
 def _in_turn(node: Node) -> Node | None:
@@ -112,7 +135,9 @@ def _in_first_tile(e: Expr) -> Expr:
 def _of_this_tile(node: Node) -> Node | None:
     """What is copied for the next tile is of this one again."""
     match node:
-        case Store(value=Read(tensor) as read) if node.asynchronous and tensor.name == "A" and variables(read) & _walks(node):
+        case Store(value=Read(tensor) as read) if (
+            node.asynchronous and tensor.name == "A" and variables(read) & _walks(node)
+        ):
             return replace(node, value=_in_first_tile(read))
     return None
 
@@ -124,20 +149,32 @@ def _walks(s: Store) -> set[Var]:
 FAULTS = {
     "phases from 0 on in each tile": (_counted, poly.unproven_copy, "phase"),
     "buffers from 0 on in each tile": (_in_turn, poly.unproven_copy, "arrival"),
-    "no wait in front of what sums become": (without(WaitProducts, lambda s: s.pending == 0), poly.unproven_product, "unfinished"),  # type: ignore[attr-defined]
+    "no wait in front of what sums become": (
+        without(WaitProducts, lambda s: s.pending == 0),
+        poly.unproven_product,
+        "unfinished",
+    ),  # type: ignore[attr-defined]
     "no barrier": (without(Barrier), poly.unproven_copy, "turn"),
 }
 
 
 def seen(kernel: Kernel) -> bool:
-    """Whether the emulator finds fault with what is made of a kernel, in one of the orders of threads."""
+    """Whether the emulator finds fault with what is made of a kernel, in one of the orders of
+    threads.
+    """
     case, _ = CASES["rows"]
 
     def wrong(backwards: bool) -> bool:
         try:
             return not right(computed(kernel, case, backwards), problem(case).expected[0])
         except AssertionError as error:
-            return re.search("a phase of copies that does not end|told twice in one phase|under way when|threads", str(error)) is not None
+            return (
+                re.search(
+                    "a phase of copies that does not end|told twice in one phase|under way when|threads",
+                    str(error),
+                )
+                is not None
+            )
 
     return any(map(wrong, (False, True)))
 
@@ -155,11 +192,15 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_copies_of_another_tile_are_found():
-    """They arrive in time; that they are not those that are wanted is what the certificate finds."""
+    """They arrive in time; that they are not those that are wanted is what the certificate
+    finds.
+    """
     kernel = rewrite(schedule("rows").kernel, _of_this_tile)
     assert poly.unproven_copy(kernel) is None
     case, _ = CASES["rows"]
-    with pytest.raises(ScheduleError, match="is used where another value of it was written last|not proven to compute it"):
+    with pytest.raises(
+        ScheduleError, match="is used where another value of it was written last|not proven to compute it"
+    ):
         pipeline.certificate(kernel, problem(case).program, problem(case).sizes)
     assert seen(pipeline.prepared(kernel, SM90))
 
@@ -172,28 +213,50 @@ def _refusal(loops: str, ahead: str, which: str = "rows") -> str:
 
 
 def test_refusals(golden):
-    golden("\n\n".join([
-        _refusal(ROWS, 'pipeline("ko", 3, through="ioo")\n'),
-        _refusal(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ii")\n'),
-        _refusal(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioi")\n'),
-        _refusal(ROWS, 'pipeline("ko", 5, asynchronous=True, through="ioo")\n'),
-        _refusal(BOTH.replace('"ioo", "joo"', '"joo", "ioo"'), 'pipeline("ko", 3, asynchronous=True, through="joo")\n', "both"),
-        _refusal(ROWS.replace("max_blocks=2", "max_blocks=0"), ""),
-        _refusal(ROWS.replace("max_blocks=2", 'max_blocks=2, names=("jo", "b")'), ""),
-    ]))
+    golden(
+        "\n\n".join(
+            [
+                _refusal(ROWS, 'pipeline("ko", 3, through="ioo")\n'),
+                _refusal(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ii")\n'),
+                _refusal(ROWS, 'pipeline("ko", 3, asynchronous=True, through="ioi")\n'),
+                _refusal(ROWS, 'pipeline("ko", 5, asynchronous=True, through="ioo")\n'),
+                _refusal(
+                    BOTH.replace('"ioo", "joo"', '"joo", "ioo"'),
+                    'pipeline("ko", 3, asynchronous=True, through="joo")\n',
+                    "both",
+                ),
+                _refusal(ROWS.replace("max_blocks=2", "max_blocks=0"), ""),
+                _refusal(ROWS.replace("max_blocks=2", 'max_blocks=2, names=("jo", "b")'), ""),
+            ]
+        )
+    )
 
 
 # Default schedules.
 
 
-@pytest.mark.parametrize(("most", "walks", "given"), [
-    (4, 1, Case("linear", LINEAR, ((500, 192), (1000, 192)))), (4, 0, Case("layer", LAYER, ((1024, 136), (512, 136), (512,)))),
-    (3, 1, Case("layer", LAYER, ((640, 136), (250, 136), (250,)))),
-    (3, 0, Case("batched", BATCHED.replace("B: f16[H, K, N]", "B: f16[H, N, K]").replace("B[h, k, j]", "B[h, j, k]"),
-                ((3, 130, 128), (3, 256, 128)))),
-], ids=lambda e: str(e) if isinstance(e, Case) else "")
+@pytest.mark.parametrize(
+    ("most", "walks", "given"),
+    [
+        (4, 1, Case("linear", LINEAR, ((500, 192), (1000, 192)))),
+        (4, 0, Case("layer", LAYER, ((1024, 136), (512, 136), (512,)))),
+        (3, 1, Case("layer", LAYER, ((640, 136), (250, 136), (250,)))),
+        (
+            3,
+            0,
+            Case(
+                "batched",
+                BATCHED.replace("B: f16[H, K, N]", "B: f16[H, N, K]").replace("B[h, k, j]", "B[h, j, k]"),
+                ((3, 130, 128), (3, 256, 128)),
+            ),
+        ),
+    ],
+    ids=lambda e: str(e) if isinstance(e, Case) else "",
+)
 def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.MonkeyPatch):
-    """On a processor where few blocks run at once: they walk over all tiles, two of each cluster where there are two by two."""
+    """On a processor where few blocks run at once: they walk over all tiles, two of each cluster
+    where there are two by two.
+    """
     monkeypatch.setattr(by_warpgroups, "FEW_TILES", 1)
     monkeypatch.setattr(by_warpgroups, "at_once", lambda ways, _: at_once(ways, most))
     s = scheduled(given)
@@ -203,18 +266,22 @@ def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.Monk
     kernel = kernel_of(given, SM90)
     (launch,) = emit_llvm(kernel, SM90)[1]
     assert np.prod([n.value for n in launch.grid]) <= most  # type: ignore[union-attr]
-    assert all(right(computed(kernel, given, backwards), problem(given).expected[0]) for backwards in (False, True))
+    assert all(
+        right(computed(kernel, given, backwards), problem(given).expected[0]) for backwards in (False, True)
+    )
 
 
 def test_windows_run_on():
-    """Copies for the next position of a window begin before the last products of this one, and are boxes."""
+    """Copies for the next position of a window begin before the last products of this one, and
+    are boxes.
+    """
     lines = scheduled(WINDOWS[0][2]).script()
     assert 'through="Y.r"' in lines and 'bulk_copy("Y.co")' in lines
 
 
 def test_assembled(tmp_path: Path):
-    """A block for each processor of an H100, about, in clusters of two; as many registers as without walking, and the same products in the
-    loop.
+    """A block for each processor of an H100, about, in clusters of two; as many registers as
+    without walking, and the same products in the loop.
     """
     s = tx.schedule(tx.op(LINEAR), M=4096, N=4096, K=4096).auto("sm_90a")
     made = compile_kernel(pipeline.prepared(s.kernel, SM90), SM90)
@@ -222,20 +289,35 @@ def test_assembled(tmp_path: Path):
     assert [n.value for n in launch.grid] == [16, 8, 1] and ".reqnctapercluster 2, 1, 1" in made.assembly  # type: ignore[union-attr]
     said = assemble(made.assembly, "sm_90a", tmp_path)
     registers = re.search(r"Used (\d+) registers", said)
-    assert registers is not None and int(registers[1]) <= 168 and " 0 bytes spill stores" in said and "C75" not in said
+    assert (
+        registers is not None
+        and int(registers[1]) <= 168
+        and " 0 bytes spill stores" in said
+        and "C75" not in said
+    )
     code = instructions(made.assembly, "sm_90a", tmp_path)
-    assert count(code, "HGMMA") == 4 and sum(op.endswith("MULTICAST") for op, _ in code) == count(code, "UTMALDG") // 2 > 0
+    assert (
+        count(code, "HGMMA") == 4
+        and sum(op.endswith("MULTICAST") for op, _ in code) == count(code, "UTMALDG") // 2 > 0
+    )
 
 
 # Grids.
 
 
 def test_boxes_of_tiles():
-    """Where the tiles of 4096 squared run on 132 processors: 16 x 8 at once, so that few rows are read, in four rounds."""
+    """Where the tiles of 4096 squared run on 132 processors: 16 x 8 at once, so that few rows
+    are read, in four rounds.
+    """
     assert at_once([Way(32, 128, 0), Way(16, 0, 256)], 132) == (16, 8)
-    assert at_once([Way(40, 128, 0), Way(20, 0, 256)], 132) == (6, 20)  # 7 rounds; rows do not fill the last one
+    assert at_once([Way(40, 128, 0), Way(20, 0, 256)], 132) == (
+        6,
+        20,
+    )  # 7 rounds; rows do not fill the last one
     assert at_once([Way(32, 128, 0), Way(4, 0, 256)], 132) is None  # all run at once
-    assert at_once([Way(56, 128, 0), Way(28, 0, 256)], 132) is None  # any box takes more rounds than single tiles would
+    assert (
+        at_once([Way(56, 128, 0), Way(28, 0, 256)], 132) is None
+    )  # any box takes more rounds than single tiles would
 
 
 @pytest.mark.parametrize("most", (1, 4, 132))
@@ -250,7 +332,9 @@ def test_laws_of_boxes(counts: tuple[int, ...], most: int):
     assert np.prod(box) <= most and sum(n > 1 for n in box) <= 3 and len(ragged) <= 1
     assert np.prod(rounds) <= -(-np.prod(counts) // most) * 33 / 32
     order = order_of_rounds(ways, box)
-    assert sorted(order) == [k for k, n in enumerate(rounds) if n > 1] and (not ragged or order[0] == ragged[0])
+    assert sorted(order) == [k for k, n in enumerate(rounds) if n > 1] and (
+        not ragged or order[0] == ragged[0]
+    )
 
 
 # Single tiles, in an order in which blocks that run at once read few rows.
@@ -284,6 +368,13 @@ def test_tiles_in_groups_of_rows(group: int, places: list[str], target: str, mon
 
 def test_default_products_have_groups_of_rows():
     s = tx.schedule(tx.op(HALF), M=4096, N=4096, K=1024).auto("sm_80")
-    assert re.findall(r'bind\("(\S+)", "block\.', s.script()) == ["C.ioi", "C.jo", "C.ioo"] and 'split("C.io", 16' in s.script()
+    assert (
+        re.findall(r'bind\("(\S+)", "block\.', s.script()) == ["C.ioi", "C.jo", "C.ioo"]
+        and 'split("C.io", 16' in s.script()
+    )
     listing = str(s)
-    assert "for C.ioi in 0..16 block.x" in listing and "for C.jo in 0..32 block.y" in listing and "for C.ioo in 0..2 block.z" in listing
+    assert (
+        "for C.ioi in 0..16 block.x" in listing
+        and "for C.jo in 0..32 block.y" in listing
+        and "for C.ioo in 0..2 block.z" in listing
+    )

@@ -1,4 +1,6 @@
-"""Sums on a GPU: rows by warps and blocks, columns, long sums in parts; registers that threads of a block share out."""
+"""Sums on a GPU: rows by warps and blocks, columns, long sums in parts; registers that threads
+of a block share out.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,13 @@ ROWS = "op rows(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }"
 COLUMNS = "op columns(X: f32[M, N]) -> Y: f32[N] { Y[j] = sum(i: X[i, j]) }"
 ONE = "op one(X: f32[M, K], W: f32[N, K]) -> Y: f32[M, N] { Y[i, o] = sum(k: X[i, k] * W[o, k]) }"
 TOTAL = "op total(X: f32[N]) -> Y: f32[] { Y = sum(i: X[i] * X[i]) }"
-SQUARES = "op squares(X: f32[A, B, C]) -> Y: f32[] { Y = sum(a, b, c: X[a, b, c] * X[a, b, c]) / (A * B * C) }"
+SQUARES = (
+    "op squares(X: f32[A, B, C]) -> Y: f32[] { Y = sum(a, b, c: X[a, b, c] * X[a, b, c]) / (A * B * C) }"
+)
 BATCHES = "op batches(X: f32[A, B, C]) -> Y: f32[C] { Y[c] = sum(a, b: X[a, b, c]) }"
-WEIGHTED = "op weighted(X: f32[A, B, C], w: f32[A, B]) -> Y: f32[C] { Y[c] = sum(a, b: X[a, b, c] * w[a, b]) }"
+WEIGHTED = (
+    "op weighted(X: f32[A, B, C], w: f32[A, B]) -> Y: f32[C] { Y[c] = sum(a, b: X[a, b, c] * w[a, b]) }"
+)
 CHANNELS = "op channels(X: f32[A, B, C, D]) -> Y: f32[B] { Y[b] = sum(a, c, d: X[a, b, c, d]) }"
 ADAM = """
 op adam(W: f32[M, N], G: f32[M, N], A: f32[M, N], B: f32[M, N], t: f64) -> (V: f32[M, N], P: f32[M, N], Q: f32[M, N]) {
@@ -65,7 +71,9 @@ CASES = [
 def test_emulated(case: Case):
     """Sums in another order: of thousands of terms of size 2, which cancel, to 1e-3."""
     for found, expected in zip(emulated(case), problem(case).expected, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-3 if np.prod(case.shapes[0]) > 40000 else 2e-5)
+        np.testing.assert_allclose(
+            found, expected, rtol=2e-5, atol=1e-3 if np.prod(case.shapes[0]) > 40000 else 2e-5
+        )
 
 
 def proven(case: Case) -> None:
@@ -85,7 +93,9 @@ def report(case: Case, folder, target: str = "sm_80") -> tuple[str, str]:
 
 @pytest.mark.parametrize("case", [CASES[0], CASES[1], CASES[3]], ids=str)
 def test_one_launch_without_local_memory(case: Case, tmp_path):
-    """A row is read as vectors of 16 bytes, once; what it needs stays in registers; lanes are folded by shuffles."""
+    """A row is read as vectors of 16 bytes, once; what it needs stays in registers; lanes are
+    folded by shuffles.
+    """
     text, said = report(case, tmp_path)
     assert said.count("Compiling entry function") == 1
     assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said and ".local" not in text
@@ -114,23 +124,41 @@ def test_picture(golden):
 SUMMED = {"A": 16, "B": 256, "C": 512}
 
 
-@pytest.mark.parametrize("text, sizes", (
-    (SQUARES, SUMMED), (BATCHES, SUMMED), (WEIGHTED, SUMMED), (CHANNELS, {"A": 32, "B": 64, "C": 56, "D": 56}),
-    (ADAM, {"M": 512, "N": 512})))
+@pytest.mark.parametrize(
+    "text, sizes",
+    (
+        (SQUARES, SUMMED),
+        (BATCHES, SUMMED),
+        (WEIGHTED, SUMMED),
+        (CHANNELS, {"A": 32, "B": 64, "C": 56, "D": 56}),
+        (ADAM, {"M": 512, "N": 512}),
+    ),
+)
 def test_no_processor_waits(text: str, sizes: dict[str, int]):
-    """Terms that several loops count are for many threads, columns for many blocks, and what one thread may compute for one."""
+    """Terms that several loops count are for many threads, columns for many blocks, and what one
+    thread may compute for one.
+    """
     target = find_target("sm_90a")
-    artifact = compile_kernel(prepared(tx.schedule(tx.op(text), **sizes).auto("sm_90a").kernel, target), target)
-    grids = [tuple(prod(integer(n) or 0 for n in extents) for extents in (g.grid, g.block)) for g in artifact.launches]
+    artifact = compile_kernel(
+        prepared(tx.schedule(tx.op(text), **sizes).auto("sm_90a").kernel, target), target
+    )
+    grids = [
+        tuple(prod(integer(n) or 0 for n in extents) for extents in (g.grid, g.block))
+        for g in artifact.launches
+    ]
     busy = [(blocks, threads) for blocks, threads in grids if blocks * threads > 256]
-    assert len(busy) == 1 and max(blocks for blocks, _ in busy) >= 64 and max(b * t for b, t in busy) >= 1 << 14, grids
+    assert (
+        len(busy) == 1 and max(blocks for blocks, _ in busy) >= 64 and max(b * t for b, t in busy) >= 1 << 14
+    ), grids
 
 
 def test_an_order_of_its_own():
     s = tx.schedule(tx.op(ROWS), M=4, N=32)
     with pytest.raises(ScheduleError) as error:
         s.tensorize("j", "warp_add_f32")
-    assert "warp_add_f32 adds in an order of its own" in str(error.value) and "reassoc=True" in str(error.value)
+    assert "warp_add_f32 adds in an order of its own" in str(error.value) and "reassoc=True" in str(
+        error.value
+    )
     assert "instruction.warp_add_f32" in str(s.tensorize("j", "warp_add_f32", reassoc=True))
 
 
@@ -145,14 +173,23 @@ def shared_out(first: int, second: int, size: int = 8):
 
 def test_registers_of_others():
     assert refusal(shared_out(1, 2)) == (
-        "error[set_scope]: T lives in registers, and which thread uses which element differs between its uses\n"
-        '  help: set_scope("T", "shared") lets threads of a block share it')
+        "error[set_scope]: T lives in registers, and which thread uses which element differs between its "
+        "uses\n"
+        '  help: set_scope("T", "shared") lets threads of a block share it'
+    )
     x, y, t = tensor("X", 8), tensor("Y", 8), tensor("T", 8, scope="register")
     b, i, k = (Var(n) for n in "bik")
-    overlapping = loop(i, 4, "thread.x", loop(k, 2, "unroll", Store(t, (add(i, k),), Read(x, (i,)))), Store(y, (i,), Read(t, (i,))))
+    overlapping = loop(
+        i,
+        4,
+        "thread.x",
+        loop(k, 2, "unroll", Store(t, (add(i, k),), Read(x, (i,)))),
+        Store(y, (i,), Read(t, (i,))),
+    )
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", Alloc(t), overlapping))) == (
         "error[set_scope]: T lives in registers, and threads use the same elements of it\n"
-        '  help: set_scope("T", "shared") lets threads of a block share it')
+        '  help: set_scope("T", "shared") lets threads of a block share it'
+    )
 
 
 def test_no_barrier_between_registers():
@@ -165,14 +202,20 @@ def test_too_many_registers():
     fill = loop(i, 1, "thread.x", loop(k, 512, "serial", Store(t, (k,), Read(x, (k,)))))
     use = loop(j, 1, "thread.x", loop(w, 512, "serial", Store(y, (w,), Read(t, (w,)))))
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", Alloc(t), fill, use))) == (
-        "error[set_scope]: T needs 2048 bytes of registers in each thread; there are 1020\n  help: use smaller tiles")
+        "error[set_scope]: T needs 2048 bytes of registers in each thread; there are 1020\n  help: use "
+        "smaller tiles"
+    )
 
 
 def test_a_warp_of_another_size():
     case = Case("rows", ROWS, ((4, 64),))
     script = 'split("j", 32)\nrfactor("ji", reassoc=True)\nbind("i", "block.x")\nbind("ji", "thread.y")\n'
     script += 'tensorize("ji_sum", "warp_add_f32")'
-    assert_message(case, script, "warp_add_f32 is run by a warp: 32 threads along thread.x, and no loop over them around it")
+    assert_message(
+        case,
+        script,
+        "warp_add_f32 is run by a warp: 32 threads along thread.x, and no loop over them around it",
+    )
 
 
 def assert_message(case: Case, script: str, text: str) -> None:

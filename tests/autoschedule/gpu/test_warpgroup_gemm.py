@@ -1,4 +1,6 @@
-"""What `auto("sm_90a")` makes of contractions of bf16 and f16: products of warpgroups, in flight while copies run ahead."""
+"""What `auto("sm_90a")` makes of contractions of bf16 and f16: products of warpgroups, in flight
+while copies run ahead.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ from tests.targets.gpu.test_warpgroups import SM90
 from texpr.autoschedule.gpu import warpgroup_gemm as warpgroups
 from texpr.targets import compile_kernel, emit_llvm
 
-LEFT = "op left(A: bf16[K, M], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[k, i]) * f32(B[j, k])) }"
-BOTH = "op both(A: bf16[K, M], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[k, i]) * f32(B[k, j])) }"
+LEFT = (
+    "op left(A: bf16[K, M], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[k, i]) * f32(B[j, k])) }"
+)
+BOTH = (
+    "op both(A: bf16[K, M], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[k, i]) * f32(B[k, j])) }"
+)
 BATCHED = """
 op batched(A: f16[H, M, K], B: f16[H, K, N]) -> C: f32[H, M, N] { C[h, i, j] = sum(k: f32(A[h, i, k]) * f32(B[h, k, j])) }"""
 LAYER = """
@@ -28,9 +34,12 @@ op layer(A: bf16[M, K], B: bf16[N, K], b: f32[N]) -> Y: bf16[M, N] {
   Y[i, j] = bf16(max(b[j] + sum(k: f32(A[i, k]) * f32(B[j, k])), 0))
 }"""
 CASES = [
-    ("", Case("linear", LINEAR, ((128, 128), (256, 128)))), ("_tb", Case("half", HALF, ((130, 192), (192, 264)))),
-    ("_ta", Case("left", LEFT, ((200, 264), (72, 200)))), ("_tab", Case("both", BOTH, ((264, 136), (264, 72)))),
-    ("_tb", Case("batched", BATCHED, ((2, 96, 136), (2, 136, 64)))), ("", Case("layer", LAYER, ((100, 90), (70, 90), (70,)))),
+    ("", Case("linear", LINEAR, ((128, 128), (256, 128)))),
+    ("_tb", Case("half", HALF, ((130, 192), (192, 264)))),
+    ("_ta", Case("left", LEFT, ((200, 264), (72, 200)))),
+    ("_tab", Case("both", BOTH, ((264, 136), (264, 72)))),
+    ("_tb", Case("batched", BATCHED, ((2, 96, 136), (2, 136, 64)))),
+    ("", Case("layer", LAYER, ((100, 90), (70, 90), (70,)))),
     ("_tb", Case("half", HALF, ((33, 70), (70, 82)))),
 ]
 WINDOWS = [
@@ -56,27 +65,41 @@ def right(found: np.ndarray, expected: np.ndarray) -> bool:
 @pytest.mark.parametrize("few", (128, 1), ids=("small", "large"))
 @pytest.mark.parametrize(("turned", "given"), CASES, ids=lambda e: str(e) if isinstance(e, Case) else "")
 def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.MonkeyPatch):
-    """With tiles for few blocks, and for many of them; any number of rows and columns, and terms that fill no tile."""
+    """With tiles for few blocks, and for many of them; any number of rows and columns, and terms
+    that fill no tile.
+    """
     monkeypatch.setattr(warpgroups, "FEW_TILES", few)
     lines = scheduled(given).script()
-    assert f'{turned}", reassoc=True)' in lines and 'async_mma("' in lines and "mma_" not in lines.replace("wgmma_", "")
+    assert (
+        f'{turned}", reassoc=True)' in lines
+        and 'async_mma("' in lines
+        and "mma_" not in lines.replace("wgmma_", "")
+    )
     kernel = kernel_of(given, SM90)
     for backwards in (False, True):
         assert right(computed(kernel, given, backwards), problem(given).expected[0])
 
 
-@pytest.mark.parametrize(("row", "terms", "given"), WINDOWS, ids=lambda e: str(e) if isinstance(e, Case) else "")
+@pytest.mark.parametrize(
+    ("row", "terms", "given"), WINDOWS, ids=lambda e: str(e) if isinstance(e, Case) else ""
+)
 def test_windows(row: str, terms: str, given: Case):
-    """Channels last: rows are positions, or images; copies run on from one position of the window to the next, where it has one tile."""
+    """Channels last: rows are positions, or images; copies run on from one position of the
+    window to the next, where it has one tile.
+    """
     s = scheduled(given)
     assert f'tensorize("Y.{row}i", "wgmma_' in s.script() and f'async_mma("Y.{terms}"' in s.script()
     s.certificate()
     kernel = kernel_of(given, SM90)
     for backwards in (False, True):
-        np.testing.assert_allclose(computed(kernel, given, backwards), problem(given).expected[0], rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(
+            computed(kernel, given, backwards), problem(given).expected[0], rtol=1e-4, atol=1e-3
+        )
 
 
-@pytest.mark.parametrize(("turned", "given"), (CASES[0], CASES[3], CASES[4]), ids=lambda e: str(e) if isinstance(e, Case) else "")
+@pytest.mark.parametrize(
+    ("turned", "given"), (CASES[0], CASES[3], CASES[4]), ids=lambda e: str(e) if isinstance(e, Case) else ""
+)
 def test_certified(turned: str, given: Case):
     assert scheduled(given).certificate().flushed == ("C",)
 
@@ -86,33 +109,60 @@ def test_images_of_few_positions_are_for_warps():
     assert ', "mma_bf16"' in scheduled(given).script()
 
 
-TALL = {"linear": (LINEAR, 4096), "half": (HALF, 4096), "both": (BOTH, 4096), "layer": (LAYER, 4000), "middle": (LAYER, 1536)}
+TALL = {
+    "linear": (LINEAR, 4096),
+    "half": (HALF, 4096),
+    "both": (BOTH, 4096),
+    "layer": (LAYER, 4000),
+    "middle": (LAYER, 1536),
+}
 
 
 @pytest.mark.parametrize("name", TALL)
 def test_assembled(name: str, tmp_path: Path):
-    """No spills, nothing that the assembler serializes, and a loop of four products that are one group."""
+    """No spills, nothing that the assembler serializes, and a loop of four products that are one
+    group.
+    """
     text, n = TALL[name]
     kernel = tx.schedule(tx.op(text), M=n, N=n, K=n).auto("sm_90a")
     ptx = compile_kernel(_prepared(kernel), SM90).assembly
     said = assemble(ptx, "sm_90a", tmp_path)
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said and "C75" not in said and ".local" not in ptx
+    assert (
+        " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
+        and "C75" not in said
+        and ".local" not in ptx
+    )
     code = instructions(ptx, "sm_90a", tmp_path)
     body = next(b for b in loops(code) if count(b, "HGMMA"))
-    assert count(code, f"HGMMA.64x{128 if name == 'middle' else 256}x16.F32.BF16") == count(body, "HGMMA") == 4 and count(code, "HMMA") == 0
+    assert (
+        count(code, f"HGMMA.64x{128 if name == 'middle' else 256}x16.F32.BF16") == count(body, "HGMMA") == 4
+        and count(code, "HMMA") == 0
+    )
     assert sum(operands.endswith("gsb0") for op, operands in body if op.startswith("HGMMA")) == 1
     assert [operands for op, operands in body if op.startswith("WARPGROUP.DEPBAR")] == ["gsb0, 0x1"]
-    boxes = {"half": 1 + 4, "both": 2 + 4}.get(name, 2)  # of an operand that is turned, one for each panel of 64 rows or columns
+    boxes = {"half": 1 + 4, "both": 2 + 4}.get(
+        name, 2
+    )  # of an operand that is turned, one for each panel of 64 rows or columns
     walks = kernel.script().count("max_blocks")  # each is another place where the next copies may come from
-    assert walks == (0 if name == "middle" else 2) and count(body, "UTMALDG") == boxes * (1 + walks) and count(body, "LDGSTS") == 0
+    assert (
+        walks == (0 if name == "middle" else 2)
+        and count(body, "UTMALDG") == boxes * (1 + walks)
+        and count(body, "LDGSTS") == 0
+    )
 
 
 @pytest.mark.parametrize("terms", (64, 128))
 def test_products_of_few_terms_are_assembled(terms: int, tmp_path: Path):
-    """Two blocks would have the shared memory, and registers for one: the assembler is not told to leave room for both."""
+    """Two blocks would have the shared memory, and registers for one: the assembler is not told
+    to leave room for both.
+    """
     s = tx.schedule(tx.op(LINEAR), M=2048, N=2048, K=terms).auto("sm_90a")
     said = assemble(compile_kernel(_prepared(s), SM90).assembly, "sm_90a", tmp_path)
-    assert '"wgmma_bf16_n256"' in s.script() and "0 bytes spill stores, 0 bytes spill loads" in said and "fatal" not in said
+    assert (
+        '"wgmma_bf16_n256"' in s.script()
+        and "0 bytes spill stores, 0 bytes spill loads" in said
+        and "fatal" not in said
+    )
 
 
 def _prepared(s: tx.Schedule):
@@ -121,8 +171,11 @@ def _prepared(s: tx.Schedule):
     return pipeline.prepared(s.kernel, SM90)
 
 
-OTHERS = {"copies of two bytes": Case("half", HALF, ((64, 63), (63, 64))), "few terms": Case("half", HALF, ((64, 32), (32, 64))),
-          "any size": Case("half", HALF, ((64, 64), (64, 64)), fixed=False)}
+OTHERS = {
+    "copies of two bytes": Case("half", HALF, ((64, 63), (63, 64))),
+    "few terms": Case("half", HALF, ((64, 32), (32, 64))),
+    "any size": Case("half", HALF, ((64, 64), (64, 64)), fixed=False),
+}
 
 
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
@@ -139,11 +192,17 @@ def test_other_processors_have_none():
 @pytest.mark.parametrize("given", (CASES[5][1], CASES[6][1]), ids=str)
 def test_tiles_have_no_bank_conflicts(given: Case):
     listing = str(scheduled(given))
-    assert "instruction.wgmma_" in listing and "without bank conflicts" in listing and "-way bank conflicts" not in listing
+    assert (
+        "instruction.wgmma_" in listing
+        and "without bank conflicts" in listing
+        and "-way bank conflicts" not in listing
+    )
 
 
 def test_descriptors():
-    """Rows of 128 bytes exchanged (bit 62), eight of them after 1024 bytes; panels of 64 rows after 8192, where an operand is turned."""
+    """Rows of 128 bytes exchanged (bit 62), eight of them after 1024 bytes; panels of 64 rows
+    after 8192, where an operand is turned.
+    """
     text = emit_llvm(kernel_of(Case("half", HALF, ((64, 64), (64, 256))), SM90), SM90)[0]
     assert f"or i64 %a7, {1 << 62 | 1024 // 16 << 32}" in text and f"or i32 %a2, {1 << 16}" in text
     assert f"or i64 %b7, {1 << 62 | 1024 // 16 << 32}" in text and f"or i32 %b2, {8192 // 16 << 16}" in text

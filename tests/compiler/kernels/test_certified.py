@@ -1,4 +1,6 @@
-"""Kernels that are not certified: a plainer schedule in the place of a default one, a refusal of any other."""
+"""Kernels that are not certified: a plainer schedule in the place of a default one, a refusal of
+any other.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,7 @@ compiles them all the same"""
 def nothing_is_proven(monkeypatch):
     def fail(*_):
         raise tx.CertificateError("not proven", code="certificate")
+
     monkeypatch.setattr(pipeline, "certificate", fail)
 
 
@@ -40,6 +43,7 @@ def no_vectors(monkeypatch):
         if any(isinstance(n, For) and n.kind == VECTOR for n in walk(kernel)):
             raise tx.CertificateError("vectors are not proven", code="certificate")
         return proven(kernel, program, sizes)
+
     monkeypatch.setattr(pipeline, "certificate", fail)
 
 
@@ -60,15 +64,24 @@ def test_a_default_schedule_is_left_for_a_plainer_one_that_is_certified():
     with tx.options(cache_dir=None):
         np.testing.assert_array_equal(kernel(np.zeros(100, "f4")), np.ones(100, "f4"))
     (left,) = tx.fallbacks()
-    assert left == kernel.fallback and left.name == "f" and left.reason == "vectors are not proven" and left.steps == len(schedule.steps)
+    assert (
+        left == kernel.fallback
+        and left.name == "f"
+        and left.reason == "vectors are not proven"
+        and left.steps == len(schedule.steps)
+    )
     assert "vectorize" not in left.script and "vector" not in str(kernel)
-    assert kernel.explain().endswith(f"f: {len(left.script.splitlines())} of {left.steps} steps of the default schedule, "
-                                     "since all of them are not certified: vectors are not proven")
+    assert kernel.explain().endswith(
+        f"f: {len(left.script.splitlines())} of {left.steps} steps of the default schedule, "
+        "since all of them are not certified: vectors are not proven"
+    )
 
 
 @pytest.mark.usefixtures("no_vectors")
 def test_steps_behind_the_one_that_is_left_out_are_kept():
-    op = tx.op("op two(X: f32[N]) -> (Y: f32[N], Z: f32[N, N]) { Y[i] = X[i] + 1  Z[i, j] = sum(k: X[k] * X[i]) }")
+    op = tx.op(
+        "op two(X: f32[N]) -> (Y: f32[N], Z: f32[N, N]) { Y[i] = X[i] + 1  Z[i, j] = sum(k: X[k] * X[i]) }"
+    )
     kernel = tx.schedule(op, N=100).auto().compile()
     with tx.options(cache_dir=None):
         kernel(np.zeros(100, "f4"))
@@ -86,7 +99,9 @@ def test_the_plainer_schedule_is_found_on_disk(tmp_path):
 
 
 @pytest.mark.usefixtures("no_vectors")
-@pytest.mark.parametrize("use", [lambda k: k.artifact, lambda k: k.c_code.renamed("g"), lambda k: k.explain()])
+@pytest.mark.parametrize(
+    "use", [lambda k: k.artifact, lambda k: k.c_code.renamed("g"), lambda k: k.explain()]
+)
 def test_every_way_to_code_takes_the_plainer_schedule(use):
     kernel = tx.schedule(tx.op(TEXT), N=100).auto().compile()
     use(kernel)
@@ -179,17 +194,34 @@ def test_plans_explain_it():
     x = capture.input("x", (100,), F32)
     with tx.options(cache_dir=None):
         plan = Plan(capture, [ops.tanh(x) * 2.125])
-    assert plan.explain().endswith("steps of the default schedule, since all of them are not certified: vectors are not proven")
+    assert plan.explain().endswith(
+        "steps of the default schedule, since all of them are not certified: vectors are not proven"
+    )
 
 
-@pytest.mark.parametrize("given, place", [("x: i64 in 0..V", "x"), ("x: i32 in 0..V", "x"), ("x: i64[1] in 0..V", "x[0]"),
-                                          ("x: i64[2] in 0..V - 1", "x[0] + 1"), ("x: i64", "x | drop")])
+@pytest.mark.parametrize(
+    "given, place",
+    [
+        ("x: i64 in 0..V", "x"),
+        ("x: i32 in 0..V", "x"),
+        ("x: i64[1] in 0..V", "x[0]"),
+        ("x: i64[2] in 0..V - 1", "x[0] + 1"),
+        ("x: i64", "x | drop"),
+    ],
+)
 @pytest.mark.parametrize("update", ["+=", "max="])
 def test_an_update_at_one_place_that_data_say(given: str, place: str, update: str):
-    """What is declared of a datum that all instances share is known of each of them: the element they fold into was written."""
-    f = tx.op(f"op f({given}, dY: f32[D]; V = 5) -> Y: f32[V, D] {{ Y[v, d] = 0  Y[{place.replace(' |', ', d |')}"
-              f"{'' if '|' in place else ', d'}] {update} dY[d] }}")
-    x = np.array({"x: i64[1] in 0..V": [2], "x: i64[2] in 0..V - 1": [1, 3]}.get(given, 2), "i4" if "i32" in given else "i8")
+    """What is declared of a datum that all instances share is known of each of them: the element
+    they fold into was written.
+    """
+    f = tx.op(
+        f"op f({given}, dY: f32[D]; V = 5) -> Y: f32[V, D] {{ Y[v, d] = 0  Y[{place.replace(' |', ', d |')}"
+        f"{'' if '|' in place else ', d'}] {update} dY[d] }}"
+    )
+    x = np.array(
+        {"x: i64[1] in 0..V": [2], "x: i64[2] in 0..V - 1": [1, 3]}.get(given, 2),
+        "i4" if "i32" in given else "i8",
+    )
     np.testing.assert_array_equal(f(x, np.ones(3, "f4")), tx.interpret(f, x, np.ones(3, "f4")))
 
 
@@ -200,7 +232,9 @@ def test_the_gradient_of_a_row():
 
 
 def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
-    """The loops as they are written are proven, none that has a step: so many schedules are tried, and no more."""
+    """The loops as they are written are proven, none that has a step: so many schedules are
+    tried, and no more.
+    """
     tried, proven = [], pipeline.certificate
 
     def fail(kernel, program, sizes):
@@ -211,8 +245,18 @@ def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
 
     monkeypatch.setattr(pipeline, "certificate", fail)
     monkeypatch.setattr(fallback, "MOST_TRIED", 3)
-    kernel = tx.schedule(tx.op("op mm(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"),
-                         M=64, N=64, K=64).auto().compile()
+    kernel = (
+        tx.schedule(
+            tx.op(
+                "op mm(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+            ),
+            M=64,
+            N=64,
+            K=64,
+        )
+        .auto()
+        .compile()
+    )
     with tx.options(cache_dir=None):
         kernel.explain()
     assert len(tried) == 2 + 3 and kernel.fallback is not None and not kernel.fallback.script

@@ -1,4 +1,6 @@
-"""Kernels as users hold them: symbolic sizes, code to read, object files for C, vectors and threads that are real."""
+"""Kernels as users hold them: symbolic sizes, code to read, object files for C, vectors and
+threads that are real.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def test_symbolic_packs_of_any_layout(layout):
 
 
 def test_symbolic_groups():
-    flatten, back = tx.schedule(OPS["flatten"]).auto().compile(), tx.schedule(OPS["unflatten"]).auto().compile()
+    flatten, back = (
+        tx.schedule(OPS["flatten"]).auto().compile(),
+        tx.schedule(OPS["unflatten"]).auto().compile(),
+    )
     x = numbers("f4", (2, 3, 5))
     np.testing.assert_array_equal(flatten(x), x.reshape(2, 15))
     y = numbers("f4", (3, 10))
@@ -52,19 +57,30 @@ def test_symbolic_groups():
 
 
 def test_kernels_without_an_optional_input():
-    convolve = tx.op("op conv(X: f32[N, W], F: f32[Q], b: f32[N] = 2) -> Y: f32[N, W - Q + 1] require Q <= W {\n"
-                     "  Y[n, i] = sum(q: X[n, i + q] * F[q]) + b[n] }")
+    convolve = tx.op(
+        "op conv(X: f32[N, W], F: f32[Q], b: f32[N] = 2) -> Y: f32[N, W - Q + 1] require Q <= W {\n"
+        "  Y[n, i] = sum(q: X[n, i + q] * F[q]) + b[n] }"
+    )
     x, f, b = numbers("f4", (3, 9)), numbers("f4", (2,)), numbers("f4", (3,))
     windows = np.lib.stride_tricks.sliding_window_view(x, 2, axis=1) @ f
     without, given = tx.schedule(convolve, b=None, Q=2), tx.schedule(convolve, Q=2)
     np.testing.assert_array_equal(without.split("i", 4).vectorize("ii").compile()(x, f), windows + 2)
-    np.testing.assert_array_equal(given.split("i", 4).vectorize("ii").compile()(x, f, b), windows + b[:, None])
+    np.testing.assert_array_equal(
+        given.split("i", 4).vectorize("ii").compile()(x, f, b), windows + b[:, None]
+    )
 
 
-@pytest.mark.parametrize("given, message", [
-    ({"B": None}, "error[arguments]: matmul: `B` has no default, so it cannot be None"),
-    ({"B": 3}, "error[arguments]: matmul: `B` is an input, which a schedule does not have\n  help: B=None leaves an optional one out"),
-])
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"B": None}, "error[arguments]: matmul: `B` has no default, so it cannot be None"),
+        (
+            {"B": 3},
+            "error[arguments]: matmul: `B` is an input, which a schedule does not have\n  help: B=None "
+            "leaves an optional one out",
+        ),
+    ],
+)
 def test_schedules_take_no_inputs(given, message):
     with pytest.raises(tx.CallError) as error:
         tx.schedule(OPS["matmul"], **given)
@@ -74,12 +90,22 @@ def test_schedules_take_no_inputs(given, message):
 COMPLAINTS = {
     "compiled for other sizes": (
         lambda k: k(numbers("f4", (4, 4)), numbers("f4", (4, 4))),
-        "error[shape]: matmul was compiled for K = 3, and K = 4 here\n  help: leave K out of tx.schedule(...) to keep it symbolic",
+        "error[shape]: matmul was compiled for K = 3, and K = 4 here\n  help: leave K out of "
+        "tx.schedule(...) to keep it symbolic",
     ),
-    "too few": (lambda k: k(numbers("f4", (4, 3))), "error[arguments]: matmul takes 2 arrays (A, B), 1 were given\n"
-                "  help: where B has a default, tx.schedule(op, B=None) makes a kernel without it"),
-    "other shapes": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (2, 4))), "error[shape]: axis 0 of `B` has extent 2, expected K = 3"),
-    "other rank": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3,))), "error[rank]: `B` has 1 dimension, expected 2"),
+    "too few": (
+        lambda k: k(numbers("f4", (4, 3))),
+        "error[arguments]: matmul takes 2 arrays (A, B), 1 were given\n"
+        "  help: where B has a default, tx.schedule(op, B=None) makes a kernel without it",
+    ),
+    "other shapes": (
+        lambda k: k(numbers("f4", (4, 3)), numbers("f4", (2, 4))),
+        "error[shape]: axis 0 of `B` has extent 2, expected K = 3",
+    ),
+    "other rank": (
+        lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3,))),
+        "error[rank]: `B` has 1 dimension, expected 2",
+    ),
     "other dtype": (
         lambda k: k(numbers("f8", (4, 3)), numbers("f4", (3, 4))),
         "error[dtype]: `A` is float64, expected float32\n  help: use A.astype(np.float32)",
@@ -88,8 +114,14 @@ COMPLAINTS = {
         lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3, 5)), out=np.zeros((5, 4), np.float32)),
         "error[shape]: axis 0 of `C` has extent 5, expected M = 4 (axis 0 of `A`)",
     ),
-    "no such target": (lambda k: tx.schedule(OPS["matmul"]).compile("vax"), "error[target]: there is no target 'vax'\n    targets: "),
-    "ptx": (lambda k: k.ptx, "error[target]: native has no PTX\n  help: compile for a GPU target; .asm is the assembly"),
+    "no such target": (
+        lambda k: tx.schedule(OPS["matmul"]).compile("vax"),
+        "error[target]: there is no target 'vax'\n    targets: ",
+    ),
+    "ptx": (
+        lambda k: k.ptx,
+        "error[target]: native has no PTX\n  help: compile for a GPU target; .asm is the assembly",
+    ),
     "foreign": (
         lambda k: tx.schedule(OPS["relu"]).compile("aarch64")(numbers("f4", (3,))),
         "error[target]: code for aarch64 does not run in this process\n"
@@ -110,7 +142,13 @@ def test_complaints(name):
 def test_outputs_of_symbolic_packs_are_checked():
     kernel = tx.schedule(OPS["relu"]).compile()
     x = numbers("f4", (3, 5))
-    for out in (np.zeros((5, 3), np.float32), np.zeros((3, 5)), np.zeros(15, np.float32), np.broadcast_to(np.float32(0), (3, 5)), [0]):
+    for out in (
+        np.zeros((5, 3), np.float32),
+        np.zeros((3, 5)),
+        np.zeros(15, np.float32),
+        np.broadcast_to(np.float32(0), (3, 5)),
+        [0],
+    ):
         with pytest.raises(tx.CallError):
             kernel(x, out=out)
     shifted = np.zeros((2, 3, 5), np.float32)
@@ -147,12 +185,21 @@ def test_code_to_read():
 )
 @pytest.mark.parametrize("name", ["matmul", "rows", "add"])
 def test_vectors_are_real(name, target, vector):
-    asm = tx.schedule(OPS[name], **({"M": 64, "N": 64, "K": 64} if name == "matmul" else {})).auto(target).compile(target).asm
+    asm = (
+        tx.schedule(OPS[name], **({"M": 64, "N": 64, "K": 64} if name == "matmul" else {}))
+        .auto(target)
+        .compile(target)
+        .asm
+    )
     assert re.search(vector, asm), asm
 
 
 def test_a_vectorized_loop_has_no_scalar_arithmetic():
-    s = tx.schedule(tx.op("op axpy(X: f32[1024], Y: f32[1024]) -> Z: f32[1024] { Z[i] = X[i] * 2 + Y[i] }")).split("i", 16).vectorize("ii")
+    s = (
+        tx.schedule(tx.op("op axpy(X: f32[1024], Y: f32[1024]) -> Z: f32[1024] { Z[i] = X[i] * 2 + Y[i] }"))
+        .split("i", 16)
+        .vectorize("ii")
+    )
     asm = s.compile("x86-64-v3").asm
     assert re.search(r"ymm", asm) and not re.search(r"\bv?(mul|add)ss\b", asm)
 
@@ -179,7 +226,10 @@ def test_saved_objects_run_without_texpr(symbolic, name, tmp_path: Path):
     op = (
         OPS["matmul"]
         if name == "matmul"
-        else tx.op("op malloc(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { T[i, j] = sum(k: A[i, k] * B[k, j])  C[i, j] = T[i, j] }")
+        else tx.op(
+            "op malloc(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { T[i, j] = sum(k: A[i, k] * B[k, j])  "
+            "C[i, j] = T[i, j] }"
+        )
     )
     s = tx.schedule(op, **({} if symbolic else {"M": 3, "K": 4, "N": 5}))
     if name == "matmul":
@@ -191,7 +241,12 @@ def test_saved_objects_run_without_texpr(symbolic, name, tmp_path: Path):
     slots = ", ".join(["a", "b", "c", *(f"(void*){values[v]}L" for v in order)])
     source = C_PROGRAM.replace("SIZES", f"void *slots[] = {{{slots}}};").replace("NAME", name)
     (tmp_path / "main.c").write_text(source)
-    subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "kernel.o", "-o", "main", "-lm"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(
+        ["gcc", "-Wall", "-Werror", "main.c", "kernel.o", "-o", "main", "-lm"],
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+    )
     done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, timeout=10)
     a, b = np.arange(12, dtype=np.float32).reshape(3, 4), (np.arange(20) % 7).astype(np.float32).reshape(4, 5)
     assert done.returncode == 0
@@ -201,7 +256,14 @@ def test_saved_objects_run_without_texpr(symbolic, name, tmp_path: Path):
 def test_headers(golden, tmp_path: Path):
     kernel = tx.schedule(OPS["embed"], T="bool").compile()
     kernel.save(tmp_path / "embed.o", header=tmp_path / "embed.h")
-    golden(re.sub(r"which was \S+ of \S+\.$", "which was this machine.", (tmp_path / "embed.h").read_text(), flags=re.MULTILINE))
+    golden(
+        re.sub(
+            r"which was \S+ of \S+\.$",
+            "which was this machine.",
+            (tmp_path / "embed.h").read_text(),
+            flags=re.MULTILINE,
+        )
+    )
 
 
 def test_saving_nowhere(tmp_path: Path):
@@ -218,7 +280,9 @@ def test_the_certificate_of_auto_is_in_its_listing():
 
 def test_schedules_that_users_write():
     s = tx.schedule(OPS["conv1d"], N=2, C=3, W=33, K=8, Q=3, P=1)
-    s.split("k", 4).reorder("n", "ko", "x", "c", "q", "ki").unroll("q").vectorize("ki").parallel("n").contract()
+    s.split("k", 4).reorder("n", "ko", "x", "c", "q", "ki").unroll("q").vectorize("ki").parallel(
+        "n"
+    ).contract()
     kernel = s.compile()
     x, f = numbers("f4", (2, 3, 33)), numbers("f4", (8, 3, 3), 1)
     np.testing.assert_array_equal(kernel(x, f), OPS["conv1d"](x, f, P=1))
@@ -226,11 +290,14 @@ def test_schedules_that_users_write():
     assert str(again) == str(s)
 
 
-@pytest.mark.parametrize("text, options, expected", [
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 16}, "trivial"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 30_000}, "short"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {}, "interruptible"),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 10_000_000}, "interruptible"),
-])
+@pytest.mark.parametrize(
+    "text, options, expected",
+    [
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 16}, "trivial"),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 30_000}, "short"),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {}, "interruptible"),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 10_000_000}, "interruptible"),
+    ],
+)
 def test_only_long_kernels_look_for_control_c(text, options, expected):
     assert tx.schedule(tx.op(text), **options).compile().native.built.duration == expected

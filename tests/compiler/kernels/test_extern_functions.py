@@ -18,12 +18,17 @@ from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 
 ARGSORT = "extern op argsort<T>(X: T[*S, N]; down = false) -> p: i64[*S, N] in 0..N distinct\n"
-SORTED = tx.op(ARGSORT + "op ordered(X: f32[*S, N]) -> Y: f32[*S, N] { p = argsort(X)  Y[*s, i] = X[*s, p[*s, i]] }")
-BETWEEN = ARGSORT + """op between(X: f32[N]) -> Y: f32[N] {
+SORTED = tx.op(
+    ARGSORT + "op ordered(X: f32[*S, N]) -> Y: f32[*S, N] { p = argsort(X)  Y[*s, i] = X[*s, p[*s, i]] }"
+)
+BETWEEN = (
+    ARGSORT
+    + """op between(X: f32[N]) -> Y: f32[N] {
   Z[i] = 2 * X[i]
   p = argsort(Z, down=true)
   Y[i] = Z[p[i]] + 1
 }"""
+)
 DOUBLE = "extern op twice(X: f64[N]) -> Y: f64[N]\n"
 X = np.random.default_rng(0).random((2, 3, 5), np.float32)
 
@@ -54,7 +59,9 @@ def test_kernels_call_it():
 
 def test_it_stands_between_nests():
     schedule = tx.schedule(tx.op(BETWEEN))
-    assert str(schedule.kernel.body[1:2] and show_kernel(schedule.kernel)) == """kernel between(X: f32[N]) -> (Y: f32[N])
+    assert (
+        str(schedule.kernel.body[1:2] and show_kernel(schedule.kernel))
+        == """kernel between(X: f32[N]) -> (Y: f32[N])
   let Z: f32[N]
   let p: i64[N] in 0..N distinct
   for Z.i in 0..N
@@ -63,6 +70,7 @@ def test_it_stands_between_nests():
   for Y.i in 0..N
     Y[i] = Z[p[i]] + 1.0  eq 2
 """
+    )
     x = X[0, 0]
     for kernel in (schedule.kernel, schedule.auto().kernel):
         again = parse_kernel(show_kernel(kernel))
@@ -82,10 +90,16 @@ def test_what_is_wrong_with_functions():
     for run in (lambda: tx.interpret(other, X[0, 0]), lambda: other(X[0, 0])):
         with pytest.raises(tx.CallError) as caught:
             run()
-        assert str(caught.value) == """error[extern]: `missing` is extern and nothing computes it
+        assert (
+            str(caught.value)
+            == """error[extern]: `missing` is extern and nothing computes it
   help: texpr.register_extern('missing', function)"""
-    wrong = {"gives float32[4] for `Y`, expected float32[5]": lambda x: x[1:], "gives 2 results, expected 1": lambda x: (x, x),
-             "gives float64[5] for `Y`, expected float32[5]": lambda x: x.astype(float)}
+        )
+    wrong = {
+        "gives float32[4] for `Y`, expected float32[5]": lambda x: x[1:],
+        "gives 2 results, expected 1": lambda x: (x, x),
+        "gives float64[5] for `Y`, expected float32[5]": lambda x: x.astype(float),
+    }
     operator = tx.op("extern op wrong(X: f32[N]) -> Y: f32[N]")
     for text, function in wrong.items():
         tx.register_extern("wrong", function)
@@ -104,11 +118,16 @@ def test_declared_values_are_checked():
         with pytest.raises(tx.CallError) as caught:
             run(x)
         first = tuple(np.argwhere(np.argsort(x) == 4)[0])
-        assert str(caught.value) == f"error[range]: `p[{first[0]}, {first[1]}]` is 5, expected a value in 0..5"
+        assert (
+            str(caught.value) == f"error[range]: `p[{first[0]}, {first[1]}]` is 5, expected a value in 0..5"
+        )
         tx.register_extern("argsort", lambda x, down: np.argsort(x) * 0)
         with pytest.raises(tx.CallError) as caught:
             run(x)
-        assert str(caught.value) == "error[distinct]: `p[0, 0]` and `p[0, 1]` are both 0, expected distinct values"
+        assert (
+            str(caught.value)
+            == "error[distinct]: `p[0, 0]` and `p[0, 1]` are both 0, expected distinct values"
+        )
 
 
 def test_it_sees_the_dimensions_of_callers():
@@ -121,18 +140,28 @@ def test_it_sees_the_dimensions_of_callers():
     tx.register_extern("shapes", shapes)
     extern = "extern op shapes(X: f32[*A, N], Z: f32[(C, H)]; H = 2) -> Y: f32[*A, N]\n"
     whole = tx.op(extern)
-    inner = tx.op(extern + """op f(X: f32[*S, N], Z: f32[(C, 2)]) -> Y: f32[*S, N] {
+    inner = tx.op(
+        extern
+        + """op f(X: f32[*S, N], Z: f32[(C, 2)]) -> Y: f32[*S, N] {
   T[*s, i] = 2 * X[*s, i]
   W = shapes(T, Z)
-  Y[*s, i] = W[*s, i] }""")
-    fixed = tx.op(extern + """op g(X: f32[M, K, N], Z: f32[P, 2]) -> Y: f32[M, K, N] {
+  Y[*s, i] = W[*s, i] }"""
+    )
+    fixed = tx.op(
+        extern
+        + """op g(X: f32[M, K, N], Z: f32[P, 2]) -> Y: f32[M, K, N] {
   let U: f32[(P, 2)]
   U[(i, j)] = Z[i, j]
-  Y = shapes(X, U) }""")
+  Y = shapes(X, U) }"""
+    )
     z = np.ones(6, np.float32)
     for operator, third in ((whole, z), (inner, z), (fixed, z.reshape(3, 2))):
         for x in (X, X[:, :1], X[0]) if operator is not fixed else (X,):
-            for run in (operator, lambda *a, o=operator: tx.interpret(o, *a), tx.schedule(operator).auto().compile()):
+            for run in (
+                operator,
+                lambda *a, o=operator: tx.interpret(o, *a),
+                tx.schedule(operator).auto().compile(),
+            ):
                 seen.clear()
                 run(x, third)
                 assert seen == [x.shape, (6,)]
@@ -209,7 +238,13 @@ def test_native_code():
     """No Python runs: the code is called with pointers and extents."""
     seen: list[tuple] = []
 
-    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double), ctypes.c_int64, ctypes.c_int64)
+    @ctypes.CFUNCTYPE(
+        ctypes.c_int32,
+        ctypes.POINTER(ctypes.c_double),
+        ctypes.POINTER(ctypes.c_double),
+        ctypes.c_int64,
+        ctypes.c_int64,
+    )
     def native(x, y, n, m):  # noqa: ANN001, ANN202
         seen.append((n, m))
         for k in range(n):
@@ -228,11 +263,16 @@ def test_other_targets(tmp_path):
     schedule = tx.schedule(SORTED)
     with pytest.raises(tx.CompileError) as caught:
         _ = schedule.compile("sm_80").ptx
-    assert str(caught.value) == """error[extern]: `argsort` is extern: a GPU cannot call it
+    assert (
+        str(caught.value)
+        == """error[extern]: `argsort` is extern: a GPU cannot call it
   help: compute argsort on the CPU and pass its result as an input"""
+    )
     schedule.compile("aarch64").save(tmp_path / "k.o", header=tmp_path / "k.h")
-    prototype = ("int32_t texpr_extern_argsort_f32_down_False(const float *X, int64_t *p, "
-                 "int64_t X_0, int64_t X_1, int64_t p_0, int64_t p_1);")
+    prototype = (
+        "int32_t texpr_extern_argsort_f32_down_False(const float *X, int64_t *p, "
+        "int64_t X_0, int64_t X_1, int64_t p_0, int64_t p_1);"
+    )
     assert prototype in (tmp_path / "k.h").read_text()
     assert b"texpr_extern_argsort_f32_down_False" in (tmp_path / "k.o").read_bytes()
 
@@ -244,8 +284,13 @@ def test_its_gradient_has_to_be_given():
 
 def test_a_gradient_as_text():
     tx.register_extern("cubed", lambda x: x**3)
-    tx.register_vjp("cubed", "op cubed_vjp(X: f64[N], dY: f64[N]) -> dX: f64[N] { dX[i] = 3 * X[i] ** 2 * dY[i] }")
-    operator = tx.op("extern op cubed(X: f64[N]) -> Y: f64[N]\nop f(A: f64[N]) -> S: f64[] { Y = cubed(A)  S = sum(i: Y[i] * A[i]) }")
+    tx.register_vjp(
+        "cubed", "op cubed_vjp(X: f64[N], dY: f64[N]) -> dX: f64[N] { dX[i] = 3 * X[i] ** 2 * dY[i] }"
+    )
+    operator = tx.op(
+        "extern op cubed(X: f64[N]) -> Y: f64[N]\nop f(A: f64[N]) -> S: f64[] { Y = cubed(A)  S = sum(i: "
+        "Y[i] * A[i]) }"
+    )
     x = np.arange(1.0, 5.0)
     for run in (tx.grad(operator), lambda *a: tx.interpret(tx.grad(operator), *a)):
         np.testing.assert_allclose(run(x, np.float64(1)), 4 * x**3)
@@ -260,11 +305,25 @@ op around(X: f32[M, N]) -> Y: f32[M, N] {
 
 
 @pytest.mark.parametrize("sizes", [{}, {"M": 5, "N": 8}], ids=["symbolic", "fixed"])
-@pytest.mark.parametrize("steps", [
-    'split("T.i", 3, tail="peel")', 'split("T.s", 3, tail="peel")', 'split("Y.i", 3, tail="peel")', 'split("Y.i", 3).partition("Y.io")',
-    'split("T.i", 3).partition("T.io")', 'split("Y.i", 3, tail="pad")', 'split("T.i", 4, tail="overlap")', 'peel("T.i", 1, 1)',
-    'peel("Y.i", 1, 1)', 'cache_read("W", "Y.s")', 'cache_write("T", "T.s")', 'split("T.i", 3).reorder("T.ii", "T.s", "T.io")',
-    'specialize("M % 5 == 0")', 'specialize("Y.i", "N % 8 == 0")'])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        'split("T.i", 3, tail="peel")',
+        'split("T.s", 3, tail="peel")',
+        'split("Y.i", 3, tail="peel")',
+        'split("Y.i", 3).partition("Y.io")',
+        'split("T.i", 3).partition("T.io")',
+        'split("Y.i", 3, tail="pad")',
+        'split("T.i", 4, tail="overlap")',
+        'peel("T.i", 1, 1)',
+        'peel("Y.i", 1, 1)',
+        'cache_read("W", "Y.s")',
+        'cache_write("T", "T.s")',
+        'split("T.i", 3).reorder("T.ii", "T.s", "T.io")',
+        'specialize("M % 5 == 0")',
+        'specialize("Y.i", "N % 8 == 0")',
+    ],
+)
 def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
     if "specialize" in steps and sizes:
         pytest.skip("there is no symbolic size left")
@@ -275,10 +334,22 @@ def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
     np.testing.assert_array_equal(kernel(x), tx.interpret(AROUND, x))
 
 
-@pytest.mark.parametrize("steps", [
-    'layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")', 'set_scope("W", "stack")',
-    'expand_dim("T", "T.s")', 'fold_storage("T", 0)', 'inline("T")'])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        'layout("T", "s i -> i s")',
+        'layout("W", "s i -> i s")',
+        'pad("T", 1, 16)',
+        'split("T.i", 3, tail="pad")',
+        'set_scope("W", "stack")',
+        'expand_dim("T", "T.s")',
+        'fold_storage("T", 0)',
+        'inline("T")',
+    ],
+)
 def test_what_it_takes_and_gives_lies_as_the_program_says(steps):
-    with pytest.raises(tx.ScheduleError, match=r"`[TW]` passes to or from `more`, which is not written here") as caught:
+    with pytest.raises(
+        tx.ScheduleError, match=r"`[TW]` passes to or from `more`, which is not written here"
+    ) as caught:
         eval(f"s.{steps}", {"s": tx.schedule(AROUND)})
     assert "W = extern more(T)" in str(caught.value)

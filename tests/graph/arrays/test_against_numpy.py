@@ -1,4 +1,6 @@
-"""Operators and methods of tensors give what NumPy gives: all dtypes, axes of 0 and 1 elements, numbers at the ends of dtypes."""
+"""Operators and methods of tensors give what NumPy gives: all dtypes, axes of 0 and 1 elements,
+numbers at the ends of dtypes.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,72 @@ from hypothesis import strategies as st
 import texpr as tx
 
 DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
-OPERATORS = {f.__name__: f for f in (
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.and_, operator.or_,
-    operator.xor, operator.lshift, operator.rshift, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)}
+OPERATORS = {
+    f.__name__: f
+    for f in (
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.truediv,
+        operator.floordiv,
+        operator.mod,
+        operator.pow,
+        operator.and_,
+        operator.or_,
+        operator.xor,
+        operator.lshift,
+        operator.rshift,
+        operator.eq,
+        operator.ne,
+        operator.lt,
+        operator.le,
+        operator.gt,
+        operator.ge,
+    )
+}
 OPERATORS["divmod"] = lambda a, b: divmod(a, b)[0] + divmod(a, b)[1]
-NUMBERS = (0, 1, -1, 2, 3, -3, 17, 127, 128, 300, -129, 2**31, -(2**31), 2**63 - 1, 2**63, -(2**63), 2**64 - 1, 2**70, True, 0.0, -0.0, 0.5,
-           -2.5, float("inf"), float("nan"))
-REDUCTIONS = ("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    3,
+    -3,
+    17,
+    127,
+    128,
+    300,
+    -129,
+    2**31,
+    -(2**31),
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    2**64 - 1,
+    2**70,
+    True,
+    0.0,
+    -0.0,
+    0.5,
+    -2.5,
+    float("inf"),
+    float("nan"),
+)
+REDUCTIONS = (
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "max",
+    "min",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "cumprod",
+)
 ALONG_ONE = ("argmax", "argmin", "cumsum", "cumprod")
 TOLERANCES = {2: 4e-3, 4: 4e-6, 8: 1e-13}
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
@@ -35,7 +96,22 @@ def numbers_of(dtype: str) -> list[object]:
         lo, hi = np.iinfo(d).min, np.iinfo(d).max
         return [lo, lo + 1, hi - 1, hi, 0, 1, 2, 3, 7, *([-1, -2] if lo else [])]
     f = np.finfo(d)
-    return [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, float(f.max), float(f.tiny), 2.5, -2.5, 0.5, 3.0, -4.0]
+    return [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        float(f.max),
+        float(f.tiny),
+        2.5,
+        -2.5,
+        0.5,
+        3.0,
+        -4.0,
+    ]
 
 
 @st.composite
@@ -75,7 +151,10 @@ def agree(of_numpy: Callable[[], object], of_tensors: Callable[[], tx.Tensor]) -
             return
         same = (got == want) & (np.signbit(got) == np.signbit(want)) | np.isnan(got) & np.isnan(want)
         size = np.abs(want.astype("f8"))
-        near = np.abs(got.astype("f8") - want.astype("f8")) <= TOLERANCES[want.itemsize] * size + np.finfo(want.dtype).tiny
+        near = (
+            np.abs(got.astype("f8") - want.astype("f8"))
+            <= TOLERANCES[want.itemsize] * size + np.finfo(want.dtype).tiny
+        )
         assert (same | near & np.isfinite(want) & (want != 0)).all(), (got, want)
 
 
@@ -104,7 +183,11 @@ def test_reductions(name: str, a: np.ndarray, data: st.DataObject):
     axis: object = None
     if a.ndim and data.draw(st.booleans()):
         one = st.integers(-a.ndim, a.ndim - 1)
-        axis = data.draw(one if name in ALONG_ONE else one | st.lists(one, max_size=a.ndim, unique_by=lambda k: k % a.ndim).map(tuple))
+        axis = data.draw(
+            one
+            if name in ALONG_ONE
+            else one | st.lists(one, max_size=a.ndim, unique_by=lambda k: k % a.ndim).map(tuple)
+        )
     options: dict[str, object] = {"axis": axis}
     if not name.startswith("cum"):
         options["keepdims"] = data.draw(st.booleans())
@@ -129,10 +212,20 @@ def test_conversions_and_signs(a: np.ndarray, dtype: str):
 def test_indices(a: np.ndarray, data: st.DataObject):
     n = max(a.shape, default=1) + 1
     places = st.lists(st.integers(-n, n - 1), max_size=3).map(np.array)
-    masks = st.integers(0, a.ndim).flatmap(lambda k: st.just(a.shape[:k]) | st.lists(st.integers(0, 2), min_size=1, max_size=2).map(tuple))
-    slices = st.builds(slice, *[st.none() | st.integers(-n, n)] * 2, st.none() | st.integers(-3, 3).filter(bool))
-    item = st.one_of(st.integers(-n, n - 1), slices, st.just(None), st.just(...), places.map(lambda p: p.astype("i8")),
-                     masks.filter(bool).map(lambda s: np.arange(np.prod(s)).reshape(s) % 2 == 0))
+    masks = st.integers(0, a.ndim).flatmap(
+        lambda k: st.just(a.shape[:k]) | st.lists(st.integers(0, 2), min_size=1, max_size=2).map(tuple)
+    )
+    slices = st.builds(
+        slice, *[st.none() | st.integers(-n, n)] * 2, st.none() | st.integers(-3, 3).filter(bool)
+    )
+    item = st.one_of(
+        st.integers(-n, n - 1),
+        slices,
+        st.just(None),
+        st.just(...),
+        places.map(lambda p: p.astype("i8")),
+        masks.filter(bool).map(lambda s: np.arange(np.prod(s)).reshape(s) % 2 == 0),
+    )
     key = data.draw(item | st.lists(item, max_size=3).map(tuple))
     try:
         want = a[key]
@@ -143,8 +236,27 @@ def test_indices(a: np.ndarray, data: st.DataObject):
     agree(lambda: want, lambda: tx.tensor(a)[key])
 
 
-FUNCTIONS = {f.__name__: f for f in (np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax, np.argmin,
-                                     np.cumsum, np.cumprod, np.round, np.squeeze, np.transpose)}
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        np.sum,
+        np.prod,
+        np.mean,
+        np.std,
+        np.var,
+        np.max,
+        np.min,
+        np.any,
+        np.all,
+        np.argmax,
+        np.argmin,
+        np.cumsum,
+        np.cumprod,
+        np.round,
+        np.squeeze,
+        np.transpose,
+    )
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -160,8 +272,24 @@ def test_functions_of_numpy(name: str, dtype: str):
         np.sum(tx.tensor(a), out=np.zeros(()))  # type: ignore[call-overload]
 
 
-UNIVERSAL = ("add", "divide", "power", "arctan2", "left_shift", "less", "matmul", "exp", "sqrt", "floor", "isnan", "negative", "absolute",
-             "rint", "square", "logical_not")
+UNIVERSAL = (
+    "add",
+    "divide",
+    "power",
+    "arctan2",
+    "left_shift",
+    "less",
+    "matmul",
+    "exp",
+    "sqrt",
+    "floor",
+    "isnan",
+    "negative",
+    "absolute",
+    "rint",
+    "square",
+    "logical_not",
+)
 
 
 @pytest.mark.parametrize("name", UNIVERSAL)
@@ -177,7 +305,10 @@ def test_universal_functions(name: str):
 
 def test_universal_functions_that_tensors_lack():
     x = tx.tensor([1.0, 2.0])
-    for f, asked in ((lambda: np.add.reduce(x), "add.reduce"), (lambda: np.exp(x, dtype="f4"), "exp with dtype")):
+    for f, asked in (
+        (lambda: np.add.reduce(x), "add.reduce"),
+        (lambda: np.exp(x, dtype="f4"), "exp with dtype"),
+    ):
         with pytest.raises(tx.CallError, match=f"numpy.{asked} of a tensor"):
             f()
 
@@ -185,6 +316,9 @@ def test_universal_functions_that_tensors_lack():
 @pytest.mark.parametrize("a", [np.float32(2.5), np.int64(3), 2.5, 3, np.array([5.0, 6, 7]), np.array(2.5)])
 def test_quotients_with_remainders_on_either_side(a: object):
     values = np.array([1.0, 2.0, -3.0])
-    for found, expected in ((divmod(a, tx.tensor(values)), divmod(a, values)), (divmod(tx.tensor(values), a), divmod(values, a))):
+    for found, expected in (
+        (divmod(a, tx.tensor(values)), divmod(a, values)),
+        (divmod(tx.tensor(values), a), divmod(values, a)),
+    ):
         for x, y in zip(found, expected):
             np.testing.assert_array_equal(np.asarray(x), y)

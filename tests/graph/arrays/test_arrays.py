@@ -1,4 +1,6 @@
-"""NumPy's expressions on tensors: the same values and dtypes, lazily and while a function is traced."""
+"""NumPy's expressions on tensors: the same values and dtypes, lazily and while a function is
+traced.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,61 @@ from texpr.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, from_numpy, 
 X = np.arange(-12, 12).reshape(2, 3, 4)
 Y = np.array([[3, -2, 1, 5], [-4, 2, 7, -1], [1, 1, -3, 2]])
 EVERYWHERE = {
-    "slice": lambda x, y: x[1:, ::2], "backwards": lambda x, y: x[:, ::-1, 3:0:-2], "last": lambda x, y: x[-1, ..., -1],
-    "new axis": lambda x, y: x[:, None, 1:2], "ellipsis": lambda x, y: x[..., 1], "nothing": lambda x, y: x[2:],
-    "places": lambda x, y: x[:, [0, -1, 1, 1]], "places apart": lambda x, y: x[[0, 1], :, [3, -1]],
-    "places together": lambda x, y: x[:, [0, 2], [[1], [3]]], "places and a number": lambda x, y: x[0, :, [1, 2]],
-    "reshape": lambda x, y: x.reshape(4, -1), "transpose": lambda x, y: x.transpose(2, 0, 1), "T": lambda x, y: x.T,
-    "swapaxes": lambda x, y: x.swapaxes(0, -1), "squeeze": lambda x, y: x[:1].squeeze(), "flatten": lambda x, y: x.flatten(),
-    "equal": lambda x, y: x == y, "less": lambda x, y: x < y, "at least a number": lambda x, y: x >= 0,
-    "any": lambda x, y: (x != 0).any(axis=1), "all": lambda x, y: x.all(), "argmax": lambda x, y: x.argmax(axis=2),
-    "argmin of all": lambda x, y: x.argmin(), "max": lambda x, y: x.max(axis=(0, 2), keepdims=True), "min": lambda x, y: x.min(),
-    "astype": lambda x, y: x.astype("float32"), "to bool": lambda x, y: x.astype(bool),
+    "slice": lambda x, y: x[1:, ::2],
+    "backwards": lambda x, y: x[:, ::-1, 3:0:-2],
+    "last": lambda x, y: x[-1, ..., -1],
+    "new axis": lambda x, y: x[:, None, 1:2],
+    "ellipsis": lambda x, y: x[..., 1],
+    "nothing": lambda x, y: x[2:],
+    "places": lambda x, y: x[:, [0, -1, 1, 1]],
+    "places apart": lambda x, y: x[[0, 1], :, [3, -1]],
+    "places together": lambda x, y: x[:, [0, 2], [[1], [3]]],
+    "places and a number": lambda x, y: x[0, :, [1, 2]],
+    "reshape": lambda x, y: x.reshape(4, -1),
+    "transpose": lambda x, y: x.transpose(2, 0, 1),
+    "T": lambda x, y: x.T,
+    "swapaxes": lambda x, y: x.swapaxes(0, -1),
+    "squeeze": lambda x, y: x[:1].squeeze(),
+    "flatten": lambda x, y: x.flatten(),
+    "equal": lambda x, y: x == y,
+    "less": lambda x, y: x < y,
+    "at least a number": lambda x, y: x >= 0,
+    "any": lambda x, y: (x != 0).any(axis=1),
+    "all": lambda x, y: x.all(),
+    "argmax": lambda x, y: x.argmax(axis=2),
+    "argmin of all": lambda x, y: x.argmin(),
+    "max": lambda x, y: x.max(axis=(0, 2), keepdims=True),
+    "min": lambda x, y: x.min(),
+    "astype": lambda x, y: x.astype("float32"),
+    "to bool": lambda x, y: x.astype(bool),
 }
 NUMBERS = {
-    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y[0], "multiply": lambda x, y: x * y[:, :1], "divide": lambda x, y: x / y,
-    "floor": lambda x, y: x // y, "remainder": lambda x, y: x % y, "square": lambda x, y: x**2, "cube": lambda x, y: x**3,
-    "number first": lambda x, y: 7 - x, "a float": lambda x, y: x * 0.5, "into a quotient": lambda x, y: 6 / y, "negative": lambda x, y: -x,
-    "absolute": lambda x, y: abs(x), "sum": lambda x, y: x.sum(), "sum of axes": lambda x, y: x.sum(axis=(0, -1)),
-    "product": lambda x, y: y.prod(axis=0), "mean": lambda x, y: x.mean(axis=1, keepdims=True), "variance": lambda x, y: x.var(axis=2),
-    "deviation": lambda x, y: x.std(ddof=1), "matmul": lambda x, y: x @ y.T, "matmul of a row": lambda x, y: x[0, 0] @ y.T,
-    "matmul of a column": lambda x, y: x @ y[0], "dot": lambda x, y: y[0] @ y[1], "batches": lambda x, y: x @ x.transpose(0, 2, 1),
-    "clip": lambda x, y: x.clip(-3, 4), "chain": lambda x, y: ((x + 1) * y - x.mean()).sum(axis=0),
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y[0],
+    "multiply": lambda x, y: x * y[:, :1],
+    "divide": lambda x, y: x / y,
+    "floor": lambda x, y: x // y,
+    "remainder": lambda x, y: x % y,
+    "square": lambda x, y: x**2,
+    "cube": lambda x, y: x**3,
+    "number first": lambda x, y: 7 - x,
+    "a float": lambda x, y: x * 0.5,
+    "into a quotient": lambda x, y: 6 / y,
+    "negative": lambda x, y: -x,
+    "absolute": lambda x, y: abs(x),
+    "sum": lambda x, y: x.sum(),
+    "sum of axes": lambda x, y: x.sum(axis=(0, -1)),
+    "product": lambda x, y: y.prod(axis=0),
+    "mean": lambda x, y: x.mean(axis=1, keepdims=True),
+    "variance": lambda x, y: x.var(axis=2),
+    "deviation": lambda x, y: x.std(ddof=1),
+    "matmul": lambda x, y: x @ y.T,
+    "matmul of a row": lambda x, y: x[0, 0] @ y.T,
+    "matmul of a column": lambda x, y: x @ y[0],
+    "dot": lambda x, y: y[0] @ y[1],
+    "batches": lambda x, y: x @ x.transpose(0, 2, 1),
+    "clip": lambda x, y: x.clip(-3, 4),
+    "chain": lambda x, y: ((x + 1) * y - x.mean()).sum(axis=0),
 }
 DTYPES_TRIED = ["f4", "f8", "i4", "i8", "bool"]
 
@@ -78,8 +115,18 @@ def test_booleans_add_and_multiply_as_in_numpy():
     x = np.array([True, True, False, False])
     y = np.array([True, False, True, False])
     a, b = tx.tensor(x), tx.tensor(y)
-    for f in (lambda p, q: p + q, lambda p, q: p * q, lambda p, q: p & q, lambda p, q: p | q, lambda p, q: p ^ q, lambda p, q: p < q,
-              lambda p, q: ~p, lambda p, q: p.sum(), lambda p, q: p + 1, lambda p, q: p * 0.5):
+    for f in (
+        lambda p, q: p + q,
+        lambda p, q: p * q,
+        lambda p, q: p & q,
+        lambda p, q: p | q,
+        lambda p, q: p ^ q,
+        lambda p, q: p < q,
+        lambda p, q: ~p,
+        lambda p, q: p.sum(),
+        lambda p, q: p + 1,
+        lambda p, q: p * 0.5,
+    ):
         agree(f(a, b), f(x, y))
     with pytest.raises(tx.CallError, match="subtract of booleans"):
         a - b
@@ -98,8 +145,24 @@ def test_the_table_of_dtypes_is_numpy_s(a):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from([slice(None), slice(1, None), slice(None, None, -1), slice(-1, 0, -2), slice(5, 9), 0, -1, None, ...]),
-                max_size=4))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                slice(None),
+                slice(1, None),
+                slice(None, None, -1),
+                slice(-1, 0, -2),
+                slice(5, 9),
+                0,
+                -1,
+                None,
+                ...,
+            ]
+        ),
+        max_size=4,
+    )
+)
 def test_any_basic_index(key):
     x = X.astype("i8")
     key = tuple(key)
@@ -113,8 +176,13 @@ def test_any_basic_index(key):
 
 
 def test_assignment_makes_a_new_value():
-    for key, value in ((0, 5), ((slice(None), 1), 7.0), ((slice(1, None), slice(None, None, 2), -1), np.arange(2.0)),
-                       ((..., slice(None, None, -1)), np.arange(4.0)), ((slice(0, 2, 2), 2, slice(3, 0, -2)), [[1.0, 2.0]])):
+    for key, value in (
+        (0, 5),
+        ((slice(None), 1), 7.0),
+        ((slice(1, None), slice(None, None, 2), -1), np.arange(2.0)),
+        ((..., slice(None, None, -1)), np.arange(4.0)),
+        ((slice(0, 2, 2), 2, slice(3, 0, -2)), [[1.0, 2.0]]),
+    ):
         want, x = X.astype("f8"), tx.tensor(X.astype("f8"))
         before, doubled = x, x * 2
         x[key] = value
@@ -142,8 +210,16 @@ def test_a_mask_chooses():
 
 def test_results_are_values_of_their_own():
     """Also where nothing is computed: what is assigned to one is not seen in the other."""
-    for f in (lambda x: x.reshape(2, 3), lambda x: x[...], lambda x: +x, lambda x: x.astype("f64"), lambda x: x.transpose(0, 1),
-              lambda x: x.broadcast_to(2, 3), lambda x: x.clip(), lambda x: x.squeeze()):
+    for f in (
+        lambda x: x.reshape(2, 3),
+        lambda x: x[...],
+        lambda x: +x,
+        lambda x: x.astype("f64"),
+        lambda x: x.transpose(0, 1),
+        lambda x: x.broadcast_to(2, 3),
+        lambda x: x.clip(),
+        lambda x: x.squeeze(),
+    ):
         for x in (tx.tensor(np.ones((2, 3))), tx.tensor(np.ones((2, 3))) * 1):
             y = f(x)
             y[0, 0] = 7.0
@@ -172,8 +248,11 @@ def test_assignment_by_a_mask_of_the_first_axes():
         y = x.astype("i8")
         y[mask] = 5
         assert y.numpy().sum(axis=1).tolist() == [20, 0, 20]
-    for key, value, message in ((np.ones(4, bool), 5, r"a mask of shape \[4\] chooses from axes of extents \[3\]"),
-                                (0, 300, "300 does not fit i8"), (np.ones(3, bool), -129, "-129 does not fit i8")):
+    for key, value, message in (
+        (np.ones(4, bool), 5, r"a mask of shape \[4\] chooses from axes of extents \[3\]"),
+        (0, 300, "300 does not fit i8"),
+        (np.ones(3, bool), -129, "-129 does not fit i8"),
+    ):
         with pytest.raises(tx.CallError, match=message):
             x[key] = value
     assert not x.numpy().any()
@@ -184,64 +263,110 @@ def test_powers_of_integers(exponent: int):
     """They wrap, as those of Python's integers modulo 2^64 do; exponents below 0 are refused."""
     base = np.array([0, 1, -1, 2, 3, -7, 2**33 + 1])
     want = [(pow(int(b), exponent, 2**64) + 2**63) % 2**64 - 2**63 for b in base]
-    assert (tx.tensor(base) ** exponent).tolist() == want == (tx.tensor(base) ** tx.tensor(np.full(7, exponent))).tolist()
-    with pytest.raises(tx.CallError, match=r"`exponent\[1\]` is -1, expected a value in 0..9223372036854775807"):
+    assert (
+        (tx.tensor(base) ** exponent).tolist()
+        == want
+        == (tx.tensor(base) ** tx.tensor(np.full(7, exponent))).tolist()
+    )
+    with pytest.raises(
+        tx.CallError, match=r"`exponent\[1\]` is -1, expected a value in 0..9223372036854775807"
+    ):
         (tx.tensor(base[:2]) ** tx.tensor([0, -1])).numpy()
 
 
 def test_spellings_of_dtypes():
-    """Names count bits; NumPy's codes that count bytes are refused, and objects of NumPy are what they are."""
+    """Names count bits; NumPy's codes that count bytes are refused, and objects of NumPy are
+    what they are.
+    """
     x = tx.tensor([1])
     assert [str(x.astype(t).dtype) for t in ("i8", "u8", np.dtype("i8"), np.uint8, "int8", "<i8", float)] == [
-        "i8", "u8", "i64", "u8", "i8", "i64", "f64"]
+        "i8",
+        "u8",
+        "i64",
+        "u8",
+        "i8",
+        "i64",
+        "f64",
+    ]
     for code in ("i1", "i2", "i4", "u1", "u2", "u4", "f2", "f4", "f8", "b1"):
-        with pytest.raises(tx.CallError, match=f"'{code}' counts bytes, as NumPy does, and texpr's names count bits"):
+        with pytest.raises(
+            tx.CallError, match=f"'{code}' counts bytes, as NumPy does, and texpr's names count bits"
+        ):
             tx.tensor([1], code)
 
 
-@pytest.mark.parametrize("data, dtype, wrong", [
-    ([300], "i8", "300"), ([-1], "u64", "-1"), (300, "i8", "300"), ([1e10], "i32", "10000000000.0"), ([np.nan], "i64", "nan"),
-    ([2.0**63], "i64", "9.223372036854775808e+18"), ([np.inf], "u8", "inf"), (np.array([2**63], "u8"), "i64", "9223372036854775808")])
+@pytest.mark.parametrize(
+    "data, dtype, wrong",
+    [
+        ([300], "i8", "300"),
+        ([-1], "u64", "-1"),
+        (300, "i8", "300"),
+        ([1e10], "i32", "10000000000.0"),
+        ([np.nan], "i64", "nan"),
+        ([2.0**63], "i64", "9.223372036854775808e+18"),
+        ([np.inf], "u8", "inf"),
+        (np.array([2**63], "u8"), "i64", "9223372036854775808"),
+    ],
+)
 def test_values_beyond_a_dtype(data: object, dtype: str, wrong: str):
     for source in (data, tx.tensor(data)):
         with pytest.raises(tx.CallError) as found:
             tx.tensor(source, dtype)
         assert float(str(found.value).split()[1]) == float(wrong) or wrong == "nan"
-        assert str(found.value).endswith(f"does not fit {dtype}\n  help: choose a wider dtype, or convert: tensor(data).astype(...)")
+        assert str(found.value).endswith(
+            f"does not fit {dtype}\n  help: choose a wider dtype, or convert: tensor(data).astype(...)"
+        )
 
 
 def test_values_within_a_dtype():
-    assert tx.tensor([127.9, -128.9], "i8").tolist() == [127, -128] and tx.tensor([2.0**63], "u64").tolist() == [2**63]
-    assert tx.tensor(np.array([1, 2], "u2"), "bf16").tolist() == [1, 2] and tx.tensor([True], "i8").tolist() == [1]
+    assert tx.tensor([127.9, -128.9], "i8").tolist() == [127, -128] and tx.tensor(
+        [2.0**63], "u64"
+    ).tolist() == [2**63]
+    assert tx.tensor(np.array([1, 2], "u2"), "bf16").tolist() == [1, 2] and tx.tensor(
+        [True], "i8"
+    ).tolist() == [1]
 
 
 COMPLAINTS = {
     "error[index]: a mask of shape [2] chooses from axes of extents [3]\n"
-    "  help: a mask has the extents of the axes that it stands for, from the first one on": lambda x: x[0, np.array([True, False])],
-    "error[index]: an index of f32\n  help: index with integers or booleans": lambda x: tx.jit(lambda x: x[x])(x),
+    "  help: a mask has the extents of the axes that it stands for, from the first one on": lambda x: x[
+        0, np.array([True, False])
+    ],
+    "error[index]: an index of f32\n  help: index with integers or booleans": lambda x: tx.jit(
+        lambda x: x[x]
+    )(x),
     "error[index]: index 2 is out of bounds for axis 0 of extent 2": lambda x: x[np.array([0, 2])],
-    "error[index]: index 18446744073709551615 is out of bounds for axis 1 of extent 3": lambda x: x[0, np.array([2**64 - 1], "u8")],
-    "error[dtype]: an integer to the power -1 is no integer\n  help: convert it: .astype(\"f64\")": lambda x: x.astype("i32") ** -1,
+    "error[index]: index 18446744073709551615 is out of bounds for axis 1 of extent 3": lambda x: x[
+        0, np.array([2**64 - 1], "u8")
+    ],
+    'error[dtype]: an integer to the power -1 is no integer\n  help: convert it: .astype("f64")': lambda x: (
+        x.astype("i32") ** -1
+    ),
     "error[dtype]: left_shift of f32\n  help: it is for integers and booleans": lambda x: x << 1,
-    "error[dtype]: mean as i32\n  help: convert the result: .astype(\"i64\")": lambda x: x.mean(dtype="i32"),
-    "error[shape]: max of no elements: a tensor of shape [0, 3, 4], axes [0]\n  help: reduce other axes, or look at the shape first":
-        lambda x: x[2:].max(axis=0),
-    "error[shape]: shapes [2, 3, 4] and [3] do not fit each other\n  help: axes are aligned at the last one; extents must be equal, or 1":
-        lambda x: x + np.ones(3, "f4"),
+    'error[dtype]: mean as i32\n  help: convert the result: .astype("i64")': lambda x: x.mean(dtype="i32"),
+    "error[shape]: max of no elements: a tensor of shape [0, 3, 4], axes [0]\n  help: reduce other axes, or "
+    "look at the shape first": lambda x: x[2:].max(axis=0),
+    "error[shape]: shapes [2, 3, 4] and [3] do not fit each other\n  help: axes are aligned at the last one; "
+    "extents must be equal, or 1": lambda x: x + np.ones(3, "f4"),
     "error[index]: index 5 is out of bounds for axis 1 of extent 3": lambda x: x[0, 5],
     "error[index]: 4 indices for a tensor of 3 axes": lambda x: x[0, 0, 0, 0],
-    "error[index]: 'a' is no index\n  help: an index is an integer, a slice, `...`, None, or an array of integers or booleans":
-        lambda x: x["a"],
-    "error[shape]: 24 elements of [2, 3, 4] do not become [5, -1]\n  help: one extent may be -1": lambda x: x.reshape(5, -1),
+    "error[index]: 'a' is no index\n  help: an index is an integer, a slice, `...`, None, or an array of "
+    "integers or booleans": lambda x: x["a"],
+    "error[shape]: 24 elements of [2, 3, 4] do not become [5, -1]\n  help: one extent may be -1": lambda x: (
+        x.reshape(5, -1)
+    ),
     "error[shape]: [2, 3, 4] @ [2, 2]: 4 columns and 2 rows": lambda x: x @ np.ones((2, 2), "f4"),
     "error[axis]: axis 3 of a tensor with 3 axes": lambda x: x.sum(axis=3),
     "error[axis]: an axis is given twice: (0, -3)": lambda x: x.sum(axis=(0, -3)),
     "error[dtype]: ~ of f32\n  help: it is for integers and booleans": lambda x: ~x,
     "error[dtype]: 'q7' is no dtype that texpr has\n"
-    "  help: there are bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, f8e5m2":
-        lambda x: x.astype("q7"),
+    "  help: there are bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, f8e5m2": lambda x: (
+        x.astype("q7")
+    ),
     "error[shape]: a tensor of shape [2, 3, 4] is no single number\n  help: reduce or index it": float,
-    "error[arguments]: None is no operand of tensors\n  help: operands are tensors, arrays and numbers": lambda x: x + None,
+    "error[arguments]: None is no operand of tensors\n  help: operands are tensors, arrays and numbers": lambda x: (
+        x + None
+    ),
 }
 
 
@@ -254,7 +379,9 @@ def test_complaints(text: str):
 
 def test_new_axes_and_rounding_as_numpy_has_them():
     for axis in (0, -1, (0, 1), (0, -1), (1, 3), [0, 2]):
-        agree(tx.tensor(X).expand_dims(axis), np.expand_dims(X, tuple(axis) if isinstance(axis, list) else axis))
+        agree(
+            tx.tensor(X).expand_dims(axis), np.expand_dims(X, tuple(axis) if isinstance(axis, list) else axis)
+        )
     for axis in ((0, 0), 5, (0, 9)):
         with pytest.raises(tx.CallError):
             tx.tensor(X).expand_dims(axis)
@@ -263,7 +390,9 @@ def test_new_axes_and_rounding_as_numpy_has_them():
     agree(round(tx.tensor(x)), np.round(x))
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"]
+)
 @pytest.mark.parametrize("dtype", ["f4", "i1", "?"])
 def test_one_number_is_reduced_along_its_only_axis(name, dtype):
     x = np.array(1, dtype)

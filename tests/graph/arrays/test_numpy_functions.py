@@ -1,4 +1,6 @@
-"""NumPy's functions called on tensors: operators that pass gradients on, or NumPy's own where no gradient is lost."""
+"""NumPy's functions called on tensors: operators that pass gradients on, or NumPy's own where no
+gradient is lost.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values_and_gradients(name: str):
-    """The values are NumPy's; the gradient along a direction is that of differences; captured, it has the same values."""
+    """The values are NumPy's; the gradient along a direction is that of differences; captured,
+    it has the same values.
+    """
     f, given = CALLS[name], (A, B, V, C)
     tensors = [tx.tensor(x, requires_grad=True) for x in given]
     found = f(*tensors)
@@ -101,7 +105,10 @@ def test_arguments_without_an_operator_are_left_to_numpy(function):
     np.testing.assert_array_equal(np.asarray(function(tx.tensor(A))), function(A))
 
 
-@pytest.mark.parametrize("function", [lambda x: np.linalg.norm(x, "bad"), lambda x: np.linalg.norm(x, axis=()), lambda x: np.diff(x, -1)])
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: np.linalg.norm(x, "bad"), lambda x: np.linalg.norm(x, axis=()), lambda x: np.diff(x, -1)],
+)
 def test_what_numpy_refuses(function):
     with pytest.raises(ValueError, match=r".") as e:
         function(A)
@@ -109,10 +116,15 @@ def test_what_numpy_refuses(function):
         function(tx.tensor(A))
 
 
-@pytest.mark.parametrize("function", [np.linalg.inv, np.sort, np.cov, np.triu, np.median, lambda x: np.pad(x, 1)])
+@pytest.mark.parametrize(
+    "function", [np.linalg.inv, np.sort, np.cov, np.triu, np.median, lambda x: np.pad(x, 1)]
+)
 def test_gradients_are_not_lost(function):
     x = tx.tensor(A[:3, :3], requires_grad=True)
-    with pytest.raises(tx.CallError, match="of a tensor that requires a gradient: NumPy computes on the values, and none would flow"):
+    with pytest.raises(
+        tx.CallError,
+        match="of a tensor that requires a gradient: NumPy computes on the values, and none would flow",
+    ):
         function(x)
     np.testing.assert_array_equal(function(x.detach()), function(A[:3, :3]))
     with tx.no_grad():
@@ -122,9 +134,12 @@ def test_gradients_are_not_lost(function):
 def test_the_whole_complaint():
     with pytest.raises(tx.CallError) as e:
         np.linalg.inv(tx.tensor([[1.0]], requires_grad=True))
-    assert str(e.value) == """\
+    assert (
+        str(e.value)
+        == """\
 error[gradient]: numpy.linalg.inv of a tensor that requires a gradient: NumPy computes on the values, and none would flow
   help: numpy.linalg.inv(x.detach()) for the values, or an operator of texpr.ops"""
+    )
 
 
 def test_parameters():
@@ -138,8 +153,16 @@ def test_parameters():
 
 def test_values_that_need_no_gradient():
     x = tx.tensor(A, requires_grad=True)
-    assert np.allclose(x, A) and np.array_equal(x, A) and np.shape(x) == (3, 4) and np.ndim(x) == 2 and np.size(x) == 12
-    assert type(np.zeros_like(x)) is np.ndarray and np.argsort(x).shape == (3, 4) and np.count_nonzero(x) == 12
+    assert (
+        np.allclose(x, A)
+        and np.array_equal(x, A)
+        and np.shape(x) == (3, 4)
+        and np.ndim(x) == 2
+        and np.size(x) == 12
+    )
+    assert (
+        type(np.zeros_like(x)) is np.ndarray and np.argsort(x).shape == (3, 4) and np.count_nonzero(x) == 12
+    )
     np.testing.assert_allclose(x, A)
 
 

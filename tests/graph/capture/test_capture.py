@@ -26,7 +26,10 @@ def dense(capture: Capture, weights: list[Variable], rows: int = 5):
 
 def made_weights(seed: int = 0) -> list[Variable]:
     random = np.random.default_rng(seed)
-    return [Variable(random.normal(size=shape), name) for name, shape in (("W", (6, 4)), ("b", (6,)), ("V", (3, 6)))]
+    return [
+        Variable(random.normal(size=shape), name)
+        for name, shape in (("W", (6, 4)), ("b", (6,)), ("V", (3, 6)))
+    ]
 
 
 def test_a_training_step_is_a_program(golden):
@@ -113,17 +116,23 @@ def complaint(run) -> str:
 def test_shapes_that_do_not_fit():
     capture = Capture()
     x = capture.input("x", (5, 4), F32)
-    assert complaint(lambda: ops.linear(x, Variable(np.ones((3, 7), np.float32)))) == """\
+    assert (
+        complaint(lambda: ops.linear(x, Variable(np.ones((3, 7), np.float32))))
+        == """\
 error[shape]: linear: axis 1 of `weight` has extent 7, expected I = 4
     given: X [5, 4], weight [3, 7]"""
+    )
 
 
 def test_dtypes_that_do_not_fit():
     capture = Capture()
     x = capture.input("x", (5, 4), F32)
-    assert complaint(lambda: ops.linear(x, Variable(np.ones((3, 4))))) == """\
+    assert (
+        complaint(lambda: ops.linear(x, Variable(np.ones((3, 4)))))
+        == """\
 error[dtype]: linear: `weight` is f64, but `X` is f32, and both are T
   help: convert one: weight.astype(...)"""
+    )
 
 
 def test_a_symbolic_tensor_has_no_values():
@@ -131,28 +140,40 @@ def test_a_symbolic_tensor_has_no_values():
     for use in (lambda: np.add.reduce(x), lambda: np.asarray(x), lambda: bool(x), lambda: float(x)):
         with pytest.raises((tx.CallError, TypeError)):
             use()
-    assert complaint(lambda: bool(x)) == """\
+    assert (
+        complaint(lambda: bool(x))
+        == """\
 error[symbolic]: `x` stands for f32[5, 4] while a program is captured, without values, and true or false was asked of it
   help: use operators of texpr.ops, or write one with tx.op"""
+    )
 
 
 def test_tensors_of_two_captures_do_not_mix():
     x, y = Capture().input("x", (4,), F32), Capture().input("y", (4,), F32)
-    assert complaint(lambda: ops.add(x, y)) == """\
+    assert (
+        complaint(lambda: ops.add(x, y))
+        == """\
 error[symbolic]: add: `B` belongs to another capture
   help: a symbolic tensor must not outlive the function it was given to"""
+    )
 
 
 def test_a_loss_is_one_float():
     x = Capture().input("x", (4,), F32)
-    assert complaint(lambda: x.capture.gradients(x, [x])) == """\
+    assert (
+        complaint(lambda: x.capture.gradients(x, [x]))
+        == """\
 error[gradient]: the loss is f32[4], expected one float
   help: reduce it, for example with texpr.ops.mean_all"""
+    )
 
 
 def test_out_is_refused():
     x = Capture().input("x", (4,), F32)
-    assert complaint(lambda: ops.relu(x, out=np.empty(4, np.float32))) == "error[arguments]: relu: a symbolic call takes no `out`"
+    assert (
+        complaint(lambda: ops.relu(x, out=np.empty(4, np.float32)))
+        == "error[arguments]: relu: a symbolic call takes no `out`"
+    )
 
 
 def test_variables_alone_are_captured_in_a_block():
@@ -191,7 +212,10 @@ def test_variables_begin_at_whole_lines(shape: tuple[int, ...]):
     given = np.array(np.arange(np.prod(shape, dtype=int)).reshape(shape), "f4", order="F")
     variables = [Variable(given, f"v{k}") for k in range(9)]
     for v in variables:
-        assert all((not a.size or a.ctypes.data % 64 == 0) and a.flags.c_contiguous and a.shape == shape for a in v.arrays())
+        assert all(
+            (not a.size or a.ctypes.data % 64 == 0) and a.flags.c_contiguous and a.shape == shape
+            for a in v.arrays()
+        )
         np.testing.assert_array_equal(v.data, given)
         assert not np.shares_memory(v.data, given)
 

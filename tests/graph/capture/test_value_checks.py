@@ -1,4 +1,6 @@
-"""Operators that ask a range of values take what was computed: the range is known, or checked in every run."""
+"""Operators that ask a range of values take what was computed: the range is known, or checked in
+every run.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,15 @@ USES = {
     "index": lambda x: x[0][x.argmax(axis=1)],
 }
 WANTED = {
-    "one_hot of argmax": np.eye(3)[[1, 0]], "fewer classes": np.eye(2)[[1, 0]], "gather": [[1.0], [0.0]],
-    "take": X[:, [1, 2]], "scatter": [[1.0, 11.0, 2.0], [17.0, 0.0, 3.0]], "embedding": X[(X > 2).astype(int)],
-    "histogram": [1, 1, 1, 1, 0, 1, 0, 1], "segments": [X[1], X[0], [0.0] * 3], "index": [5.0, 1.0],
+    "one_hot of argmax": np.eye(3)[[1, 0]],
+    "fewer classes": np.eye(2)[[1, 0]],
+    "gather": [[1.0], [0.0]],
+    "take": X[:, [1, 2]],
+    "scatter": [[1.0, 11.0, 2.0], [17.0, 0.0, 3.0]],
+    "embedding": X[(X > 2).astype(int)],
+    "histogram": [1, 1, 1, 1, 0, 1, 0, 1],
+    "segments": [X[1], X[0], [0.0] * 3],
+    "index": [5.0, 1.0],
 }
 
 
@@ -76,7 +84,9 @@ def test_places_of_maxima_go_back():
     found = there_and_back(x)
     for k in np.ndindex(2, 1, 2, 2):
         window = (*k[:2], slice(2 * k[2], 2 * k[2] + 2), slice(2 * k[3], 2 * k[3] + 2))
-        assert found.numpy()[window].max() == x.numpy()[window].max() and (found.numpy()[window] > 0).sum() == 1
+        assert (
+            found.numpy()[window].max() == x.numpy()[window].max() and (found.numpy()[window] > 0).sum() == 1
+        )
     found.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), found.numpy() > 0)
     np.testing.assert_array_equal(tx.jit(there_and_back)(x.detach()).numpy(), found.numpy())

@@ -1,4 +1,6 @@
-"""Variables have the methods and operators of tensors, and updates in place mean the same for leaves and for variables."""
+"""Variables have the methods and operators of tensors, and updates in place mean the same for
+leaves and for variables.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,18 @@ def parameter() -> nn.Parameter:
 
 
 EXPRESSIONS = {
-    "method": lambda p: p.tanh(), "operator": lambda p: 2 * p + 1, "array first": lambda p: np.ones(2) * p, "with itself": lambda p: p @ p,
-    "index": lambda p: p[0], "T": lambda p: p.T * 1.0, "tensor": lambda p: tx.tensor(p), "as f32": lambda p: tx.tensor(p, "f32"),
-    "reduction": lambda p: p.var(), "negative": lambda p: -p, "power": lambda p: p**2, "each": lambda p: next(iter(p)),
+    "method": lambda p: p.tanh(),
+    "operator": lambda p: 2 * p + 1,
+    "array first": lambda p: np.ones(2) * p,
+    "with itself": lambda p: p @ p,
+    "index": lambda p: p[0],
+    "T": lambda p: p.T * 1.0,
+    "tensor": lambda p: tx.tensor(p),
+    "as f32": lambda p: tx.tensor(p, "f32"),
+    "reduction": lambda p: p.var(),
+    "negative": lambda p: -p,
+    "power": lambda p: p**2,
+    "each": lambda p: next(iter(p)),
 }
 
 
@@ -59,16 +70,26 @@ def test_updates_in_place():
         w /= 4
         w **= 2
         p[0] = 7
-    assert w.tolist() == [0.0625, 0.25] and str(w.dtype) == "f64" and w.requires_grad and p.tolist() == [7.0, -1.0]
+    assert (
+        w.tolist() == [0.0625, 0.25]
+        and str(w.dtype) == "f64"
+        and w.requires_grad
+        and p.tolist() == [7.0, -1.0]
+    )
 
 
 def test_updates_in_place_are_refused_where_gradients_would_not_know():
     p, w = parameter(), tx.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(tx.CallError) as found:
         p -= 1
-    assert str(found.value) == ("error[gradient]: `parameter` requires a gradient, and is changed in place\n"
-                                "  help: change it inside `with tx.no_grad():`, or compute another tensor: p = p - y")
-    with pytest.raises(tx.CallError, match=r"a leaf of shape \[2\] would become one of \[3, 2\]"), tx.no_grad():
+    assert str(found.value) == (
+        "error[gradient]: `parameter` requires a gradient, and is changed in place\n"
+        "  help: change it inside `with tx.no_grad():`, or compute another tensor: p = p - y"
+    )
+    with (
+        pytest.raises(tx.CallError, match=r"a leaf of shape \[2\] would become one of \[3, 2\]"),
+        tx.no_grad(),
+    ):
         w += np.ones((3, 2))
     before = w
     w += 1  # another tensor, computed from the leaf

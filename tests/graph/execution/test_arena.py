@@ -1,4 +1,6 @@
-"""Tensors that are computed in the memory of others: what may be, what is, and that nothing is lost."""
+"""Tensors that are computed in the memory of others: what may be, what is, and that nothing is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ DATA = np.linspace(-1, 1, 20 * 20, dtype=np.float32).reshape(20, 20)
 
 @st.composite
 def programs(draw):
-    """Launches, which of their outputs may lie over which inputs, and tensors to keep; all of one size, so that many places fit."""
+    """Launches, which of their outputs may lie over which inputs, and tensors to keep; all of
+    one size, so that many places fit.
+    """
     launches, pairs, written = [], [], []
     for k in range(draw(st.integers(1, 12))):
         outputs = [Tensor(f"t{k}_{n}", F32, plain(index(16))) for n in range(draw(st.integers(1, 2)))]
@@ -40,7 +44,9 @@ def programs(draw):
 
 @given(programs())
 def test_no_launch_finds_what_it_reads_overwritten(case):
-    """Run by names: every place holds what was written there last, and is overwritten while a launch runs only where that may be."""
+    """Run by names: every place holds what was written there last, and is overwritten while a
+    launch runs only where that may be.
+    """
     launches, pairs, kept = case
     lives = lifetimes(launches, kept)
     over = reuse_in_place(launches, pairs, lives)
@@ -50,7 +56,10 @@ def test_no_launch_finds_what_it_reads_overwritten(case):
         assert all(holds[arena.offset[t]] is t for t in inputs)
         for t in outputs:
             before = [s for s in inputs if arena.offset[s] == arena.offset[t]]
-            assert all(over.get(t) is s and any(inputs[i] is s and outputs[j] is t for i, j in allowed) for s in before)
+            assert all(
+                over.get(t) is s and any(inputs[i] is s and outputs[j] is t for i, j in allowed)
+                for s in before
+            )
         assert len({arena.offset[t] for t in outputs}) == len(outputs)
         holds |= {arena.offset[t]: t for t in outputs}
     assert all(holds[arena.offset[t]] is t for t in kept)
@@ -65,22 +74,35 @@ def found(text: str, steps: str = "") -> tuple[tuple[int, int], ...]:
 MAP = "op f(A: f32[N], B: f32[N]) -> Y: f32[N] { Y[i] = A[i] + B[i] }"
 
 
-@pytest.mark.parametrize(("text", "steps", "wanted"), [
-    (MAP, "", ((0, 0), (1, 0))),
-    (MAP, 'split("i", 8)\nvectorize("ii")\nparallel("io")', ((0, 0), (1, 0))),
-    (MAP, 'split("i", 8, tail="overlap")', ()),
-    ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = A[N - 1 - i] }", "", ()),
-    ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = A[i] + A[0] }", "", ()),
-    ("op f(A: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = A[i, j] + A[j, i] }", "", ()),
-    ("op f(A: f32[N, M], B: f32[N]) -> Y: f32[N, M] { Y[i, j] = A[i, j] * B[i] }", "", ((0, 0),)),
-    ("op f(A: f32[N], B: f64[N]) -> Y: f64[N] { Y[i] = f64(A[i]) + B[i] }", "", ((1, 0),)),
-    ("op f(A: f32[N], B: i32[N]) -> Y: i32[N] { Y[i] = if A[i] > 0.0 then B[i] else 0 }", "", ((1, 0),)),
-    ("op f(A: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = A[i]\nZ[i] = A[i] }", "", ()),
-    ("op f(A: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = A[i] * 2\nZ[i] = Y[i] + 1 }", "", ((0, 0),)),
-    ("op f(A: f32[2*N], B: f32[N]) -> Y: f32[2*N] { Y[2*i] = A[2*i] + B[i]\nY[2*i + 1] = -A[2*i + 1] * B[i] }", "", ((0, 0),)),
-    ("op f(A: f32[2*N], B: f32[N]) -> Y: f32[2*N] { Y[2*i] = A[2*i] + B[i]\nY[2*i + 1] = -A[2*i] * B[i] }", "", ()),
-    ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = sum(k in 0..i+1: A[k]) }", "", ()),
-])
+@pytest.mark.parametrize(
+    ("text", "steps", "wanted"),
+    [
+        (MAP, "", ((0, 0), (1, 0))),
+        (MAP, 'split("i", 8)\nvectorize("ii")\nparallel("io")', ((0, 0), (1, 0))),
+        (MAP, 'split("i", 8, tail="overlap")', ()),
+        ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = A[N - 1 - i] }", "", ()),
+        ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = A[i] + A[0] }", "", ()),
+        ("op f(A: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = A[i, j] + A[j, i] }", "", ()),
+        ("op f(A: f32[N, M], B: f32[N]) -> Y: f32[N, M] { Y[i, j] = A[i, j] * B[i] }", "", ((0, 0),)),
+        ("op f(A: f32[N], B: f64[N]) -> Y: f64[N] { Y[i] = f64(A[i]) + B[i] }", "", ((1, 0),)),
+        ("op f(A: f32[N], B: i32[N]) -> Y: i32[N] { Y[i] = if A[i] > 0.0 then B[i] else 0 }", "", ((1, 0),)),
+        ("op f(A: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = A[i]\nZ[i] = A[i] }", "", ()),
+        ("op f(A: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = A[i] * 2\nZ[i] = Y[i] + 1 }", "", ((0, 0),)),
+        (
+            "op f(A: f32[2*N], B: f32[N]) -> Y: f32[2*N] { Y[2*i] = A[2*i] + B[i]\nY[2*i + 1] = -A[2*i + 1] "
+            "* B[i] }",
+            "",
+            ((0, 0),),
+        ),
+        (
+            "op f(A: f32[2*N], B: f32[N]) -> Y: f32[2*N] { Y[2*i] = A[2*i] + B[i]\nY[2*i + 1] = -A[2*i] * "
+            "B[i] }",
+            "",
+            (),
+        ),
+        ("op f(A: f32[N]) -> Y: f32[N] { Y[i] = sum(k in 0..i+1: A[k]) }", "", ()),
+    ],
+)
 def test_what_may_lie_over_what(text: str, steps: str, wanted: tuple[tuple[int, int], ...]):
     assert found(text, steps) == wanted
 
@@ -93,14 +115,27 @@ def built(graph: list[tuple[int, int, int]], **options) -> Plan:
     return Plan(capture, [made[-1], made[len(made) // 2]], **options)
 
 
-OPERATORS = (lambda a, b: ops.tanh(a), lambda a, b: a * 0.5 + b, lambda a, b: ops.matmul(a, b) * 0.1, lambda a, b: ops.transpose(a),
-             lambda a, b: ops.softmax(a), lambda a, b: ops.maximum(a, b))
+OPERATORS = (
+    lambda a, b: ops.tanh(a),
+    lambda a, b: a * 0.5 + b,
+    lambda a, b: ops.matmul(a, b) * 0.1,
+    lambda a, b: ops.transpose(a),
+    lambda a, b: ops.softmax(a),
+    lambda a, b: ops.maximum(a, b),
+)
 
 
 @st.composite
 def graphs(draw):
     count = draw(st.integers(3, 9))
-    return [(draw(st.integers(0, len(OPERATORS) - 1)), draw(st.integers(max(0, k - 2), k)), draw(st.integers(0, k))) for k in range(count)]
+    return [
+        (
+            draw(st.integers(0, len(OPERATORS) - 1)),
+            draw(st.integers(max(0, k - 2), k)),
+            draw(st.integers(0, k)),
+        )
+        for k in range(count)
+    ]
 
 
 @settings(max_examples=20, deadline=None)

@@ -1,4 +1,6 @@
-"""Variables that are updated where they lie: what runs last, that nothing is lost, and that Ctrl-C leaves no half of an update."""
+"""Variables that are updated where they lie: what runs last, that nothing is lost, and that
+Ctrl-C leaves no half of an update.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,16 @@ def programs(draw):
         outputs = [tensor(f"t{k}", draw)] if draw(st.booleans()) else []
         while waiting and (not outputs or draw(st.booleans())):
             outputs.append(waiting.pop(draw(st.integers(0, len(waiting) - 1))))
-        over = {i: j for i, s in enumerate(inputs) for j, t in enumerate(outputs) if s.dims == t.dims and draw(st.booleans())}
+        over = {
+            i: j
+            for i, s in enumerate(inputs)
+            for j, t in enumerate(outputs)
+            if s.dims == t.dims and draw(st.booleans())
+        }
         fails = draw(st.integers(0, 3)) == 0
-        launches.append(Made(inputs=inputs, outputs=outputs, overwrites=[*over.items()], self_contained=not fails))
+        launches.append(
+            Made(inputs=inputs, outputs=outputs, overwrites=[*over.items()], self_contained=not fails)
+        )
         written += outputs
     updates = {v: t for v, t in news.items() if t not in waiting}
     return launches, updates, set(draw(st.lists(st.sampled_from(written), max_size=2)))
@@ -96,7 +105,9 @@ KINDS = {
 
 def network():
     nn.manual_seed(0)
-    return nn.Sequential(nn.Linear(96, 300), nn.BatchNorm1d(300), nn.ReLU(), nn.Linear(300, 260), nn.Tanh(), nn.Linear(260, 4))
+    return nn.Sequential(
+        nn.Linear(96, 300), nn.BatchNorm1d(300), nn.ReLU(), nn.Linear(300, 260), nn.Tanh(), nn.Linear(260, 4)
+    )
 
 
 def trained(kind: str, **options):
@@ -112,13 +123,18 @@ def trained(kind: str, **options):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bits_are_those_of_second_arrays(kind: str, threads: int):
-    (losses, found, plan), (expected, wanted, other) = trained(kind, threads=threads), trained(kind, threads=threads, disable="in_place")
+    (losses, found, plan), (expected, wanted, other) = (
+        trained(kind, threads=threads),
+        trained(kind, threads=threads, disable="in_place"),
+    )
     assert losses == expected
     for a, b in zip(found, wanted, strict=True):
         assert a.tobytes() == b.tobytes()
     assert decisions(plan) and not decisions(other)
     alone = [v for v in plan.assigned if v._spare is None]
-    assert sum(v.size for v in alone) > 0.3 * sum(v.size for v in plan.assigned), "large variables have second arrays"
+    assert sum(v.size for v in alone) > 0.3 * sum(v.size for v in plan.assigned), (
+        "large variables have second arrays"
+    )
     assert all(v._spare is not None for v in other.assigned)
 
 
@@ -141,7 +157,8 @@ def test_the_reasons():
     old = Variable(np.zeros((64, 64), np.float32), "old")
     capture.assign(old, ops.transpose(capture.variable(old)))
     assert decisions(Plan(capture, [])) == [
-        "over transpose_1 -> : no, not every old element is proven to be read last where it is replaced"]
+        "over transpose_1 -> : no, not every old element is proven to be read last where it is replaced"
+    ]
     plan = trained("SGD", threads=1)[2]
     (bias,) = (line for line in decisions(plan) if "-> bias_3:" in line)
     assert bias.endswith("-> bias_3: no, it would keep 8.1 KiB until then"), bias
@@ -192,11 +209,16 @@ def test_a_compute_that_fails_leaves_nothing_to_commit():
 
 def test_who_waits_for_an_old_value_is_served_before_any_value_changes():
     """There may be no memory for the copy."""
+
     class Waits:
         def kept(self):
             raise MemoryError
 
-    total, other, capture = Variable(np.zeros(SIZE, np.float32), "total"), Variable(np.zeros((64, 64), np.float32), "other"), Capture()
+    total, other, capture = (
+        Variable(np.zeros(SIZE, np.float32), "total"),
+        Variable(np.zeros((64, 64), np.float32), "other"),
+        Capture(),
+    )
     x = capture.input("x", (SIZE,), F32)
     capture.assign(total, capture.variable(total) + x)
     capture.assign(other, ops.transpose(capture.variable(other)) + 1.0)
@@ -216,7 +238,9 @@ def test_who_waits_for_an_old_value_is_served_before_any_value_changes():
 def test_what_waits_for_an_old_value_gets_it():
     model = network()
     before, waiting = model(DATA), model(tx.tensor(DATA))
-    nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=1.0))(DATA, np.arange(8) % 4)
+    nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=1.0))(
+        DATA, np.arange(8) % 4
+    )
     np.testing.assert_allclose(waiting.numpy(), before, rtol=1e-5, atol=1e-6)
     assert not np.allclose(model(DATA), before, rtol=0.1)
 
@@ -235,7 +259,9 @@ def test_profiles_change_nothing_and_profiled_runs_do():
 
 
 def test_results_are_there_behind_a_profile_and_no_new_values():
-    """It computes again, with the values that variables have then, and in memory of its own what else lies over what it came from."""
+    """It computes again, with the values that variables have then, and in memory of its own what
+    else lies over what it came from.
+    """
     capture, total = Capture(), Variable(np.zeros((64, 64), np.float32), "total")
     x = capture.input("x", (64, 64), F32)
     slopes = ops.tanh(ops.matmul(x, x))
@@ -258,12 +284,18 @@ def test_results_are_there_behind_a_profile_and_no_new_values():
 
 
 def test_new_values_that_their_own_kernel_reads():
-    a, b, capture = Variable(np.zeros(SIZE, np.float32), "a"), Variable(np.zeros(SIZE, np.float32), "b"), Capture()
+    a, b, capture = (
+        Variable(np.zeros(SIZE, np.float32), "a"),
+        Variable(np.zeros(SIZE, np.float32), "b"),
+        Capture(),
+    )
     new = capture.variable(a) + 1.0
     capture.assign(a, new)
     capture.assign(b, ops.tanh(new) + capture.variable(b) * 0.5)
     plan = Plan(capture, [])
-    assert decisions(plan) == ["over add_1, add_2 -> a, b: yes, nothing can fail when it runs; saves 512.0 KiB"]
+    assert decisions(plan) == [
+        "over add_1, add_2 -> a, b: yes, nothing can fail when it runs; saves 512.0 KiB"
+    ]
     expected = np.zeros(SIZE, np.float32)
     for k in range(4):
         plan.run()
@@ -323,10 +355,18 @@ print("ok")
 """
 
 
-@pytest.mark.parametrize("optimizer", ["nn.optim.SGD(model.parameters(), lr=0.05)", "nn.optim.Adam(model.parameters())"])
+@pytest.mark.parametrize(
+    "optimizer", ["nn.optim.SGD(model.parameters(), lr=0.05)", "nn.optim.Adam(model.parameters())"]
+)
 def test_ctrl_c_leaves_all_of_a_step_or_nothing(optimizer: str):
     script = CTRL_C.replace("OPTIMIZER", optimizer)
     root = str(Path(__file__).parents[3])
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "PYTHONPATH": root}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": root},
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr

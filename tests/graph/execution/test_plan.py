@@ -26,7 +26,10 @@ def launch_lists(draw):
     """Launches that read tensors written before, and tensors to keep."""
     launches, written = [], []
     for k in range(draw(st.integers(1, 12))):
-        outputs = [Tensor(f"t{k}_{n}", F32, plain(index(draw(st.integers(0, 9))))) for n in range(draw(st.integers(1, 3)))]
+        outputs = [
+            Tensor(f"t{k}_{n}", F32, plain(index(draw(st.integers(0, 9)))))
+            for n in range(draw(st.integers(1, 3)))
+        ]
         inputs = draw(st.lists(st.sampled_from(written), max_size=3)) if written else []
         launches.append((inputs, outputs))
         written += outputs
@@ -117,9 +120,12 @@ def test_a_variable_keeps_its_shape_and_dtype():
     total, _ = counter()
     with pytest.raises(tx.CallError) as caught:
         total.data = np.zeros(4)
-    assert str(caught.value) == """\
+    assert (
+        str(caught.value)
+        == """\
 error[shape]: `total` is f32[3], the new value float64[4]
   help: a variable keeps its shape and dtype; make a new one"""
+    )
 
 
 def test_ranges_of_data_are_checked_at_each_run():
@@ -220,7 +226,15 @@ def test_plans_run_from_several_threads():
 def test_tensors_of_one_recurrence_begin_apart_and_share_a_kernel():
     """h and c of an LSTM each have a first value of their own, and need each other from then on."""
     capture = Capture("cell")
-    sizes = {"X": (3, 2, 4), "h0": (2, 5), "c0": (2, 5), "weight_ih": (20, 4), "weight_hh": (20, 5), "bias_ih": (20,), "bias_hh": (20,)}
+    sizes = {
+        "X": (3, 2, 4),
+        "h0": (2, 5),
+        "c0": (2, 5),
+        "weight_ih": (20, 4),
+        "weight_hh": (20, 5),
+        "bias_ih": (20,),
+        "bias_hh": (20,),
+    }
     inputs = [capture.input(name, shape, F32) for name, shape in sizes.items()]
     outputs = tx.ops.lstm(*inputs)
     random = np.random.default_rng(0)
@@ -234,11 +248,17 @@ def test_tensors_of_one_recurrence_begin_apart_and_share_a_kernel():
 
 
 def test_sums_of_what_was_just_computed_come_first():
-    """The gradient of a bias reads what the product before it has written, which products of megabytes would push out of the caches."""
+    """The gradient of a bias reads what the product before it has written, which products of
+    megabytes would push out of the caches.
+    """
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
-    plan = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1)).plan(((128, 64), F32), ((128,), I64))
+    plan = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1)).plan(
+        ((128, 64), F32), ((128,), I64)
+    )
     launches = list(zip(plan.launches, plan.launches[1:]))
-    biases = [(before, n) for before, n in launches if n.program.name == "sum" and shape_of(n.outputs[0]) == (64,)]
+    biases = [
+        (before, n) for before, n in launches if n.program.name == "sum" and shape_of(n.outputs[0]) == (64,)
+    ]
     assert len(biases) == 2
     for before, n in biases:
         assert set(before.outputs) & set(n.inputs)

@@ -78,7 +78,9 @@ def test_what_is_not_alike_or_read_by_others_stays_alone():
     assert kinds(Plan(capture, [ops.tanh(x), ops.tanh(y)])) == [2]
     assert kinds(Plan(capture, [ops.tanh(x), ops.exp(y)])) == [0, 0], "other functions"
     hidden = ops.tanh(x)
-    assert kinds(Plan(capture, [hidden, ops.tanh(y), ops.sum_all(hidden)])) == [0, 0, 0], "a sum reads one of them"
+    assert kinds(Plan(capture, [hidden, ops.tanh(y), ops.sum_all(hidden)])) == [0, 0, 0], (
+        "a sum reads one of them"
+    )
     assert kinds(Plan(capture, [ops.transpose(x), ops.copy(y)])) == [0, 0], "elements from other places"
     assert kinds(Plan(capture, [ops.tanh(ops.sum_all(x)), ops.tanh(y)])) == [0, 0], "one is a number"
 
@@ -125,4 +127,6 @@ def test_large_gradients_are_computed_just_before_their_sweep():
     launches = step.plan(((4, 16), F32), ((4,), I64)).launches
     (sweep,) = (n for n in launches if n.lengths)
     fed = [k for k, n in enumerate(launches) if n.outputs[0] in sweep.inputs]
-    assert launches[-1] is sweep and fed[1:] == [len(launches) - 3, len(launches) - 2], "nothing runs between them"
+    assert launches[-1] is sweep and fed[1:] == [len(launches) - 3, len(launches) - 2], (
+        "nothing runs between them"
+    )

@@ -55,7 +55,9 @@ def test_an_update_ends_the_product_of_its_gradient():
     before = w.data.copy()
     plan = Plan(capture, [loss])
     (value,) = plan(RANDOM.normal(size=(8, 16)).astype(np.float32))
-    assert any("Y0[s0, s1] = X0[s0, s1] - " in text and "sum(n0:" in text for text in kernels(plan)), kernels(plan)
+    assert any("Y0[s0, s1] = X0[s0, s1] - " in text and "sum(n0:" in text for text in kernels(plan)), kernels(
+        plan
+    )
     assert np.isfinite(value) and not np.array_equal(w.data, before)
 
 
@@ -70,24 +72,37 @@ def test_decisions_are_explained():
     x = capture.input("x", (8, 16), F32)
     hidden = ops.tanh(ops.linear(x, weight(4, 16)))
     plan = Plan(capture, [hidden, ops.linear(hidden * 2.0, weight(3, 4))])
-    assert plan.explain() == """\
+    assert (
+        plan.explain()
+        == """\
 inline linear_1 -> tanh_1: yes, computed where it is read; saves 256 bytes
 inline multiply_1 -> linear_2_sum: no, a product takes it as an operand, again and again
 epilogue linear_1_sum -> tanh_1: yes, done to the sum when it is complete; saves 256 bytes
 epilogue tanh_1 -> multiply_1: no, others read it, too
 epilogue linear_2_sum -> linear_2: yes, done to the sum when it is complete; saves 192 bytes"""
+    )
 
 
-OPERATORS = [lambda a, b: ops.tanh(a), lambda a, b: a + b, lambda a, b: a * b, lambda a, b: ops.relu(a),
-             lambda a, b: a * 1.0 - b, lambda a, b: ops.softmax(a, axis=1), lambda a, b: ops.matmul(a, b), lambda a, b: ops.exp(a) / 8.0,
-             lambda a, b: ops.relu(a) + a]
+OPERATORS = [
+    lambda a, b: ops.tanh(a),
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: ops.relu(a),
+    lambda a, b: a * 1.0 - b,
+    lambda a, b: ops.softmax(a, axis=1),
+    lambda a, b: ops.matmul(a, b),
+    lambda a, b: ops.exp(a) / 8.0,
+    lambda a, b: ops.relu(a) + a,
+]
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     """Operators, each of one or two tensors made before it."""
-    return [(draw(st.integers(0, len(OPERATORS) - 1)), draw(st.integers(0, k)), draw(st.integers(0, k)))
-            for k in range(draw(st.integers(1, 7)))]
+    return [
+        (draw(st.integers(0, len(OPERATORS) - 1)), draw(st.integers(0, k)), draw(st.integers(0, k)))
+        for k in range(draw(st.integers(1, 7)))
+    ]
 
 
 def built(graph: list[tuple[int, int, int]], **options: object) -> Plan:
@@ -105,7 +120,11 @@ def test_random_graphs_keep_their_values_and_their_places(graph: list[tuple[int,
     plan = built(graph)
     for found, wanted in zip(plan(data), built(graph, opt=0)(data), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
-    places = sorted((plan.arena.offset[t], prod(r.shape) * 4) for t, r in zip(plan.arena.offset, plan.results) if t in plan.arena.offset)
+    places = sorted(
+        (plan.arena.offset[t], prod(r.shape) * 4)
+        for t, r in zip(plan.arena.offset, plan.results)
+        if t in plan.arena.offset
+    )
     assert all(at % 64 == 0 and at + size <= plan.arena.size for at, size in places)
 
 
@@ -174,7 +193,16 @@ def test_ctrl_c_changes_nothing():
 def test_plans_run_at_once():
     def plan(k: int) -> Plan:
         capture = Capture()
-        return Plan(capture, [ops.tanh(ops.matmul(capture.input("a", (64, 64), F32), capture.constant(np.full((64, 64), k, np.float32))))])
+        return Plan(
+            capture,
+            [
+                ops.tanh(
+                    ops.matmul(
+                        capture.input("a", (64, 64), F32), capture.constant(np.full((64, 64), k, np.float32))
+                    )
+                )
+            ],
+        )
 
     plans = [plan(k) for k in range(3)]
     ones = np.ones((64, 64), np.float32)
@@ -201,18 +229,24 @@ def zipped(results) -> Plan:
 
 def test_parts_end_with_what_is_done_to_them():
     plan = zipped(lambda t, m: [ops.relu(t * m)])
-    assert kernels(plan) == ["Y0[i * 2] = max(X0[i] * X1[i * 2], 0.0)\n  Y0[i * 2 + 1] = max(-X2[i] * X1[i * 2 + 1], 0.0)\n}"]
+    assert kernels(plan) == [
+        "Y0[i * 2] = max(X0[i] * X1[i * 2], 0.0)\n  Y0[i * 2 + 1] = max(-X2[i] * X1[i * 2 + 1], 0.0)\n}"
+    ]
     assert "done to each of its parts; saves 80 bytes" in plan.explain()
     a, b, m = (RANDOM.normal(size=n).astype(np.float32) for n in (5, 5, 10))
     expected = np.maximum(np.stack([a, -b], 1).ravel() * m, 0)
     assert np.array_equal(plan(a, b, m)[0], expected)
 
 
-@pytest.mark.parametrize("results", [
-    lambda t, m: [t, ops.relu(t * m)],
-    lambda t, m: [ops.relu(t * m), ops.tanh(t)],
-    lambda t, m: [ops.softmax(t * m, axis=0)],
-], ids=["a result", "two readers", "read by a reduction"])
+@pytest.mark.parametrize(
+    "results",
+    [
+        lambda t, m: [t, ops.relu(t * m)],
+        lambda t, m: [ops.relu(t * m), ops.tanh(t)],
+        lambda t, m: [ops.softmax(t * m, axis=0)],
+    ],
+    ids=["a result", "two readers", "read by a reduction"],
+)
 def test_parts_that_others_need_are_stored(results):
     plan = zipped(results)
     assert "done to each of its parts" not in plan.explain()
@@ -232,11 +266,16 @@ def attended(name: str, *, weights: bool = False, masks: int = 0) -> Plan:
     return Plan(capture, results + ([ops.softmax(results[0], axis=3)] if weights else []))
 
 
-@pytest.mark.parametrize("name, masks", (("attention", 0), ("attention_causal", 0), ("attention_bias", 1), ("attention_masks", 1)))
+@pytest.mark.parametrize(
+    "name, masks", (("attention", 0), ("attention_causal", 0), ("attention_bias", 1), ("attention_masks", 1))
+)
 def test_attention_is_one_kernel(name: str, masks: int):
     plan = attended(name, masks=masks)
     assert len(plan.launches) == 1
-    assert any(d.kind == "together" and "scores are for the sums that they weight alone" in str(d) for d in plan.decisions)
+    assert any(
+        d.kind == "together" and "scores are for the sums that they weight alone" in str(d)
+        for d in plan.decisions
+    )
 
 
 def test_what_follows_attention_is_a_kernel_of_its_own():
@@ -259,7 +298,9 @@ def test_exponentials_that_a_row_needs_twice_are_computed_once():
     plan = Plan(capture, [ops.softmax(x, axis=1)])
     (kernel,) = kernels(plan)
     assert kernel.count("exp(") == 1
-    assert any(d.kind == "inline" and not d.fused and "rows are used in turn" in d.reason for d in plan.decisions)
+    assert any(
+        d.kind == "inline" and not d.fused and "rows are used in turn" in d.reason for d in plan.decisions
+    )
 
 
 def test_exponentials_of_rows_that_do_not_stay_near_are_computed_again():
@@ -281,7 +322,9 @@ TWICE = """op twice(Q: f32[L, D], K: f32[L, D], V: f32[L, D]) -> (O: f32[L, D], 
 
 @pytest.mark.parametrize("of, fused", (("O", False), ("V", True)))
 def test_weights_that_are_used_twice(of: str, fused: bool):
-    """Values that are computed of the first sums cannot be weighted in the kernel that computes those; others can."""
+    """Values that are computed of the first sums cannot be weighted in the kernel that computes
+    those; others can.
+    """
     op, capture = tx.op(TWICE % of), Capture()
     plan = Plan(capture, list(op(*(capture.input(n, (9, 4), F32) for n in "qkv"))))
     given = [np.random.default_rng(k).random((9, 4)).astype(np.float32) for k in range(3)]

@@ -1,4 +1,6 @@
-"""Plans of lazy tensors: those of a module go with it, equal modules share them, and all have a bound."""
+"""Plans of lazy tensors: those of a module go with it, equal modules share them, and all have a
+bound.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ USES = {
     "forward": lambda m: m(tx.tensor(X)).numpy(),
     "backward": lambda m: (m(tx.tensor(X)).sum().backward(), m.weight.grad.numpy()),
     "second derivatives": lambda m: (_slope(m) ** 2).sum().backward(),
-    "loss": lambda m: nn.MSELoss()(m(tx.tensor(X)), tx.tensor(np.zeros((1, m.out_features), "f4"))).backward(),
+    "loss": lambda m: nn.MSELoss()(
+        m(tx.tensor(X)), tx.tensor(np.zeros((1, m.out_features), "f4"))
+    ).backward(),
 }
 
 
 def _used(use: Callable, model: nn.Module) -> None:
-    """Use a model that has no gradients yet: where there are some, adding to them is a computation of its own."""
+    """Use a model that has no gradients yet: where there are some, adding to them is a
+    computation of its own.
+    """
     for p in model.parameters():
         p.grad = None
     use(model)
@@ -105,6 +111,8 @@ def test_plans_have_a_bound_in_bytes(_plans: list, monkeypatch: pytest.MonkeyPat
     assert [p.inputs[0].shape[0] for p in _alive(_plans)] in ([1004, 1005], [1003, 1004, 1005])
     for n in range(3):
         (tx.tensor(np.ones(100_000 + n, "f4")) + 1).numpy()
-    assert [p.inputs[0].shape[0] for p in _alive(_plans)] == [100_001, 100_002], "the last ones stay, whatever they take"
+    assert [p.inputs[0].shape[0] for p in _alive(_plans)] == [100_001, 100_002], (
+        "the last ones stay, whatever they take"
+    )
     (tx.tensor(np.ones(100_001, "f4")) + 1).numpy()
     assert len(_plans) == 9, "found"

@@ -63,12 +63,16 @@ def test_memory_that_may_not_be_written():
     assert np.from_dlpack(x, copy=True).flags.writeable
     with pytest.raises(BufferError):
         x.__dlpack__(copy=False)
-    assert not np.shares_memory(np.from_dlpack(Foreign(x)), fixed), "a copy, for libraries that do not know of such memory"
+    assert not np.shares_memory(np.from_dlpack(Foreign(x)), fixed), (
+        "a copy, for libraries that do not know of such memory"
+    )
 
 
 def test_what_cannot_be_handed_over():
     with pytest.raises(tx.CallError) as found:
         tx.from_dlpack(object())
-    assert str(found.value).endswith("help: what can be: a dtype that texpr has, on the CPU, detached from gradients")
+    assert str(found.value).endswith(
+        "help: what can be: a dtype that texpr has, on the CPU, detached from gradients"
+    )
     with pytest.raises(tx.CallError, match="complex64"):
         tx.from_dlpack(np.zeros(2, np.complex64))

@@ -48,7 +48,9 @@ def test_containers_go_in_and_come_out():
     state = State(tx.tensor(0.0), 0)
     for _ in range(3):
         state, found = step(state, (np.ones(3), np.arange(2.0)))
-    assert step.traces == 2 and state.w.item() == 9 and int(state.steps) == 3, "the first count was a number, the others tensors"
+    assert step.traces == 2 and state.w.item() == 9 and int(state.steps) == 3, (
+        "the first count was a number, the others tensors"
+    )
     y, (doubled, text, nothing) = found["b"]
     assert (y.tolist(), doubled.tolist(), text, nothing) == ([0, 1], [0, 2], "text", None)
 
@@ -152,9 +154,12 @@ COMPLAINTS = {
     "and an array was asked of it": lambda: tx.jit(lambda x: np.sin(np.asarray(x)))(np.ones(2)),
     "`x` holds set, which is no array and cannot be compared": lambda: tx.jit(lambda x: x)({1, 2}),
     "missing a required argument: 'x'": lambda: tx.jit(lambda x: x)(),
-    "nothing that the tensor is computed from requires a gradient": lambda: tx.jit(lambda x: x.sum().backward())(np.ones(2)),
-    "a tensor that requires a gradient was made outside of the function that is traced":
-        lambda: tx.jit(lambda x: x * WEIGHT)(np.ones(1)),
+    "nothing that the tensor is computed from requires a gradient": lambda: tx.jit(
+        lambda x: x.sum().backward()
+    )(np.ones(2)),
+    "a tensor that requires a gradient was made outside of the function that is traced": lambda: tx.jit(
+        lambda x: x * WEIGHT
+    )(np.ones(1)),
 }
 WEIGHT = tx.tensor([1.0], requires_grad=True)
 
@@ -166,11 +171,20 @@ def test_complaints(text: str):
     assert text in str(found.value)
 
 
-@pytest.mark.parametrize(("function", "args"), [
-    (lambda a, b: a, (1, 2)), (lambda a, b=3: a, (1,)), (lambda a, b=3: a, (1, 2)), (lambda *rest: 0, (1, 2)),
-    (lambda a, *rest, **options: a, (1,)), (lambda a, *rest, **options: a, (1, 2, 3)),
-    (lambda a, /, b, *, c=4: a, (1, 2)), (lambda **options: 0, ()), (lambda a, *rest, c=1: a, (1, 2)),
-])
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (lambda a, b: a, (1, 2)),
+        (lambda a, b=3: a, (1,)),
+        (lambda a, b=3: a, (1, 2)),
+        (lambda *rest: 0, (1, 2)),
+        (lambda a, *rest, **options: a, (1,)),
+        (lambda a, *rest, **options: a, (1, 2, 3)),
+        (lambda a, /, b, *, c=4: a, (1, 2)),
+        (lambda **options: 0, ()),
+        (lambda a, *rest, c=1: a, (1, 2)),
+    ],
+)
 def test_arguments_by_position_are_those_that_python_finds(function, args):
     given = inspect.signature(function).bind(*args)
     given.apply_defaults()
@@ -198,7 +212,10 @@ def test_elements_are_assigned_while_a_function_is_traced():
 def test_tensors_that_leave_a_function_say_that_they_have_no_values():
     kept = []
     tx.jit(lambda x: kept.append(x * 2))(np.ones(3))
-    with pytest.raises(tx.CallError, match=r"stands for f64\[3\] while a program is captured, without values, and an array was asked"):
+    with pytest.raises(
+        tx.CallError,
+        match=r"stands for f64\[3\] while a program is captured, without values, and an array was asked",
+    ):
         kept[0].numpy()
 
 
@@ -217,10 +234,17 @@ def test_modules_in_another_mode_are_traced_anew():
     assert whole(x).shape == part(x).shape == (2, 3)
 
 
-@pytest.mark.parametrize("x", [
-    np.arange(6, dtype=">f4").reshape(2, 3), np.arange(6, dtype="f4").reshape(3, 2).T, np.arange(12, dtype="f4").reshape(2, 6)[:, ::2],
-    np.float32(3), np.ma.masked_array([1.0], [False]).filled(), np.asfortranarray(np.ones((2, 3), "f4")),
-])
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.arange(6, dtype=">f4").reshape(2, 3),
+        np.arange(6, dtype="f4").reshape(3, 2).T,
+        np.arange(12, dtype="f4").reshape(2, 6)[:, ::2],
+        np.float32(3),
+        np.ma.masked_array([1.0], [False]).filled(),
+        np.asfortranarray(np.ones((2, 3), "f4")),
+    ],
+)
 def test_arrays_of_any_layout_give_the_same_each_time(x):
     """Arrays by position are asked for less from the second call on."""
     f = tx.jit(lambda x: x * 2 + 1)
@@ -230,7 +254,9 @@ def test_arrays_of_any_layout_give_the_same_each_time(x):
 
 
 def test_a_call_of_arrays_that_fit_is_one_native_call(monkeypatch):
-    """From the second call on, nothing else of a plan runs, whatever the arrays hold; others are traced, or converted."""
+    """From the second call on, nothing else of a plan runs, whatever the arrays hold; others are
+    traced, or converted.
+    """
     f = tx.jit(lambda x, y: (x + 1, {"product": x * y}))
     x, y = np.arange(6, dtype="f4").reshape(2, 3), np.full((2, 3), 2, "f4")
     kept = [f(x, y) for _ in range(2)]
@@ -272,9 +298,13 @@ def test_values_out_of_range_are_refused_by_every_call():
     assert f(x, i).tolist() == [4, 0]
 
 
-@pytest.mark.parametrize("function", [lambda *xs: sum(xs[1:], xs[0]), lambda x, y=None: x if y is None else x + y])
+@pytest.mark.parametrize(
+    "function", [lambda *xs: sum(xs[1:], xs[0]), lambda x, y=None: x if y is None else x + y]
+)
 def test_a_call_with_more_arguments_is_another_one(function: Callable):
-    """An array that could be the result of a call with fewer is an argument, which nothing is written to."""
+    """An array that could be the result of a call with fewer is an argument, which nothing is
+    written to.
+    """
     f = tx.jit(function)
     x, y = np.ones((2, 3), np.float32), np.full((2, 3), 5, np.float32)
     for _ in range(3):
@@ -306,16 +336,21 @@ def test_what_cannot_be_traced_leaves_nothing():
     assert not f._traces
 
 
-@pytest.mark.parametrize(("given", "found"), [([1, 2], "list"), (3, "int"), (np.ones(4, np.float32), "float32[4]"),
-                                              (np.ones(3), "float64[3]")])
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [([1, 2], "list"), (3, "int"), (np.ones(4, np.float32), "float32[4]"), (np.ones(3), "float64[3]")],
+)
 def test_plans_say_what_they_were_given(given: object, found: str):
     capture = Capture("one")
     plan = Plan(capture, [capture.input("x", (3,), F32) + 1])
     with pytest.raises(tx.CallError) as error:
         plan(given)
-    assert str(error.value) == f"""\
+    assert (
+        str(error.value)
+        == f"""\
 error[shape]: the plan takes float32[3], found {found}
   help: np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another shape"""
+    )
 
 
 def test_numbers_by_default_are_arguments_of_each_call():
@@ -335,7 +370,9 @@ class Reshaped(nn.Module):
 
 
 def test_an_array_that_a_plan_knows_stays():
-    """It is known by its identity, which another one could have when it is gone, though its memory is not."""
+    """It is known by its identity, which another one could have when it is gone, though its
+    memory is not.
+    """
     model = Reshaped()
     f, x = tx.jit(model), np.eye(64, dtype=np.float32)
     assert f(x).numpy().sum() == 0
@@ -348,11 +385,14 @@ def test_an_array_that_a_plan_knows_stays():
     np.testing.assert_array_equal(f(x).numpy(), np.full((64, 64), 7))
 
 
-RUNNING = "error[running]: `function` is called while it runs, by an operator of its own or by a signal handler"
+RUNNING = (
+    "error[running]: `function` is called while it runs, by an operator of its own or by a signal handler"
+)
 
 
 def test_a_program_that_is_called_by_what_it_runs_is_refused():
     """Both runs would write the same memory."""
+
     def again(x: np.ndarray) -> np.ndarray:
         return f(np.zeros(4)).numpy() if nested else x
 
@@ -370,7 +410,9 @@ def test_a_program_that_is_called_by_what_it_runs_is_refused():
 
 
 def test_a_call_of_arrays_within_another_function_sees_variables():
-    """It is part of the function around it: what the variables hold then is not what they hold in every call."""
+    """It is part of the function around it: what the variables hold then is not what they hold
+    in every call.
+    """
     model = nn.Linear(2, 3, bias=False)
     inner = tx.jit(lambda x, scale=2.0: model(x) * scale)
     eye = np.eye(2, dtype=np.float32)
@@ -389,13 +431,23 @@ def test_what_depends_on_arrays_alone_has_values_while_a_function_is_traced():
     assert f(np.ones(2)).tolist() == f(np.ones(2)).tolist() == [4, 4]
 
 
-@pytest.mark.parametrize(("function", "wanted"), [
-    (lambda x, n: [x] * n, "`x` stands for f64[2, 3] while a program is captured, without values, and an array was asked of it\n"
-                           "  help: use operators of texpr.ops, or write one with tx.op"),
-    (lambda x, n: x.reshape(n, -1), "`n` stands for i64[] while a program is captured, without values, and a number was asked of it\n"
-                                    "  help: use operators of texpr.ops, or write one with tx.op; an argument that decides what is "
-                                    'computed is static: tx.jit(static=["name"])'),
-])
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (
+            lambda x, n: [x] * n,
+            "`x` stands for f64[2, 3] while a program is captured, without values, and an array was asked of "
+            "it\n"
+            "  help: use operators of texpr.ops, or write one with tx.op",
+        ),
+        (
+            lambda x, n: x.reshape(n, -1),
+            "`n` stands for i64[] while a program is captured, without values, and a number was asked of it\n"
+            "  help: use operators of texpr.ops, or write one with tx.op; an argument that decides what is "
+            'computed is static: tx.jit(static=["name"])',
+        ),
+    ],
+)
 def test_arguments_that_are_meant_to_be_static(function: Callable, wanted: str):
     with pytest.raises(tx.CallError) as e:
         tx.jit(function)(np.ones((2, 3)), 3)
@@ -413,6 +465,9 @@ def test_an_optimizer_does_not_step_while_a_program_is_captured():
 
     with pytest.raises(tx.CallError) as e:
         step(np.ones((2, 3), "f4"))
-    assert str(e.value) == """\
+    assert (
+        str(e.value)
+        == """\
 error[symbolic]: SGD.step() while a program is captured
   help: nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program"""
+    )

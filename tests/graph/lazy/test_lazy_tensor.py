@@ -62,24 +62,49 @@ def test_memory_is_shared_with_arrays_both_ways():
     assert np.shares_memory(tx.from_dlpack(a).numpy(), a)
     backwards = a[:, ::-1]
     assert not np.shares_memory(tx.tensor(backwards).numpy(), a)
-    assert all(s > 0 for s in np.from_dlpack(tx.from_dlpack(backwards)).strides), "other libraries end the process at negative strides"
+    assert all(s > 0 for s in np.from_dlpack(tx.from_dlpack(backwards)).strides), (
+        "other libraries end the process at negative strides"
+    )
     with pytest.raises(ValueError, match="copy"):
         np.asarray(x, dtype="f8", copy=False)
 
 
 def test_bf16_rounds_once_and_comes_back():
     x = tx.tensor([1.0, 1.0 + 2**-9, 3.14159], "bf16")
-    assert str(x.dtype) == "bf16" and str((x + 1).dtype) == "bf16" and str((x * np.ones(3, "f4")).dtype) == "f32"
+    assert (
+        str(x.dtype) == "bf16" and str((x + 1).dtype) == "bf16" and str((x * np.ones(3, "f4")).dtype) == "f32"
+    )
     np.testing.assert_array_equal(np.asarray(x.astype("f32").numpy()), np.array([1.0, 1.0, 3.140625], "f4"))
     assert (x * 0.5).astype("f64").tolist() == [0.5, 0.5, 1.5703125]
 
 
-@pytest.mark.parametrize("name", ["itself", "reshape", "squeeze", "sum", "mean", "max", "min", "prod", "index", "transpose",
-                                  "astype", "flip"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "itself",
+        "reshape",
+        "squeeze",
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "prod",
+        "index",
+        "transpose",
+        "astype",
+        "flip",
+    ],
+)
 def test_a_leaf_that_is_a_single_number_has_a_gradient(name: str):
-    f = {"itself": lambda x: x, "reshape": lambda x: x.reshape(()), "squeeze": lambda x: x.squeeze(), "index": lambda x: x[...],
-         "transpose": lambda x: x.T, "astype": lambda x: x.astype("f64"), "flip": lambda x: x.reshape(1)[::-1].sum()}.get(
-             name, lambda x: getattr(x, name)())
+    f = {
+        "itself": lambda x: x,
+        "reshape": lambda x: x.reshape(()),
+        "squeeze": lambda x: x.squeeze(),
+        "index": lambda x: x[...],
+        "transpose": lambda x: x.T,
+        "astype": lambda x: x.astype("f64"),
+        "flip": lambda x: x.reshape(1)[::-1].sum(),
+    }.get(name, lambda x: getattr(x, name)())
     x = tx.tensor(2.0, requires_grad=True)
     f(x).backward()
     assert x.grad.item() == 1
@@ -142,7 +167,10 @@ def test_gradients_by_finite_differences():
         for at in np.ndindex(*leaf.shape):
             step = np.zeros(leaf.shape)
             step[at] = 1e-6
-            up, down = (loss(*[tx.tensor(a + sign * step if j == k else a) for j, a in enumerate(arrays)]).item() for sign in (1, -1))
+            up, down = (
+                loss(*[tx.tensor(a + sign * step if j == k else a) for j, a in enumerate(arrays)]).item()
+                for sign in (1, -1)
+            )
             assert abs((up - down) / 2e-6 - leaf.grad.numpy()[at]) < 1e-7
 
 
@@ -152,7 +180,9 @@ def test_users_operators_take_tensors():
     y = saxpy(2.0, x, np.arange(3, dtype="f4"))
     y.sum().backward()
     assert y.tolist() == [2, 3, 4] and x.grad.tolist() == [2, 2, 2]
-    first, second = tx.op("op two(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = X[i] + 1  Z[i] = X[i] * 3 }")(x)
+    first, second = tx.op("op two(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = X[i] + 1  Z[i] = X[i] * 3 }")(
+        x
+    )
     assert (second - first).tolist() == [1, 1, 1]
 
 
@@ -189,23 +219,36 @@ def test_what_it_looks_like():
 
 
 COMPLAINTS = {
-    "error[gradient]: the tensor is [3], no single number\n  help: reduce it, for example with .sum(), or give a cotangent: .backward(g)":
-        lambda: (tx.tensor(np.ones(3), requires_grad=True) * 2).backward(),
+    "error[gradient]: the tensor is [3], no single number\n  help: reduce it, for example with .sum(), or "
+    "give a cotangent: .backward(g)": lambda: (tx.tensor(np.ones(3), requires_grad=True) * 2).backward(),
     "error[gradient]: nothing that the tensor is computed from requires a gradient\n"
     "  help: make a leaf with tx.tensor(data, requires_grad=True)": lambda: tx.tensor([1.0]).sum().backward(),
-    'error[gradient]: a tensor of i64 has no gradient\n  help: convert it: .astype("f32")': lambda: tx.tensor([1], requires_grad=True),
+    'error[gradient]: a tensor of i64 has no gradient\n  help: convert it: .astype("f32")': lambda: tx.tensor(
+        [1], requires_grad=True
+    ),
     "error[gradient]: elements of a tensor that requires a gradient are assigned\n"
-    "  help: compute a new tensor: where(condition, values, x)": lambda: tx.tensor([1.0], requires_grad=True).__setitem__(0, 2.0),
-    "error[shape]: the cotangent is [2], the tensor [3]": lambda: (tx.tensor(np.ones(3), requires_grad=True) * 2).backward(np.ones(2)),
-    "error[type]: the data are a masked array, whose mask would be lost\n  help: fill it: x.filled(0)": lambda: tx.tensor(np.ma.ones(3)),
-    "error[dtype]: an operand has dtype complex128, which texpr does not have\n  help: convert it: .astype(...)":
-        lambda: tx.tensor(np.ones(3, "c16")),
+    "  help: compute a new tensor: where(condition, values, x)": lambda: tx.tensor(
+        [1.0], requires_grad=True
+    ).__setitem__(0, 2.0),
+    "error[shape]: the cotangent is [2], the tensor [3]": lambda: (
+        tx.tensor(np.ones(3), requires_grad=True) * 2
+    ).backward(np.ones(2)),
+    "error[type]: the data are a masked array, whose mask would be lost\n  help: fill it: x.filled(0)": lambda: (
+        tx.tensor(np.ma.ones(3))
+    ),
+    "error[dtype]: an operand has dtype complex128, which texpr does not have\n  help: convert it: "
+    ".astype(...)": lambda: tx.tensor(np.ones(3, "c16")),
     "error[index]: elements at places that an array gives are assigned\n"
-    "  help: use texpr.ops.scatter, which says what happens where places meet": lambda: tx.tensor(np.ones(3)).__setitem__([0, 1], 2.0),
+    "  help: use texpr.ops.scatter, which says what happens where places meet": lambda: tx.tensor(
+        np.ones(3)
+    ).__setitem__([0, 1], 2.0),
     "error[index]: an array is assigned where a mask holds\n"
-    "  help: assign one number, or choose element by element: tx.where(mask, values, x)":
-        lambda: tx.tensor(np.eye(2)).__setitem__(np.eye(2, dtype=bool), np.ones(2)),
-    "error[shape]: values of shape [2] are assigned to elements of shape [3]": lambda: tx.tensor(np.ones(3)).__setitem__(..., [1.0, 2.0]),
+    "  help: assign one number, or choose element by element: tx.where(mask, values, x)": lambda: tx.tensor(
+        np.eye(2)
+    ).__setitem__(np.eye(2, dtype=bool), np.ones(2)),
+    "error[shape]: values of shape [2] are assigned to elements of shape [3]": lambda: tx.tensor(
+        np.ones(3)
+    ).__setitem__(..., [1.0, 2.0]),
 }
 
 

@@ -1,4 +1,6 @@
-"""What a call of a traced function does besides giving results: the same as the function itself does on tensors."""
+"""What a call of a traced function does besides giving results: the same as the function itself
+does on tensors.
+"""
 
 from __future__ import annotations
 

@@ -85,14 +85,20 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, record: bytes, monkeypatc
     with tx.options(cache_dir=tmp_path):
         planned()
         get = disk_cache.DiskCache.get
-        monkeypatch.setattr(disk_cache.DiskCache, "get", lambda self, key: record if key.startswith("plan") else get(self, key))
+        monkeypatch.setattr(
+            disk_cache.DiskCache,
+            "get",
+            lambda self, key: record if key.startswith("plan") else get(self, key),
+        )
         assert planned()[1]
 
 
 def test_training_goes_on_where_it_was_planned_before(tmp_path: Path):
     def losses() -> list[float]:
         rng = np.random.default_rng(0)
-        model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10)
+        )
         for parameter in model.parameters():
             parameter.data = rng.uniform(-0.1, 0.1, parameter.shape).astype("f4")
         step = TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.01))
@@ -107,7 +113,10 @@ def test_training_goes_on_where_it_was_planned_before(tmp_path: Path):
 
 
 def test_sweeps_are_found_with_all_their_kernels(tmp_path: Path):
-    """Parameters of more elements than a piece of a sweep has, and of fewer: there are two kernels."""
+    """Parameters of more elements than a piece of a sweep has, and of fewer: there are two
+    kernels.
+    """
+
     def steps() -> tuple[list[float], TrainingStep]:
         rng = np.random.default_rng(0)
         model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))

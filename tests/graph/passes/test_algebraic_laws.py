@@ -29,7 +29,9 @@ def dtypes(law: Law) -> tuple[DType, ...]:
 
 
 def names(law: Law) -> list[str]:
-    return sorted({n.id for n in ast.walk(law.before) if isinstance(n, ast.Name)} - {"max", "min"} - functions(law))
+    return sorted(
+        {n.id for n in ast.walk(law.before) if isinstance(n, ast.Name)} - {"max", "min"} - functions(law)
+    )
 
 
 def functions(law: Law) -> set[str]:
@@ -49,7 +51,9 @@ def values(name: str, count: int, law: Law, t: DType) -> np.ndarray:
 
 
 def cases(law: Law, t: DType):
-    """The left side over variables, for every choice of literals, and the values of the variables."""
+    """The left side over variables, for every choice of literals, and the values of the
+    variables.
+    """
     variables = [n for n in names(law) if n not in LITERALS]
     found: dict[str, Expr] = {n: Var(n, dtype=BOOL if n in "cd" else t) for n in variables}
     grids = np.meshgrid(*(values(n, len(variables), law, t) for n in variables), indexing="ij")
@@ -57,7 +61,9 @@ def cases(law: Law, t: DType):
     given = [n for n in names(law) if n in LITERALS]
     for chosen in itertools.product(NUMBERS, repeat=len(given)):
         numbers = dict(zip(given, chosen))
-        if (t.is_int and any(v != int(v) or v < 0 for v in chosen)) or not (law.when is None or law.when(numbers)):
+        if (t.is_int and any(v != int(v) or v < 0 for v in chosen)) or not (
+            law.when is None or law.when(numbers)
+        ):
             continue
         result = BOOL if _root(law.before) in (Compare, And, Or, Not) else t
         yield _built(law.before, found | {n: literal(v, t) for n, v in numbers.items()}, result, t), env
@@ -80,7 +86,11 @@ def test_a_law_keeps_the_value(law: Law):
             assert after.dtype == before.dtype
             old, new = evaluated(before, env), evaluated(after, env)
             if law.exact:
-                same = (old == new) & (np.signbit(old) == np.signbit(new)) if old.dtype.kind == "f" else old == new
+                same = (
+                    (old == new) & (np.signbit(old) == np.signbit(new))
+                    if old.dtype.kind == "f"
+                    else old == new
+                )
                 bad = ~(same | ((old != old) & (new != new)))
                 assert not bad.any(), {v.name: a[bad][:3] for v, a in env.items()}  # type: ignore[attr-defined]
             else:
@@ -100,7 +110,9 @@ def test_powers_of_two_are_multiplied_at_once():
     for _ in range(3):
         tripled = Mul(tripled, literal(2.0, F32))
     found = simplified(tripled, EXACT)
-    assert isinstance(found, Mul) and found.lhs is x and isinstance(found.rhs, Const) and found.rhs.value == 8.0
+    assert (
+        isinstance(found, Mul) and found.lhs is x and isinstance(found.rhs, Const) and found.rhs.value == 8.0
+    )
     inexact = Mul(Mul(x, literal(0.1, F32)), literal(3.0, F32))
     assert simplified(inexact, EXACT) is inexact
     assert simplified(inexact, LAWS) is not inexact

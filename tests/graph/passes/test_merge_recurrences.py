@@ -1,4 +1,6 @@
-"""Recurrences in captured programs: computed once, on matrices that lie as their products read them."""
+"""Recurrences in captured programs: computed once, on matrices that lie as their products read
+them.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,16 @@ def test_a_recurrence_that_is_written_twice_is_computed_once():
     assert left(STEP.format("P", "Q", "B"), STEP.format("R", "S", "B")) == 4
 
 
-@pytest.mark.parametrize("second", [
-    STEP.format("R", "S", "B").replace("A[0]", "A[1]"),
-    STEP.format("R", "S", "A"),
-    STEP.format("R", "S", "B").replace("* 2", "* 3"),
-    STEP.format("R", "S", "B").replace("S[t] * 2", "(S[t] + 0 * P[t]) * 2"),
-], ids=("start", "input", "factor", "reads-the-other"))
+@pytest.mark.parametrize(
+    "second",
+    [
+        STEP.format("R", "S", "B").replace("A[0]", "A[1]"),
+        STEP.format("R", "S", "A"),
+        STEP.format("R", "S", "B").replace("* 2", "* 3"),
+        STEP.format("R", "S", "B").replace("S[t] * 2", "(S[t] + 0 * P[t]) * 2"),
+    ],
+    ids=("start", "input", "factor", "reads-the-other"),
+)
 def test_recurrences_that_differ_stay_apart(second: str):
     assert left(STEP.format("P", "Q", "B"), second) == 7
 
@@ -63,7 +69,9 @@ def lstm_plan(level: int) -> tuple[Plan, np.ndarray]:
 
 def test_a_training_step_runs_a_recurrence_forward_and_backward():
     plan, _ = lstm_plan(3)
-    kernels = [launch for launch in plan.launches if any(t.name.endswith(("_h", "_dh")) for t in launch.outputs)]
+    kernels = [
+        launch for launch in plan.launches if any(t.name.endswith(("_h", "_dh")) for t in launch.outputs)
+    ]
     assert len([k for k in kernels if "sigmoid" in show_program(k.program)]) == 1
     assert "turned round once, not at every time of the recurrence" in plan.explain()
     assert "lstm_1_g_sum -> " not in plan.explain()
@@ -76,24 +84,57 @@ def test_gates_are_computed_once():
     assert sum(t.count("sigmoid") for t in texts) == 3 and sum(t.count("tanh") for t in texts) == 2
     kept = [str(d) for d in plan.decisions if d.kind == "keep"]
     assert len(kept) == 5
-    assert kept[2] == ("keep lstm_1_g_sigmoid_ -> lstm_1_c, du_view_dc, du_view_dg: yes, computed once: 11,088 operations less")
+    assert kept[2] == (
+        "keep lstm_1_g_sigmoid_ -> lstm_1_c, du_view_dc, du_view_dg: yes, computed once: 11,088 operations "
+        "less"
+    )
 
 
 KEPT = {
     "twice elsewhere": ("B[i] = exp(A[i])  C[i] = exp(A[i]) * 2  D[i] = V[i]  E[i] = V[i]", "no"),
-    "four times": ("B[i] = exp(A[i])  C[i] = exp(A[i]) * 2  D[i] = 1 + exp(A[i])  E[i] = exp(A[i]) - A[i]", "yes"),
-    "of two tensors": ("B[i] = tanh(A[i] + V[i])  C[i] = -tanh(A[i] + V[i])  D[i] = 1 - tanh(A[i] + V[i])  "
-                      "E[i] = tanh(A[i] + V[i])", "yes"),
-    "at other places": ("B[i] = sum(k in 0..N: tanh(A[k]) * M[i, k])  "
-                        "C[i] = sum(k in 0..N: tanh(A[k]) * M[k, i])  D[i] = V[i]  E[i] = V[i]", "yes"),
-    "shifted": ("B[i] = exp(A[i])  C[i] = if i > 0 then exp(A[i - 1]) else 0  D[i] = if i > 1 then exp(A[i - 2]) else 0  "
-                "E[i] = if i < N - 1 then exp(A[i + 1]) else 0", "yes"),
-    "in rare cases": ("B[i] = exp(A[i])  C[i] = if i == 3 then exp(A[i]) else 0  D[i] = if i == 1 then exp(A[i]) else 0  "
-                      "E[i] = if i == 2 then exp(A[i]) else 0", "no"),
-    "again in one place": ("B[i] = exp(A[i]) * exp(A[i])  C[i] = exp(A[i]) + exp(A[i]) * exp(A[i])  D[i] = V[i]  E[i] = V[i]", "no"),
-    "quick functions": ("B[i] = sqrt(A[i])  C[i] = 2 * sqrt(A[i])  D[i] = sqrt(A[i]) + 1  E[i] = sqrt(A[i]) - 1", ""),
-    "of the place too": ("B[i] = exp(A[i] * f32(i))  C[i] = 2 * exp(A[i] * f32(i))  D[i] = exp(A[i] * f32(i)) - 1  E[i] = V[i]", ""),
-    "with a guard": ("B[i] = exp(A[i | 0.0])  C[i] = 2 * exp(A[i | 0.0])  D[i] = exp(A[i | 0.0]) - 1  E[i] = -exp(A[i | 0.0])", ""),
+    "four times": (
+        "B[i] = exp(A[i])  C[i] = exp(A[i]) * 2  D[i] = 1 + exp(A[i])  E[i] = exp(A[i]) - A[i]",
+        "yes",
+    ),
+    "of two tensors": (
+        "B[i] = tanh(A[i] + V[i])  C[i] = -tanh(A[i] + V[i])  D[i] = 1 - tanh(A[i] + V[i])  "
+        "E[i] = tanh(A[i] + V[i])",
+        "yes",
+    ),
+    "at other places": (
+        "B[i] = sum(k in 0..N: tanh(A[k]) * M[i, k])  "
+        "C[i] = sum(k in 0..N: tanh(A[k]) * M[k, i])  D[i] = V[i]  E[i] = V[i]",
+        "yes",
+    ),
+    "shifted": (
+        "B[i] = exp(A[i])  C[i] = if i > 0 then exp(A[i - 1]) else 0  D[i] = if i > 1 then exp(A[i - 2]) "
+        "else 0  "
+        "E[i] = if i < N - 1 then exp(A[i + 1]) else 0",
+        "yes",
+    ),
+    "in rare cases": (
+        "B[i] = exp(A[i])  C[i] = if i == 3 then exp(A[i]) else 0  D[i] = if i == 1 then exp(A[i]) else 0  "
+        "E[i] = if i == 2 then exp(A[i]) else 0",
+        "no",
+    ),
+    "again in one place": (
+        "B[i] = exp(A[i]) * exp(A[i])  C[i] = exp(A[i]) + exp(A[i]) * exp(A[i])  D[i] = V[i]  E[i] = V[i]",
+        "no",
+    ),
+    "quick functions": (
+        "B[i] = sqrt(A[i])  C[i] = 2 * sqrt(A[i])  D[i] = sqrt(A[i]) + 1  E[i] = sqrt(A[i]) - 1",
+        "",
+    ),
+    "of the place too": (
+        "B[i] = exp(A[i] * f32(i))  C[i] = 2 * exp(A[i] * f32(i))  D[i] = exp(A[i] * f32(i)) - 1  E[i] = "
+        "V[i]",
+        "",
+    ),
+    "with a guard": (
+        "B[i] = exp(A[i | 0.0])  C[i] = 2 * exp(A[i | 0.0])  D[i] = exp(A[i | 0.0]) - 1  E[i] = -exp(A[i | "
+        "0.0])",
+        "",
+    ),
     "at no place": ("B[i] = exp(A[2 * i // 2])  C[i] = 2 * exp(A[2 * i // 2])  D[i] = V[i]  E[i] = V[i]", ""),
 }
 
@@ -122,7 +163,9 @@ def test_every_level_gives_the_same_numbers():
 
 
 def test_gradients_of_two_directions_find_an_order(monkeypatch: pytest.MonkeyPatch):
-    """Two dozen equations in circles: choices of axes for them were tried for longer than anybody waits."""
+    """Two dozen equations in circles: choices of axes for them were tried for longer than
+    anybody waits.
+    """
     capture = Capture()
     x, h, c = (capture.input(n, s, F32) for n, s in (("x", (3, 2, 4)), ("h", (2, 2, 5)), ("c", (2, 2, 5))))
     weights = [Variable(np.full(s, 0.1, np.float32), n) for n, s in (("ih", (2, 20, 4)), ("hh", (2, 20, 5)))]

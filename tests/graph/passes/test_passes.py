@@ -21,30 +21,53 @@ def after(text: str, *disable: str, level: int = 2, reassociate: bool = False, *
     program = tx.op(text).program()
     program = specialize(program, {v: sizes[v.name] for v in program.sizes})
     lines = show_program(optimize(program, {}, level, disable, reassociate)).splitlines()
-    return [line.strip() for line in lines if " = " in line and not line.lstrip().startswith(("op ", "->", "let "))]
+    return [
+        line.strip()
+        for line in lines
+        if " = " in line and not line.lstrip().startswith(("op ", "->", "let "))
+    ]
 
 
-@pytest.mark.parametrize(("text", "left"), [
-    ("op f(X: f32[N]) -> Y: f32[N] { T[i] = exp(X[i])  Y[i] = X[i] + 1 }", ["Y[i] = X[i] + 1.0"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 1 }", ["Y[i] = X[i]"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 0 }", ["Y[i] = X[i] + 0.0"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]*2*2*2 }", ["Y[i] = X[i] * 8.0"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] / 8 }", ["Y[i] = X[i] * 0.125"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]*0.1*3 }", ["Y[i] = X[i] * 0.1 * 3.0"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { A[i] = exp(X[i])  B[i] = exp(X[i])  Y[i] = A[i] * B[i] }",
-     ["A[i] = exp(X[i])", "Y[i] = A[i] * A[i]"]),
-    ("op f(X: f32[M, N]) -> Y: f32[N, M] { T[i, j] = X[j, i]  Y[i, j] = T[i, j] + 1 }", ["Y[i, j] = X[j, i] + 1.0"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { T[i] = X[i] - 1  R[i] = max(T[i], 0)  Y[i] = if T[i] > 0 then R[i] else X[i] }",
-     ["T[i] = X[i] - 1.0", "R[i] = max(T[i], 0.0)", "Y[i] = if R[i] > 0.0 then R[i] else X[i]"]),
-    ("op f(X: f32[N]) -> (Y: f32, Z: f32) { Y = 1 / sum(i: X[i])  Z = 2 * sum(i: X[i]) }",
-     ["Y_sum = sum(i: X[i])", "Y = 1.0 / Y_sum", "Z = 2.0 * Y_sum"]),
-    ("op f(X: f32[4, N]) -> Y: f32[8] { Y[2*i] = sum(k: X[i, k]) for i in 0..4  Y[2*i + 1] = 1 for i in 0..4 }",
-     ["Y_sum[i] = sum(k: X[i, k])", "Y[i * 2] = Y_sum[i]", "Y[i * 2 + 1] = 1.0  for i in 0..4"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] - sum(k in 0..0: X[k]) }", ["Y[i] = X[i]"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]  Y[i] += 2*X[i] }", ["Y[i] = X[i] + 2.0 * X[i]"]),
-    ("op f(X: f32[N]) -> Y: f32[N - 2] require N > 2 { Y[i] = X[i | 0] + X[i + 2 | 0] }", ["Y[i] = X[i] + X[i + 2]"]),
-    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1 | 0] }", ["Y[i] = X[i + 1 | 0.0]"]),
-])
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("op f(X: f32[N]) -> Y: f32[N] { T[i] = exp(X[i])  Y[i] = X[i] + 1 }", ["Y[i] = X[i] + 1.0"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 1 }", ["Y[i] = X[i]"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 0 }", ["Y[i] = X[i] + 0.0"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]*2*2*2 }", ["Y[i] = X[i] * 8.0"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] / 8 }", ["Y[i] = X[i] * 0.125"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]*0.1*3 }", ["Y[i] = X[i] * 0.1 * 3.0"]),
+        (
+            "op f(X: f32[N]) -> Y: f32[N] { A[i] = exp(X[i])  B[i] = exp(X[i])  Y[i] = A[i] * B[i] }",
+            ["A[i] = exp(X[i])", "Y[i] = A[i] * A[i]"],
+        ),
+        (
+            "op f(X: f32[M, N]) -> Y: f32[N, M] { T[i, j] = X[j, i]  Y[i, j] = T[i, j] + 1 }",
+            ["Y[i, j] = X[j, i] + 1.0"],
+        ),
+        (
+            "op f(X: f32[N]) -> Y: f32[N] { T[i] = X[i] - 1  R[i] = max(T[i], 0)  Y[i] = if T[i] > 0 then "
+            "R[i] else X[i] }",
+            ["T[i] = X[i] - 1.0", "R[i] = max(T[i], 0.0)", "Y[i] = if R[i] > 0.0 then R[i] else X[i]"],
+        ),
+        (
+            "op f(X: f32[N]) -> (Y: f32, Z: f32) { Y = 1 / sum(i: X[i])  Z = 2 * sum(i: X[i]) }",
+            ["Y_sum = sum(i: X[i])", "Y = 1.0 / Y_sum", "Z = 2.0 * Y_sum"],
+        ),
+        (
+            "op f(X: f32[4, N]) -> Y: f32[8] { Y[2*i] = sum(k: X[i, k]) for i in 0..4  Y[2*i + 1] = 1 for i "
+            "in 0..4 }",
+            ["Y_sum[i] = sum(k: X[i, k])", "Y[i * 2] = Y_sum[i]", "Y[i * 2 + 1] = 1.0  for i in 0..4"],
+        ),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] - sum(k in 0..0: X[k]) }", ["Y[i] = X[i]"]),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i]  Y[i] += 2*X[i] }", ["Y[i] = X[i] + 2.0 * X[i]"]),
+        (
+            "op f(X: f32[N]) -> Y: f32[N - 2] require N > 2 { Y[i] = X[i | 0] + X[i + 2 | 0] }",
+            ["Y[i] = X[i] + X[i + 2]"],
+        ),
+        ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1 | 0] }", ["Y[i] = X[i + 1 | 0.0]"]),
+    ],
+)
 def test_what_is_left(text: str, left: list[str]):
     assert after(text, N=5, M=3) == left
 
@@ -61,7 +84,10 @@ def test_what_is_known_at_capture_is_computed_then():
     y = ops.affine(x, *two)
     program = capture.program([y.tensor])
     constants = dict(zip(program.inputs[1:], capture.constants.values()))
-    assert show_program(optimize(program, constants, 1)).splitlines()[-2].strip() == "affine_1[s0] = 2.0 * x[s0] + 3.0"
+    assert (
+        show_program(optimize(program, constants, 1)).splitlines()[-2].strip()
+        == "affine_1[s0] = 2.0 * x[s0] + 3.0"
+    )
 
 
 def test_an_operand_without_dimensions_is_no_neutral_element():
@@ -82,7 +108,14 @@ def test_calls_see_other_dimensions():
     np.testing.assert_array_equal(plan(data)[0], 2 * data.reshape(2, 60))
 
 
-SAME_SIZE = [((2, 60), (2, 3, 4, 5)), ((6, 4), (8, 3)), ((), (1, 1)), ((5, 1, 2), (10,)), ((3, 4), (3, 4)), ((1,), ())]
+SAME_SIZE = [
+    ((2, 60), (2, 3, 4, 5)),
+    ((6, 4), (8, 3)),
+    ((), (1, 1)),
+    ((5, 1, 2), (10,)),
+    ((3, 4), (3, 4)),
+    ((1,), ()),
+]
 
 
 @pytest.mark.parametrize(("a", "b"), SAME_SIZE)
@@ -115,7 +148,13 @@ def results(**options: object) -> tuple[Plan, tuple[np.ndarray, ...]]:
 
 def test_every_level_and_every_pass_gives_the_same_numbers():
     _, plain_ones = results(opt=0)
-    for options in ({"opt": 1}, {"opt": 2}, {"opt": 3}, *({"disable": [s.name]} for s in PASSES if s.optional), {"disable": ["fuse"]}):
+    for options in (
+        {"opt": 1},
+        {"opt": 2},
+        {"opt": 3},
+        *({"disable": [s.name]} for s in PASSES if s.optional),
+        {"disable": ["fuse"]},
+    ):
         _, found = results(**options)
         for a, b in zip(found, plain_ones, strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7, err_msg=str(options))
@@ -138,15 +177,20 @@ def test_a_pass_that_there_is_not():
     x = capture.input("x", (4,), F32)
     with pytest.raises(tx.CallError) as caught:
         Plan(capture, [x * 2.0], disable=["csa"])
-    assert str(caught.value) == """\
+    assert (
+        str(caught.value)
+        == """\
 error[option]: no pass `csa` can be left out
   help: did you mean `cse`?"""
+    )
 
 
 def test_programs_are_printed_after_passes(capsys: pytest.CaptureFixture[str]):
     with tx.options(print="after:cse"):
         results()
-    assert capsys.readouterr().err.startswith("-- graph: after cse\nop step(x: f32[8, 6], y: i64[8] in 0..4, ")
+    assert capsys.readouterr().err.startswith(
+        "-- graph: after cse\nop step(x: f32[8, 6], y: i64[8] in 0..4, "
+    )
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

@@ -31,7 +31,9 @@ def test_a_step_that_is_watched_is_the_same_step():
         assert [watched(X, Y) for _ in range(3)] == expected
     launches = watched.plan((X.shape, F32), (Y.shape, tx.ir.dtypes.I64)).launches
     assert [e.launch for e in p.events] == [*launches] * 3
-    assert sum(r.calls for r in p.rows) == len(p.events) and all(r.seconds > 0 and r.least > 0 for r in p.rows)
+    assert sum(r.calls for r in p.rows) == len(p.events) and all(
+        r.seconds > 0 and r.least > 0 for r in p.rows
+    )
     watched(X, Y)
     assert len(p.events) == 3 * len(launches), "nothing is noted outside of the block"
 
@@ -42,7 +44,17 @@ def test_the_table_and_the_trace(tmp_path: Path):
     with tx.profile() as p:
         watched(X, Y)
     lines = str(p).splitlines()
-    assert lines[0].split() == ["kernel", "calls", "ms", "%", "GFLOP/s", "GB/s", "roofline", "bound", "shapes"]
+    assert lines[0].split() == [
+        "kernel",
+        "calls",
+        "ms",
+        "%",
+        "GFLOP/s",
+        "GB/s",
+        "roofline",
+        "bound",
+        "shapes",
+    ]
     assert len(lines) == 2 + len(p.rows) and lines[-1].startswith("altogether") and "<pre>" in p._repr_html_()
     p.save(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
@@ -79,7 +91,11 @@ def test_kernels_on_a_device_have_no_roofline_of_this_machine():
     x = tx.tensor(X).to("emulated")
     with tx.profile() as p:
         (x * 2.0).sum().numpy()
-    assert p.rows and all(r.least == 0 and not r.bound and r.seconds > 0 for r in p.rows) and "%" not in str(p).splitlines()[1][60:]
+    assert (
+        p.rows
+        and all(r.least == 0 and not r.bound and r.seconds > 0 for r in p.rows)
+        and "%" not in str(p).splitlines()[1][60:]
+    )
 
 
 def test_what_bounds_a_kernel():

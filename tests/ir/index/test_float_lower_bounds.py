@@ -1,4 +1,6 @@
-"""Lower bounds hold of every number that the interpreter gives, and are as great as the rules say."""
+"""Lower bounds hold of every number that the interpreter gives, and are as great as the rules
+say.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,25 @@ import texpr as tx
 from texpr.ir.index.float_lower_bounds import least_of_tensors
 
 BOUNDS = {
-    "max(d[i], 2)": 2.0, "d[i] * d[i] + 1": 1.0, "abs(d[i]) * 2 + 0.5": 0.5, "exp(d[i])": 0.0, "sqrt(d[i]) + 3": 3.0,
-    "1 / (exp(d[i]) + 1)": 0.0, "min(exp(d[i]), 7)": 0.0, "if d[i] > 0 then 1 else 2": 1.0, "sum(k: abs(d[k]))": 0.0,
-    "max(k: exp(d[k]) + 1)": 1.0, "f32(f64(max(d[i], 0.1)))": float(np.float32(0.1)),
-    "d[i]": -inf, "1 / sqrt(d[i])": -inf, "1 / abs(d[i])": -inf, "d[i] * abs(d[i])": -inf, "f32(i32(max(d[i], 1.5)))": -inf,
-    "-exp(d[i])": -inf, "exp(d[i]) - 1": -inf, "prod(k: abs(d[k]))": -inf,
+    "max(d[i], 2)": 2.0,
+    "d[i] * d[i] + 1": 1.0,
+    "abs(d[i]) * 2 + 0.5": 0.5,
+    "exp(d[i])": 0.0,
+    "sqrt(d[i]) + 3": 3.0,
+    "1 / (exp(d[i]) + 1)": 0.0,
+    "min(exp(d[i]), 7)": 0.0,
+    "if d[i] > 0 then 1 else 2": 1.0,
+    "sum(k: abs(d[k]))": 0.0,
+    "max(k: exp(d[k]) + 1)": 1.0,
+    "f32(f64(max(d[i], 0.1)))": float(np.float32(0.1)),
+    "d[i]": -inf,
+    "1 / sqrt(d[i])": -inf,
+    "1 / abs(d[i])": -inf,
+    "d[i] * abs(d[i])": -inf,
+    "f32(i32(max(d[i], 1.5)))": -inf,
+    "-exp(d[i])": -inf,
+    "exp(d[i]) - 1": -inf,
+    "prod(k: abs(d[k]))": -inf,
 }
 NUMBERS = np.array([0.0, -0.0, 1e-45, -1e-40, 1.7, -3.0, 3e38, -3e38, np.inf, -np.inf], np.float32)
 

@@ -1,4 +1,6 @@
-"""Joined loops as the two loops they were: every instance is run, before and after, in the same order; and where nothing is parted."""
+"""Joined loops as the two loops they were: every instance is run, before and after, in the same
+order; and where nothing is parted.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,17 @@ from texpr.passes.analysis.substitution import folded
 
 M, N, K, L = (Var(v) for v in "MNKL")
 SIZES = (0, 1, 2, 3, 5)
-FACTORS = (N, M, K, plus(N, 1), maximum(sub(N, index(2)), index(0)), floordiv(plus(N, 3), index(4)), mul(N, K), index(3), Mul(K, index(2)))
+FACTORS = (
+    N,
+    M,
+    K,
+    plus(N, 1),
+    maximum(sub(N, index(2)), index(0)),
+    floordiv(plus(N, 3), index(4)),
+    mul(N, K),
+    index(3),
+    Mul(K, index(2)),
+)
 A, B, DATA = tensor("A", 9), tensor("B", 9), tensor("DATA", 9, dtype=I64)
 
 
@@ -44,7 +56,9 @@ def cut(n: For, factor: int, tail: str) -> For:
 
 @st.composite
 def nests(draw) -> Kernel:
-    """A loop outside, one to three loops joined, tiles of tiles of them, a loop inside; conditions between."""
+    """A loop outside, one to three loops joined, tiles of tiles of them, a loop inside;
+    conditions between.
+    """
     r, v, k = Var("r"), Var("v"), Var("k")
     over, by, third = (draw(st.sampled_from(FACTORS)) for _ in range(3))
     shift = draw(st.sampled_from([None, None, r]))
@@ -52,9 +66,16 @@ def nests(draw) -> Kernel:
         by = plus(by, shift)
 
     def inside(*numbers: Expr) -> tuple[Stmt, ...]:
-        stores: tuple[Stmt, ...] = (put(A, numbers, ZERO, at=numbers), put(B, (numbers[0],), at(A, *reversed(numbers)), at=numbers))
+        stores: tuple[Stmt, ...] = (
+            put(A, numbers, ZERO, at=numbers),
+            put(B, (numbers[0],), at(A, *reversed(numbers)), at=numbers),
+        )
         if draw(st.booleans()):
-            stores = (loop(k, draw(st.sampled_from([K, index(2), plus(numbers[-1], 1)])), *stores, put(B, (k,), ZERO)),)
+            stores = (
+                loop(
+                    k, draw(st.sampled_from([K, index(2), plus(numbers[-1], 1)])), *stores, put(B, (k,), ZERO)
+                ),
+            )
         if draw(st.booleans()):
             stores = (If(less(numbers[-1], draw(st.sampled_from([index(2), L]))), stores),)
         return (*stores, put(A, (0,), ZERO)) if draw(st.integers(0, 3)) == 0 else stores
@@ -67,31 +88,47 @@ def nests(draw) -> Kernel:
     else:
         nest = joined(v, over, mul(by, third), lambda a, b: inside(a, FloorDiv(b, third), Mod(b, third)))
     if draw(st.booleans()):
-        nest = cut(nest, draw(st.sampled_from([1, 2, 3, 4])), draw(st.sampled_from(["guard", "guard", "clip"])))
+        nest = cut(
+            nest, draw(st.sampled_from([1, 2, 3, 4])), draw(st.sampled_from(["guard", "guard", "clip"]))
+        )
         inner = nest.body[0]
         if draw(st.booleans()) and isinstance(inner, For) and integer(inner.extent) is not None:
-            nest = For(nest.var, nest.extent, (cut(inner, draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from(["guard", "clip"]))),))
+            nest = For(
+                nest.var,
+                nest.extent,
+                (cut(inner, draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from(["guard", "clip"]))),),
+            )
     body: Stmt = loop(r, 2, nest) if shift is not None or draw(st.booleans()) else nest
     return kernel(body)
 
 
 def assert_same_instances(k: Kernel, at_sizes) -> Parted:
-    """The stores of the parted kernel run in the same order, on the same elements, in iterations that its maps say."""
+    """The stores of the parted kernel run in the same order, on the same elements, in iterations
+    that its maps say.
+    """
     p = parted(k)
     renewed: dict[Expr, Expr] = {}
     for numbers in at_sizes:
         sizes = dict(zip((M, N, K, L), numbers))
         old, new = events(k, sizes), events(p.kernel, sizes)
-        assert [(x.store, x.reads, x.writes) for x in old] == [(p.origin.get(x.store, x.store), x.reads, x.writes) for x in new]
+        assert [(x.store, x.reads, x.writes) for x in old] == [
+            (p.origin.get(x.store, x.store), x.reads, x.writes) for x in new
+        ]
         for x, y in zip(old, new):
             was, now = sizes | dict(zip(x.loops, x.iteration)), sizes | dict(zip(y.loops, y.iteration))
-            assert {v: evaluate(p.values.get(v, v), now, {}, set()) for v in x.loops} == {v: was[v] for v in x.loops}
-            assert {v: evaluate(p.counts.get(v, v), was, {}, set()) for v in y.loops} == {v: now[v] for v in y.loops}
+            assert {v: evaluate(p.values.get(v, v), now, {}, set()) for v in x.loops} == {
+                v: was[v] for v in x.loops
+            }
+            assert {v: evaluate(p.counts.get(v, v), was, {}, set()) for v in y.loops} == {
+                v: now[v] for v in y.loops
+            }
             assert p.loops_of(*x.loops) == y.loops
             assert p.within(y.loops, x.loops) == len(y.loops)
             for i in x.store.at:
                 new_i = renewed[i] if i in renewed else renewed.setdefault(i, p.renewed(i))
-                assert not variables(new_i) & p.loops.keys() and evaluate(new_i, now, {}, set()) == evaluate(i, was, {}, set())
+                assert not variables(new_i) & p.loops.keys() and evaluate(new_i, now, {}, set()) == evaluate(
+                    i, was, {}, set()
+                )
     return p
 
 
@@ -102,7 +139,11 @@ def test_the_same_instances_in_the_same_order(k: Kernel, sizes: list[tuple[int, 
 
 
 def tiles(extent: Expr, count: Expr, *body: Stmt, outer: Expr | None = None, inner: Expr | int = 4) -> For:
-    return loop(o, outer if outer is not None else floordiv(plus(extent, 3), index(4)), loop(i, inner, If(less(count, extent), body)))
+    return loop(
+        o,
+        outer if outer is not None else floordiv(plus(extent, 3), index(4)),
+        loop(i, inner, If(less(count, extent), body)),
+    )
 
 
 v, o, i = Var("v"), Var("o"), Var("i")
@@ -118,13 +159,37 @@ PARTED = {
     "only what is left": loop(v, MN, put(A, (Mod(v, M),), ZERO, update="add")),
     "number of rows": loop(v, Mul(N, index(3)), USE),
     "hint": loop(v, MN, Prefetch(A, (plus(v, 8),)), USE),
-    "hint between": loop(o, floordiv(plus(MN, 3), index(4)), Prefetch(A, (times(o, 4),)), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
+    "hint between": loop(
+        o,
+        floordiv(plus(MN, 3), index(4)),
+        Prefetch(A, (times(o, 4),)),
+        loop(i, 4, If(less(COUNT, MN), (TILED,))),
+    ),
     "tiles": tiles(MN, COUNT, TILED),
-    "tiles of tiles": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, 2, loop(v, 2, If(less(plus(times(o, 4), times(i, 2), v), MN), (
-        put(A, (FloorDiv(plus(times(o, 4), times(i, 2), v), N),), ZERO, update="add"),))))),
-    "a buffer of the tile": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
-    "joined tiles": loop(v, Mul(floordiv(plus(MN, 3), index(4)), index(4)), If(less(AGAIN, MN), (
-        put(A, (FloorDiv(AGAIN, N),), ZERO, update="add"),))),
+    "tiles of tiles": loop(
+        o,
+        floordiv(plus(MN, 3), index(4)),
+        loop(
+            i,
+            2,
+            loop(
+                v,
+                2,
+                If(
+                    less(plus(times(o, 4), times(i, 2), v), MN),
+                    (put(A, (FloorDiv(plus(times(o, 4), times(i, 2), v), N),), ZERO, update="add"),),
+                ),
+            ),
+        ),
+    ),
+    "a buffer of the tile": loop(
+        o, floordiv(plus(MN, 3), index(4)), Alloc(B), loop(i, 4, If(less(COUNT, MN), (TILED,)))
+    ),
+    "joined tiles": loop(
+        v,
+        Mul(floordiv(plus(MN, 3), index(4)), index(4)),
+        If(less(AGAIN, MN), (put(A, (FloorDiv(AGAIN, N),), ZERO, update="add"),)),
+    ),
 }
 KEPT = {
     "extent one too short": loop(v, sub(MN, index(1)), USE),
@@ -133,7 +198,9 @@ KEPT = {
     "no factor": loop(v, MN, put(A, (FloorDiv(v, K), Mod(v, K)), ZERO)),
     "the count itself": loop(v, MN, USE, put(B, (v,), ZERO)),
     "a sum of it": loop(v, MN, put(A, (FloorDiv(plus(v, 1), N), Mod(v, N)), ZERO)),
-    "a factor that may be negative": loop(v, Mul(sub(M, index(2)), sub(N, index(2))), put(A, (FloorDiv(v, sub(N, index(2))),), ZERO)),
+    "a factor that may be negative": loop(
+        v, Mul(sub(M, index(2)), sub(N, index(2))), put(A, (FloorDiv(v, sub(N, index(2))),), ZERO)
+    ),
     "constants": loop(v, Mul(M, index(4)), put(A, (FloorDiv(v, index(4)), Mod(v, index(4))), ZERO)),
     "guard one too far": tiles(plus(MN, 1), COUNT, TILED, outer=floordiv(plus(MN, 3), index(4))),
     "guard one too early": tiles(sub(MN, index(1)), COUNT, TILED, outer=floordiv(plus(MN, 3), index(4))),
@@ -142,21 +209,55 @@ KEPT = {
     "a tile too few": tiles(MN, COUNT, TILED, outer=floordiv(MN, index(4))),
     "the digit itself": tiles(MN, COUNT, TILED, put(B, (i,), ZERO)),
     "a digit twice": tiles(MN, COUNT, put(A, (FloorDiv(plus(times(o, 4), i, i), N),), ZERO)),
-    "more in the tile": loop(o, floordiv(plus(MN, 3), index(4)), put(B, (0,), ZERO), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
-    "a buffer that lanes share": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), For(
-        i, index(4), (If(less(COUNT, MN), (put(B, (0,), ZERO), TILED)),), VECTOR)),
+    "more in the tile": loop(
+        o, floordiv(plus(MN, 3), index(4)), put(B, (0,), ZERO), loop(i, 4, If(less(COUNT, MN), (TILED,)))
+    ),
+    "a buffer that lanes share": loop(
+        o,
+        floordiv(plus(MN, 3), index(4)),
+        Alloc(B),
+        For(i, index(4), (If(less(COUNT, MN), (put(B, (0,), ZERO), TILED)),), VECTOR),
+    ),
     "threads that meet": tiles(MN, COUNT, TILED, Barrier()),
-    "a loop between": loop(o, floordiv(plus(MN, 3), index(4)), loop(v, K, loop(i, 4, If(less(COUNT, MN), (TILED,))))),
+    "a loop between": loop(
+        o, floordiv(plus(MN, 3), index(4)), loop(v, K, loop(i, 4, If(less(COUNT, MN), (TILED,))))
+    ),
     "tiles outside in": loop(i, 4, loop(o, floordiv(plus(MN, 3), index(4)), If(less(COUNT, MN), (TILED,)))),
-    "clipped tiles, one too few": loop(o, floordiv(MN, index(4)), loop(i, minimum(index(4), sub(MN, times(o, 4))), TILED)),
-    "clipped tiles of another length": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(4), sub(MN, times(o, 3))), TILED)),
+    "clipped tiles, one too few": loop(
+        o, floordiv(MN, index(4)), loop(i, minimum(index(4), sub(MN, times(o, 4))), TILED)
+    ),
+    "clipped tiles of another length": loop(
+        o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(4), sub(MN, times(o, 3))), TILED)
+    ),
     "tiles of nothing": tiles(MN, COUNT, TILED, inner=0),
-    "constant tiles of nothing": loop(o, 2, loop(i, 0, loop(v, MN, put(A, (FloorDiv(plus(times(o, 4), i), N),), ZERO)))),
-    "clipped tiles of nothing": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(0), sub(MN, times(o, 4))), TILED)),
+    "constant tiles of nothing": loop(
+        o, 2, loop(i, 0, loop(v, MN, put(A, (FloorDiv(plus(times(o, 4), i), N),), ZERO)))
+    ),
+    "clipped tiles of nothing": loop(
+        o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(0), sub(MN, times(o, 4))), TILED)
+    ),
     "rows and one more": loop(v, plus(Mul(N, index(3)), 1), USE),
-    "tiles of tiles, one too few": loop(o, floordiv(plus(MN, 9), index(10)), loop(i, 2, loop(v, 4, If(less(plus(times(i, 4), v), 10), (
-        If(less(TEN, MN), (put(A, (FloorDiv(TEN, N),), ZERO, update="add"),)),))))),
-    "data between tiles": loop(o, floordiv(plus(MN, 3), index(4)), If(less(at(DATA, 0), 1), (loop(i, 4, If(less(COUNT, MN), (TILED,))),))),
+    "tiles of tiles, one too few": loop(
+        o,
+        floordiv(plus(MN, 9), index(10)),
+        loop(
+            i,
+            2,
+            loop(
+                v,
+                4,
+                If(
+                    less(plus(times(i, 4), v), 10),
+                    (If(less(TEN, MN), (put(A, (FloorDiv(TEN, N),), ZERO, update="add"),)),),
+                ),
+            ),
+        ),
+    ),
+    "data between tiles": loop(
+        o,
+        floordiv(plus(MN, 3), index(4)),
+        If(less(at(DATA, 0), 1), (loop(i, 4, If(less(COUNT, MN), (TILED,))),)),
+    ),
     "data": loop(v, Mul(M, at(B, 0)), put(A, (FloorDiv(v, at(B, 0)),), ZERO)),
 }
 
@@ -182,11 +283,20 @@ def test_lanes_take_their_element_of_a_buffer_along():
 
 
 def test_loops_that_count_the_same():
-    """In one iteration of some loops of a kernel: both numbers of a joined loop, none of a part of its tiles."""
+    """In one iteration of some loops of a kernel: both numbers of a joined loop, none of a part
+    of its tiles.
+    """
     p = parted(kernel(loop(b := Var("b"), K, PARTED["tiles"])))
     loops = (b, *p.loops[o])
     assert p.loops_of(b, o) == p.loops_of(b, o, i) == loops
-    assert [p.within(loops, given) for given in ((), (b,), (b, o), (b, i), (b, o, i), (o, i))] == [0, 1, 1, 1, 3, 0]
+    assert [p.within(loops, given) for given in ((), (b,), (b, o), (b, i), (b, o, i), (o, i))] == [
+        0,
+        1,
+        1,
+        1,
+        3,
+        0,
+    ]
 
 
 def test_what_marks_become():
@@ -210,13 +320,31 @@ def test_the_same_loops_are_the_same_again():
     assert first.kernel.body[0] is second.kernel.body[0]
 
 
-@pytest.mark.parametrize("natural", [M, index(0), plus(M, 1), Mul(M, N), floordiv(M, index(2)), minimum(M, N),
-                                     maximum(sub(M, index(1)), index(0))])
+@pytest.mark.parametrize(
+    "natural",
+    [
+        M,
+        index(0),
+        plus(M, 1),
+        Mul(M, N),
+        floordiv(M, index(2)),
+        minimum(M, N),
+        maximum(sub(M, index(1)), index(0)),
+    ],
+)
 def test_natural(natural: Expr):
     assert is_natural(natural)
 
 
-@pytest.mark.parametrize("other", [sub(M, index(1)), index(-1), minimum(M, sub(N, index(1))), maximum(sub(M, index(1)), sub(N, index(1))),
-                                   Mul(M, sub(N, index(1)))])
+@pytest.mark.parametrize(
+    "other",
+    [
+        sub(M, index(1)),
+        index(-1),
+        minimum(M, sub(N, index(1))),
+        maximum(sub(M, index(1)), sub(N, index(1))),
+        Mul(M, sub(N, index(1))),
+    ],
+)
 def test_not_seen_to_be_natural(other: Expr):
     assert not is_natural(other)

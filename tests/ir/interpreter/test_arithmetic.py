@@ -1,4 +1,6 @@
-"""The meaning of scalar operators: facts, and agreement of the two interpreters on all special values."""
+"""The meaning of scalar operators: facts, and agreement of the two interpreters on all special
+values.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,12 @@ def test_the_interpreters_agree_on_functions_and_casts(t: DType):
         fits = {"float": t.is_float, "int": t.is_int, "num": t != BOOL}[function.domain]
         if fits and function.arity < 3:
             result = BOOL if function.result == "bool" else t
-            found, expected = both(result, (t,) * function.arity, lambda *args, f=function, t=result: Call(f.name, args, dtype=t),
-                                   values if function.arity == 1 else pairs(t))
+            found, expected = both(
+                result,
+                (t,) * function.arity,
+                lambda *args, f=function, t=result: Call(f.name, args, dtype=t),
+                values if function.arity == 1 else pairs(t),
+            )
             same_numbers(found, expected, result)
     for target in DTYPES.values():
         found, expected = both(target, (t,), lambda a, target=target: Cast(a, dtype=target), values)
@@ -93,20 +99,43 @@ def test_the_interpreters_agree_on_functions_and_casts(t: DType):
         same_numbers(found, expected, t)
 
 
-@pytest.mark.parametrize(("kind", "a", "b", "expected"), [
-    (FloorDiv, -7, 2, -4), (Mod, -7, 2, 1), (Mod, 7, -3, -2), (FloorDiv, 1, 0, 0), (Mod, 1, 0, 0),
-    (FloorDiv, -(2**31), -1, -(2**31)), (Mod, -(2**31), -1, 0), (Add, 2**31 - 1, 1, -(2**31)), (Mul, 2**30, 4, 0),
-])
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "expected"),
+    [
+        (FloorDiv, -7, 2, -4),
+        (Mod, -7, 2, 1),
+        (Mod, 7, -3, -2),
+        (FloorDiv, 1, 0, 0),
+        (Mod, 1, 0, 0),
+        (FloorDiv, -(2**31), -1, -(2**31)),
+        (Mod, -(2**31), -1, 0),
+        (Add, 2**31 - 1, 1, -(2**31)),
+        (Mul, 2**30, 4, 0),
+    ],
+)
 def test_integers_as_numpy_has_them(kind: type[Binary], a: int, b: int, expected: int):
     for result in both(I32, (I32, I32), kind, [np.array([a], np.int32), np.array([b], np.int32)]):
         assert result.tolist() == [expected]
 
 
-@pytest.mark.parametrize(("source", "target", "value", "expected"), [
-    (F32, I32, np.nan, 0), (F32, I32, 1e30, 2**31 - 1), (F32, I32, -1e30, -(2**31)), (F64, U8, 300.0, 255), (F64, U8, -0.9, 0),
-    (F64, I64, 2.0**63, 2**63 - 1), (F64, U64, 2.0**64, 2**64 - 1), (F64, I8, -128.9, -128), (F32, I8, 126.7, 126), (I32, U8, -1, 255),
-    (F32, BOOL, np.nan, True), (F32, BOOL, -0.0, False), (I64, F32, 2**24 + 1, 2.0**24),
-])
+@pytest.mark.parametrize(
+    ("source", "target", "value", "expected"),
+    [
+        (F32, I32, np.nan, 0),
+        (F32, I32, 1e30, 2**31 - 1),
+        (F32, I32, -1e30, -(2**31)),
+        (F64, U8, 300.0, 255),
+        (F64, U8, -0.9, 0),
+        (F64, I64, 2.0**63, 2**63 - 1),
+        (F64, U64, 2.0**64, 2**64 - 1),
+        (F64, I8, -128.9, -128),
+        (F32, I8, 126.7, 126),
+        (I32, U8, -1, 255),
+        (F32, BOOL, np.nan, True),
+        (F32, BOOL, -0.0, False),
+        (I64, F32, 2**24 + 1, 2.0**24),
+    ],
+)
 def test_casts(source: DType, target: DType, value: float, expected: float):
     array = np.array([value], "f4" if source == F32 else "f8" if source == F64 else f"i{source.bytes}")
     for result in both(target, (source,), lambda a: Cast(a, dtype=target), [array]):
@@ -122,9 +151,13 @@ def test_max_and_min_order_zeros_and_propagate_nan():
 
 
 def nearest_bf16(x: np.ndarray) -> np.ndarray:
-    """The definition: the nearest of all bf16 numbers, of two equally near the even one. As 16 bits."""
+    """The definition: the nearest of all bf16 numbers, of two equally near the even one. As 16
+    bits.
+    """
     finite = np.arange(0x7F80, dtype=np.uint32)
-    numbers = np.append((finite << 16).astype(np.uint32).view(np.float32).astype(np.longdouble), np.longdouble(2) ** 128)
+    numbers = np.append(
+        (finite << 16).astype(np.uint32).view(np.float32).astype(np.longdouble), np.longdouble(2) ** 128
+    )
     above = np.searchsorted(numbers, np.abs(x), side="left").clip(0, len(numbers) - 1)
     below = (above - 1).clip(0)
     up, down = numbers[above] - np.abs(x), np.abs(x) - numbers[below]
@@ -134,15 +167,25 @@ def nearest_bf16(x: np.ndarray) -> np.ndarray:
 
 def test_bf16_is_rounded_once_to_nearest_even():
     generator = np.random.default_rng(0)
-    bits = generator.integers(0, 2**63, 20_000, dtype=np.uint64) * 2 + generator.integers(0, 2, 20_000, dtype=np.uint64)
+    bits = generator.integers(0, 2**63, 20_000, dtype=np.uint64) * 2 + generator.integers(
+        0, 2, 20_000, dtype=np.uint64
+    )
     wide = bits.view(np.float64)
     exponents = generator.integers(-140, 130, 20_000)
-    near = np.ldexp(generator.integers(0, 2**10, 20_000) / 2**9, exponents) * (1 + generator.integers(-1, 2, 20_000) * 2.0**-40)
-    values = np.concatenate([wide[np.isfinite(wide) & (np.abs(wide) < 2.0**128)], near[np.abs(near) < 2.0**128]])
+    near = np.ldexp(generator.integers(0, 2**10, 20_000) / 2**9, exponents) * (
+        1 + generator.integers(-1, 2, 20_000) * 2.0**-40
+    )
+    values = np.concatenate(
+        [wide[np.isfinite(wide) & (np.abs(wide) < 2.0**128)], near[np.abs(near) < 2.0**128]]
+    )
     with quiet():
-        np.testing.assert_array_equal(store(cast(values, F64, BF16), BF16), nearest_bf16(values.astype(np.longdouble)))
+        np.testing.assert_array_equal(
+            store(cast(values, F64, BF16), BF16), nearest_bf16(values.astype(np.longdouble))
+        )
     whole = generator.integers(-(2**63), 2**63 - 1, 5_000, dtype=np.int64) >> generator.integers(0, 60, 5_000)
-    np.testing.assert_array_equal(store(cast(whole, I64, BF16), BF16), nearest_bf16(whole.astype(np.longdouble)))
+    np.testing.assert_array_equal(
+        store(cast(whole, I64, BF16), BF16), nearest_bf16(whole.astype(np.longdouble))
+    )
 
 
 def test_float_sums_are_sequential():
@@ -159,7 +202,13 @@ FUSED = [
     ("f64", 3.0, 5.0, -15.0, 0.0),
     ("f64", -0.0, 5.0, -0.0, -0.0),
     ("f64", np.inf, 0.0, 1.0, np.nan),
-    ("f32", 1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60, 1 + 2.0**-11 + 2.0**-23),  # beyond halfway by less than f64 holds
+    (
+        "f32",
+        1 + 2.0**-12,
+        1 + 2.0**-12,
+        2.0**-60,
+        1 + 2.0**-11 + 2.0**-23,
+    ),  # beyond halfway by less than f64 holds
     ("f32", 1 + 2.0**-12, 1 + 2.0**-12, 0.0, 1 + 2.0**-11),
     ("f32", 1 + 2.0**-12, 1 + 2.0**-12, -(2.0**-60), 1 + 2.0**-11),
     ("f32", -(1 + 2.0**-12), 1 + 2.0**-12, -(2.0**-60), -(1 + 2.0**-11 + 2.0**-23)),
@@ -171,7 +220,10 @@ FUSED = [
 
 @pytest.mark.parametrize(("dtype", "a", "b", "c", "right"), FUSED)
 def test_fma_is_rounded_once(dtype: str, a: float, b: float, c: float, right: float):
-    op = tx.op(f"op f(a: {dtype}[N], b: {dtype}[N], c: {dtype}[N]) -> y: {dtype}[N] {{ y[i] = fma(a[i], b[i], c[i]) }}")
+    op = tx.op(
+        f"op f(a: {dtype}[N], b: {dtype}[N], c: {dtype}[N]) -> y: {dtype}[N] {{ y[i] = fma(a[i], b[i], c[i]) "
+        f"}}"
+    )
     arrays = [np.array([x] * 3, dtype.replace("f", "float")) for x in (a, b, c)]
     loops = interpret_kernel(tx.schedule(op).kernel, arrays, {"N": 3})
     for found in (tx.interpret(op, *arrays), loops[0], op(*arrays)):
@@ -180,6 +232,8 @@ def test_fma_is_rounded_once(dtype: str, a: float, b: float, c: float, right: fl
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_whole_numbers_of_a_text_are_rounded_once(sign: int):
-    """2^53 + 2^29 + 1 is above the middle of two numbers of f32, and 2^53 + 2^29 in f64 is that middle."""
+    """2^53 + 2^29 + 1 is above the middle of two numbers of f32, and 2^53 + 2^29 in f64 is that
+    middle.
+    """
     op = tx.op(f"op f(x: f32[N]) -> y: f32[N] {{ y[i] = x[i] * {sign * (2**53 + 2**29 + 1)} }}")
     assert op(np.ones(1, "f4"))[0] == sign * (2.0**53 + 2.0**30)

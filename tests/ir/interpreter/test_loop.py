@@ -30,7 +30,9 @@ def test_a_sum_is_sequential():
 
 
 def test_loops_that_carry_a_value_show_when_marked_parallel():
-    carried = Store(Y, (i,), Select(Compare(">", i, index(0)), Add(Read(Y, (Sub(i, index(1)),)), number(1)), number(0)))
+    carried = Store(
+        Y, (i,), Select(Compare(">", i, index(0)), Add(Read(Y, (Sub(i, index(1)),)), number(1)), number(0))
+    )
     assert_same_bits(run(For(i, N, (carried,))), VALUES)
     for kind in (PARALLEL, VECTOR, Block("x"), Thread("x")):
         assert_same_bits(run(For(i, N, (carried,), kind=kind)), VALUES)
@@ -40,7 +42,10 @@ def test_loops_that_carry_a_value_show_when_marked_parallel():
 
 def test_updates_of_one_element_are_lost_when_they_run_at_once():
     most = Tensor("Y", F32, ())
-    body = (Store(most, (), number(0), start=True), For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind=PARALLEL))
+    body = (
+        Store(most, (), number(0), start=True),
+        For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind=PARALLEL),
+    )
     kernel = Kernel("most", (X,), (most,), (), (N,), body)
     for order, found in (("serial", 9.0), ("reversed", 9.0), ("shuffled", 9.0), ("apart", 1.0)):
         assert interpret_kernel(kernel, [np.array([3, 9, 1], np.float32)], {N: 3}, order)[0] == found
@@ -61,9 +66,17 @@ def test_a_missing_barrier_shows():
 
 def test_every_thread_has_its_own_buffers():
     own, shared = Tensor("own", F32, ()), Tensor("shared", F32, plain(N))
-    body = (Alloc(own), Store(own, (), Read(X, (i,))), Barrier(), Store(shared, (i,), Read(own, ())), Barrier(),
-            Store(Y, (i,), Add(Read(own, ()), Read(shared, (Sub(Sub(N, index(1)), i),)))))
-    assert_same_bits(run(Alloc(shared), For(i, N, body, kind=Thread("x")), temporaries=()), np.full(8, 7, np.float32))
+    body = (
+        Alloc(own),
+        Store(own, (), Read(X, (i,))),
+        Barrier(),
+        Store(shared, (i,), Read(own, ())),
+        Barrier(),
+        Store(Y, (i,), Add(Read(own, ()), Read(shared, (Sub(Sub(N, index(1)), i),)))),
+    )
+    assert_same_bits(
+        run(Alloc(shared), For(i, N, body, kind=Thread("x")), temporaries=()), np.full(8, 7, np.float32)
+    )
 
 
 def test_a_buffer_is_new_in_every_iteration():
@@ -77,17 +90,26 @@ def test_barriers_inside_loops_and_of_two_thread_dimensions():
     at, step = Add(Mul(j, index(4)), i), Var("t")
     previous = Var("p")
     rotate = (
-        Store(S, (at,), Read(Y, (at,))), Barrier(),
-        Store(Y, (at,), Read(S, (Select(Compare("==", at, index(0)), index(7), Sub(at, index(1))),))), Barrier(),
+        Store(S, (at,), Read(Y, (at,))),
+        Barrier(),
+        Store(Y, (at,), Read(S, (Select(Compare("==", at, index(0)), index(7), Sub(at, index(1))),))),
+        Barrier(),
     )
-    inside = (Store(Y, (at,), Read(X, (at,))), Barrier(), For(step, index(3), rotate), For(previous, index(0), (Barrier(),)))
+    inside = (
+        Store(Y, (at,), Read(X, (at,))),
+        Barrier(),
+        For(step, index(3), rotate),
+        For(previous, index(0), (Barrier(),)),
+    )
     found = run(For(j, index(2), (For(i, index(4), inside, kind=Thread("x")),), kind=Thread("y")))
     assert_same_bits(found, np.roll(VALUES, 3))
 
 
 def test_a_barrier_that_not_all_threads_reach():
     body = (If(Compare("<", i, index(3)), (Barrier(),)),)
-    with pytest.raises(AssertionError, match="some threads of a block do not reach a barrier that others wait at"):
+    with pytest.raises(
+        AssertionError, match="some threads of a block do not reach a barrier that others wait at"
+    ):
         run(For(i, N, body, kind=Thread("x")))
 
 
@@ -102,7 +124,9 @@ def test_accesses_outside_are_caught(offset: int):
 def test_memory_nobody_wrote_is_poison():
     assert np.isnan(run(For(i, N, (Store(Y, (i,), Add(Read(S, (i,)), number(1))),)))).all()
     whole = Tensor("Y", I32, plain(N))
-    assert interpret_kernel(Kernel("f", (), (whole,), (), (N,), ()), [], {N: 2})[0].tolist() == [2**31 - 7] * 2
+    assert (
+        interpret_kernel(Kernel("f", (), (whole,), (), (N,), ()), [], {N: 2})[0].tolist() == [2**31 - 7] * 2
+    )
 
 
 def test_loops_may_nest_deeper_than_python_allows():

@@ -36,13 +36,17 @@ def test_matmul_accumulates_in_order():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_memory_layout(layout: str):
     a, b = random(4, 3), random(3, 4, seed=1)
-    assert_same_bits(interpret(programs.matmul(), [LAYOUTS[layout](a), b])[0], interpret(programs.matmul(), [a, b])[0])
+    assert_same_bits(
+        interpret(programs.matmul(), [LAYOUTS[layout](a), b])[0], interpret(programs.matmul(), [a, b])[0]
+    )
 
 
 @given(st.data())
 def test_layouts_do_not_matter(data: st.DataObject):
     a = data.draw(laid_out(F32, (2, 3)))
-    assert_same_bits(interpret(programs.cumsum(), [a])[0], interpret(programs.cumsum(), [np.array(a, "f4", order="C")])[0])
+    assert_same_bits(
+        interpret(programs.cumsum(), [a])[0], interpret(programs.cumsum(), [np.array(a, "f4", order="C")])[0]
+    )
 
 
 def test_conv2d():
@@ -99,12 +103,20 @@ def recurrence(backwards: bool) -> Program:
         return after(var, True), after(var, False)
 
     (c_now, c_before), (h_now, h_before) = now(s), now(r)
-    return Program("recurrence", (a, x), (h, c), (
-        Equation(h, (first,), (), number(1)),
-        Equation(c, (first,), (), number(0)),
-        Equation(c, (c_now,), (axis(s, n),), Mul(Read(a, (s,)), Read(h, (c_before,)))),
-        Equation(h, (h_now,), (axis(r, n),), Add(Read(c, (h_now,)), Mul(Read(x, (r,)), Read(c, (h_before,))))),
-    ), (n,))
+    return Program(
+        "recurrence",
+        (a, x),
+        (h, c),
+        (
+            Equation(h, (first,), (), number(1)),
+            Equation(c, (first,), (), number(0)),
+            Equation(c, (c_now,), (axis(s, n),), Mul(Read(a, (s,)), Read(h, (c_before,)))),
+            Equation(
+                h, (h_now,), (axis(r, n),), Add(Read(c, (h_now,)), Mul(Read(x, (r,)), Read(c, (h_before,))))
+            ),
+        ),
+        (n,),
+    )
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -128,7 +140,9 @@ def test_a_wavefront():
     n, i, j = names("N i j")
     x, y = Tensor("X", F32, plain(n, n)), Tensor("Y", F32, plain(n, n))
     zero = Guard("value", number(0))
-    value = Add(Add(Read(y, (Sub(i, index(1)), j), zero), Read(y, (i, Sub(j, index(1))), zero)), Read(x, (i, j)))
+    value = Add(
+        Add(Read(y, (Sub(i, index(1)), j), zero), Read(y, (i, Sub(j, index(1))), zero)), Read(x, (i, j))
+    )
     program = Program("wave", (x,), (y,), (Equation(y, (i, j), (axis(i, n), axis(j, n)), value),), (n,))
     a = random(6, 6)
     expected = np.zeros((7, 7), np.float32)
@@ -143,8 +157,13 @@ def test_a_triangular_reduction_and_a_condition():
     x, y = Tensor("X", F32, plain(n)), Tensor("Y", F32, plain(n))
     value = reduction("sum", [axis(k, i)], Read(x, (k,)), Compare("<", Read(x, (k,)), number(0)))
     a = random(30)
-    expected = np.array([np.cumsum(np.append(np.float32(0), a[:r][a[:r] < 0]), dtype="f4")[-1] for r in range(30)], np.float32)
-    assert_same_bits(interpret(Program("t", (x,), (y,), (Equation(y, (i,), (axis(i, n),), value),), (n,)), [a])[0], expected)
+    expected = np.array(
+        [np.cumsum(np.append(np.float32(0), a[:r][a[:r] < 0]), dtype="f4")[-1] for r in range(30)], np.float32
+    )
+    assert_same_bits(
+        interpret(Program("t", (x,), (y,), (Equation(y, (i,), (axis(i, n),), value),), (n,)), [a])[0],
+        expected,
+    )
 
 
 def arg(op: str, which: int = 0) -> Program:
@@ -154,20 +173,28 @@ def arg(op: str, which: int = 0) -> Program:
     return Program(op, (x,), (y,), (Equation(y, (), (), e),), (m, n))
 
 
-@pytest.mark.parametrize(("values", "largest", "smallest"), [
-    ([[1, 3, 2], [3, 0, 0]], (0, 1), (1, 1)),
-    ([[-0.0, 0.0], [0.0, -0.0]], (0, 0), (0, 0)),
-    ([[1, 2], [np.nan, np.nan]], (1, 0), (1, 0)),
-    ([[-np.inf, -np.inf]], (0, 0), (0, 0)),
-    ([[np.inf, np.nan, np.inf]], (0, 1), (0, 1)),
-])
-def test_argmax_takes_the_first_and_nan_wins(values: list[list[float]], largest: tuple[int, int], smallest: tuple[int, int]):
+@pytest.mark.parametrize(
+    ("values", "largest", "smallest"),
+    [
+        ([[1, 3, 2], [3, 0, 0]], (0, 1), (1, 1)),
+        ([[-0.0, 0.0], [0.0, -0.0]], (0, 0), (0, 0)),
+        ([[1, 2], [np.nan, np.nan]], (1, 0), (1, 0)),
+        ([[-np.inf, -np.inf]], (0, 0), (0, 0)),
+        ([[np.inf, np.nan, np.inf]], (0, 1), (0, 1)),
+    ],
+)
+def test_argmax_takes_the_first_and_nan_wins(
+    values: list[list[float]], largest: tuple[int, int], smallest: tuple[int, int]
+):
     array = np.array(values, np.float32)
     assert tuple(int(interpret(arg("argmax", w), [array])[0]) for w in (0, 1)) == largest
     assert tuple(int(interpret(arg("argmin", w), [array])[0]) for w in (0, 1)) == smallest
 
 
-@pytest.mark.parametrize(("mode", "numpy_mode"), [("clamp", "edge"), ("wrap", "wrap"), ("reflect", "reflect"), ("value", "constant")])
+@pytest.mark.parametrize(
+    ("mode", "numpy_mode"),
+    [("clamp", "edge"), ("wrap", "wrap"), ("reflect", "reflect"), ("value", "constant")],
+)
 def test_guards_are_numpys_padding(mode: str, numpy_mode: str):
     n, i = names("N i")
     x, y = Tensor("X", F32, plain(n)), Tensor("Y", F32, plain(Add(n, index(6))))
@@ -181,10 +208,18 @@ def test_a_call_of_another_program_with_packs():
     n, d, m = names("N D M")
     a, b, c = Tensor("A", F32, plain(n, m)), Tensor("B", F32, plain(m, d)), Tensor("C", F32, plain(n, d))
     p = Tensor("P", F32, plain(n, d))
-    program = Program("scores", (a, b), (p,), (Invoke((p,), programs.softmax(), (c,)), Invoke((c,), programs.matmul(), (a, b))), (n, d, m))
+    program = Program(
+        "scores",
+        (a, b),
+        (p,),
+        (Invoke((p,), programs.softmax(), (c,)), Invoke((c,), programs.matmul(), (a, b))),
+        (n, d, m),
+    )
     verify_program(program)
     x, y = random(3, 4), random(4, 5, seed=1)
-    assert_same_bits(interpret(program, [x, y])[0], interpret(programs.softmax(), interpret(programs.matmul(), [x, y]))[0])
+    assert_same_bits(
+        interpret(program, [x, y])[0], interpret(programs.softmax(), interpret(programs.matmul(), [x, y]))[0]
+    )
 
 
 def test_bf16_is_read_and_stored_as_bits():
@@ -201,13 +236,17 @@ def single(value, *, rank: int = 1) -> Program:
 
 def test_a_read_outside_is_a_bug():
     program = single(lambda x, y, i: Read(x, (Add(i, index(1)),)))
-    with pytest.raises(AssertionError, match="^f: an equation of Y reads or writes what does not exist at i=2$"):
+    with pytest.raises(
+        AssertionError, match="^f: an equation of Y reads or writes what does not exist at i=2$"
+    ):
         interpret(program, [random(3)])
 
 
 def test_equations_that_wait_for_each_other_are_a_bug():
     program = single(lambda x, y, i: Read(y, (i,)))
-    with pytest.raises(AssertionError, match="^f: the equations of Y wait for each other, or read outside an array$"):
+    with pytest.raises(
+        AssertionError, match="^f: the equations of Y wait for each other, or read outside an array$"
+    ):
         interpret(program, [random(3)])
 
 
@@ -227,12 +266,15 @@ def test_an_element_is_defined_once():
         interpret(twice, [random(3)])
 
 
-@pytest.mark.parametrize(("arrays", "complaint"), [
-    ([random(2, 3)], "error[arguments]: `matmul` takes 2 arrays, got 1"),
-    ([random(2, 3), random(4, 5)], "error[shape]: axis 0 of `B` has extent 4, expected K = 3"),
-    ([random(2, 3), random(3)], "error[rank]: `B` has 1 dimension, expected 2"),
-    ([random(2, 3), np.zeros((3, 2))], "error[dtype]: `B` is f64, expected f32"),
-])
+@pytest.mark.parametrize(
+    ("arrays", "complaint"),
+    [
+        ([random(2, 3)], "error[arguments]: `matmul` takes 2 arrays, got 1"),
+        ([random(2, 3), random(4, 5)], "error[shape]: axis 0 of `B` has extent 4, expected K = 3"),
+        ([random(2, 3), random(3)], "error[rank]: `B` has 1 dimension, expected 2"),
+        ([random(2, 3), np.zeros((3, 2))], "error[dtype]: `B` is f64, expected f32"),
+    ],
+)
 def test_arrays_that_do_not_fit(arrays: list[np.ndarray], complaint: str):
     with pytest.raises(CallError) as error:
         interpret(programs.matmul(), arrays)

@@ -45,7 +45,9 @@ def test_what_is_shared_stays_shared_and_what_is_known_is_not_made_again():
     assert sum(isinstance(n, Read) for n in walk(total)) == 1
 
 
-@pytest.mark.parametrize("value", [0.1, -0.0, math.inf, -math.inf, math.nan, 5e-324, True, False, 0, -(1 << 70)])
+@pytest.mark.parametrize(
+    "value", [0.1, -0.0, math.inf, -math.inf, math.nan, 5e-324, True, False, 0, -(1 << 70)]
+)
 def test_literals_keep_every_bit(value: object):
     found = again(Const(value, dtype=F32))  # type: ignore[arg-type]
     assert isinstance(found, Const) and type(found.value) is type(value) and repr(found.value) == repr(value)
@@ -64,8 +66,18 @@ def test_what_has_no_text_is_refused():
         Encoder().item((Var("i"), {1}))
 
 
-@pytest.mark.parametrize(("rows", "item"), [
-    ([["Nothing"]], 0), ([["Var", "ti64"]], 0), ([["Dim", [5], False, None]], 0), ([], 3), ([], -1), ([], "tq9"), ([], "x")])
+@pytest.mark.parametrize(
+    ("rows", "item"),
+    [
+        ([["Nothing"]], 0),
+        ([["Var", "ti64"]], 0),
+        ([["Dim", [5], False, None]], 0),
+        ([], 3),
+        ([], -1),
+        ([], "tq9"),
+        ([], "x"),
+    ],
+)
 def test_what_is_damaged_is_refused(rows: list, item: object):
     with pytest.raises(ValueError):
         Decoder(rows).item(item)

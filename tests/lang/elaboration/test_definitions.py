@@ -1,4 +1,6 @@
-"""What an equation says of an intermediate of integers or conditions holds where it is read; conditions on floats hide no others."""
+"""What an equation says of an intermediate of integers or conditions holds where it is read;
+conditions on floats hide no others.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ PROVEN = [
     "s[i] = r[i]  t[i] = s[i]  Y[i] = E[t[i]] + X[i]",
     "s[i] = M - 1 - i64(r[i])  Y[i] = E[s[i]] + X[i]",
     "s[i] = if c[i] then 0 else M - 1  Y[i] = E[s[i]] + X[i]",
-    "s[i] = if k[i] < 0 then k[i] + M else k[i]  ok[i] = 0 <= s[i] and s[i] < M  Y[i] = if ok[i] then E[s[i]] else X[i]",
+    "s[i] = if k[i] < 0 then k[i] + M else k[i]  ok[i] = 0 <= s[i] and s[i] < M  Y[i] = if ok[i] then "
+    "E[s[i]] else X[i]",
     "ok[i] = 0 <= k[i] and k[i] < M  Y[i] = if ok[i] then E[k[i]] else X[i]",
     "bad[i] = k[i] < 0 or k[i] >= M  Y[i] = if c[i] or bad[i] then X[i] else E[k[i]]",
     "ok[i] = (0 <= k[i] and k[i] < M) != false  Y[i] = if ok[i] then E[k[i]] else X[i]",
@@ -24,7 +27,8 @@ PROVEN = [
     "s[i] = bit_and(k[i], 3)  Y[i] = E[s[i]] + X[i]",
     "s[i, j] = if j == 0 then r[i] else r[N - 1 - i]  for j in 0..2  Y[i] = E[s[i, 0]] - E[s[i, 1]] + X[i]",
     "s[i] = clamp(k[i], 0, M - 1)  T[j] = E[j]  T[s[i]] += X[i]  Y[i] = T[r[i]]",
-    "lo[i] = r[i] // 2  hi[i] = min(r[i] + 1, i32(3))  Y[i] = X[i] + sum(j in 0..M where lo[i] <= j and j < hi[i]: E[j])",
+    "lo[i] = r[i] // 2  hi[i] = min(r[i] + 1, i32(3))  Y[i] = X[i] + sum(j in 0..M where lo[i] <= j and j < "
+    "hi[i]: E[j])",
     # Conditions on floats beside those that bound an index.
     "Y[i] = if X[i] > 0 and 0 <= k[i] and k[i] < M then E[k[i]] else 0",
     "Y[i] = if 0 <= k[i] and X[i] > 0 and k[i] < M then E[k[i]] else 0",
@@ -34,7 +38,8 @@ PROVEN = [
     "Y[i] = if 0 <= k[i] then (if X[i] > 0 then (if k[i] < M then E[k[i]] else 0) else 1) else 0",
     "Y[i] = if (if X[i] > 0 then 0 <= k[i] and k[i] < M else false) then E[k[i]] else 0",
     "Y[i] = if sum(j: X[j]) > 0 and 0 <= k[i] < M then E[k[i]] else 0",
-    "S[i] = sum(j in 0..i + 1: X[j])  for i in 0..N  Y[i] = if S[i] > 0 and 0 <= k[i] < M then E[k[i]] else 0",
+    "S[i] = sum(j in 0..i + 1: X[j])  for i in 0..N  Y[i] = if S[i] > 0 and 0 <= k[i] < M then E[k[i]] else "
+    "0",
     "p[i] = X[i] > 0  Y[i] = if p[i] and 0 <= k[i] < M then E[k[i]] else 0",
     "Y[i] = sum(q in 0..N where X[i] > 0 and 0 <= k[q] and k[q] < M: E[k[q]])",
     "Y[i] = 0  Y[i] += E[k[i]] where 0 <= k[i] and X[i] > 0.5 and k[i] < M",
@@ -48,7 +53,13 @@ def given(m: int, n: int) -> list[np.ndarray]:
     g = np.random.default_rng(n)
     k = g.integers(-3, m + 3, n)
     k[:2], k[-1:] = np.iinfo("i8").min, np.iinfo("i8").max
-    return [g.standard_normal(n).astype("f4"), g.standard_normal(m).astype("f4"), k, g.integers(0, m, n).astype("i4"), g.random(n) < 0.5]
+    return [
+        g.standard_normal(n).astype("f4"),
+        g.standard_normal(m).astype("f4"),
+        k,
+        g.integers(0, m, n).astype("i4"),
+        g.random(n) < 0.5,
+    ]
 
 
 @pytest.mark.parametrize("body", PROVEN)

@@ -8,10 +8,39 @@ import pytest
 import texpr as tx
 from texpr.ir.printing.tensor import show_program
 
-INDICES = ["i", "k[i]", "k[k[i]]", "N - 1 - i", "(i + 1) % N", "i // 2", "min(i, k[i])", "max(0, i - 1)", "if i > 0 then k[i] else i",
-           "d[i]", "abs(i - i)", "i - i", "0*i", "i*0 + k[i] - k[i]", "k[i] * 1 + 0", "u * 2 - i | clamp", "k[i] + 1 | drop",
-           "i - N | drop", "2*i - u | drop", "-i | drop", "-(i - u) | drop", "u - (u - i) | drop", "u - u - i | drop", "i * u | drop",
-           "d[i] + d[i] | drop", "i64(X[i]) | drop", "shl(i, 1) | drop", "i - i + N - 1", "-1 - i + N", "i + 1 | wrap", "i + k[i] | drop"]
+INDICES = [
+    "i",
+    "k[i]",
+    "k[k[i]]",
+    "N - 1 - i",
+    "(i + 1) % N",
+    "i // 2",
+    "min(i, k[i])",
+    "max(0, i - 1)",
+    "if i > 0 then k[i] else i",
+    "d[i]",
+    "abs(i - i)",
+    "i - i",
+    "0*i",
+    "i*0 + k[i] - k[i]",
+    "k[i] * 1 + 0",
+    "u * 2 - i | clamp",
+    "k[i] + 1 | drop",
+    "i - N | drop",
+    "2*i - u | drop",
+    "-i | drop",
+    "-(i - u) | drop",
+    "u - (u - i) | drop",
+    "u - u - i | drop",
+    "i * u | drop",
+    "d[i] + d[i] | drop",
+    "i64(X[i]) | drop",
+    "shl(i, 1) | drop",
+    "i - i + N - 1",
+    "-1 - i + N",
+    "i + 1 | wrap",
+    "i + k[i] | drop",
+]
 HEAD = "op f(X: f32[N], u: i64, k: i64[N] in 0..N, d: i32[N] in 0..N) -> Y: f32[N] require N >= 2"
 UPDATES = ["+= X[i]", "max= X[i] where X[i] > 0", "min= -X[i]"]
 

@@ -30,7 +30,10 @@ def test_64_dimensions():
     assert f(np.ones(1, "f4")).shape == (1,) * 64
     with pytest.raises(tx.ResourceError) as e:
         tx.interpret(f, np.ones(1, "f4"))
-    assert str(e.value).splitlines()[0] == "error[size]: f: `Y` has 64 indices at once, and the interpreter takes 32"
+    assert (
+        str(e.value).splitlines()[0]
+        == "error[size]: f: `Y` has 64 indices at once, and the interpreter takes 32"
+    )
 
 
 def test_directories_that_no_file_system_has():

@@ -36,7 +36,9 @@ def test_random_kernels(case: Case):
     check(lower(hoist(desugar(case.program))))
 
 
-@pytest.mark.parametrize("name", [name for name in OPS if name not in RECURRENCES | {"argsort", "sorted", "two"}])
+@pytest.mark.parametrize(
+    "name", [name for name in OPS if name not in RECURRENCES | {"argsort", "sorted", "two"}]
+)
 def test_kernels_of_operators(name):
     for floats in (F32, BF16):
         check(lower(hoist(desugar(inline_calls(instance(OPS[name], floats))))))
@@ -90,19 +92,31 @@ def test_a_negative_integer_is_one_literal():
     check(Kernel("k", (), (y,), (), (), (Store(y, (), Const(-3, dtype=I64)),)))
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", "empty listing"),
-    ("op f() -> y: f32 { y = 1 }", "a listing begins with `kernel`"),
-    ("kernel k() -> (y: f32)\n  y = x", "`x` is not bound"),
-    ("kernel k() -> (y: f32[3])\n  for i in 1..3\n    y[i] = 0.0", "loops count from 0"),
-    ("kernel k() -> (y: f32[3])\n  for i in 0..3\n    for i in 0..3\n      y[i] = 0.0", "the loop variable `i` hides another `i`"),
-    ("kernel k() -> (y: f32[3])\n  y[0] = 0.0\n    y[1] = 0.0", "the line is indented by 4, its block by 2"),
-    ("kernel k() -> (y: f32[3])\n  while true", "found `true`, expected `=` or `[`"),
-    ("kernel k() -> (y: f32[3])\n  for i 0..3", "a loop is `for i in 0..n`"),
-    ("kernel k() -> (y: f32[3])\n  z[0] = 1.0", "unknown tensor `z`"),
-    ("kernel k() -> (y: f32[3])\n  y[0] = i64(1)", "the value is i64, the tensor is f32"),
-    ("kernel k() -> (y: f32[N])\n  let t: f32[N]  \n  y[t] = 1.0", "`t` has 1 dimension and stands without indices"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty listing"),
+        ("op f() -> y: f32 { y = 1 }", "a listing begins with `kernel`"),
+        ("kernel k() -> (y: f32)\n  y = x", "`x` is not bound"),
+        ("kernel k() -> (y: f32[3])\n  for i in 1..3\n    y[i] = 0.0", "loops count from 0"),
+        (
+            "kernel k() -> (y: f32[3])\n  for i in 0..3\n    for i in 0..3\n      y[i] = 0.0",
+            "the loop variable `i` hides another `i`",
+        ),
+        (
+            "kernel k() -> (y: f32[3])\n  y[0] = 0.0\n    y[1] = 0.0",
+            "the line is indented by 4, its block by 2",
+        ),
+        ("kernel k() -> (y: f32[3])\n  while true", "found `true`, expected `=` or `[`"),
+        ("kernel k() -> (y: f32[3])\n  for i 0..3", "a loop is `for i in 0..n`"),
+        ("kernel k() -> (y: f32[3])\n  z[0] = 1.0", "unknown tensor `z`"),
+        ("kernel k() -> (y: f32[3])\n  y[0] = i64(1)", "the value is i64, the tensor is f32"),
+        (
+            "kernel k() -> (y: f32[N])\n  let t: f32[N]  \n  y[t] = 1.0",
+            "`t` has 1 dimension and stands without indices",
+        ),
+    ],
+)
 def test_complaints(text, message):
     with pytest.raises(Error) as e:
         parse_kernel(text)
@@ -122,7 +136,12 @@ def test_instances_are_in_full_listings_only():
 
 
 def test_a_prefetch_of_rank_0():
-    check(tx.schedule(tx.op("op f(a: f32, X: f32[N]) -> Y: f32[N] { Y[i] = a * X[i] }")).prefetch("a", "i", 1).prefetch("X", "i", 2).kernel)
+    check(
+        tx.schedule(tx.op("op f(a: f32, X: f32[N]) -> Y: f32[N] { Y[i] = a * X[i] }"))
+        .prefetch("a", "i", 1)
+        .prefetch("X", "i", 2)
+        .kernel
+    )
     with pytest.raises(ParseError, match=r"what is fetched early is an element, as in prefetch X\[i\]"):
         parse_kernel("kernel f(a: f32) -> (Y: f32)\n  prefetch a + 1\n  Y = a\n")
 
@@ -140,7 +159,9 @@ def test_tensors_may_be_named_like_marks():
     kernel = parse_kernel(NAMED_LIKE_MARKS)
     assert show_kernel(kernel) == NAMED_LIKE_MARKS
     check(kernel)
-    s = tx.schedule(tx.op("op viterbi(start: f32[N], X: f32[N]) -> stream: f32[N] { stream[i] = start[i] + X[i] }"))
+    s = tx.schedule(
+        tx.op("op viterbi(start: f32[N], X: f32[N]) -> stream: f32[N] { stream[i] = start[i] + X[i] }")
+    )
     assert "stream[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
     check(s.kernel)
 

@@ -1,4 +1,6 @@
-"""The grammar has no conflicts, its serialisation is current, and Lark builds the same trees with and without it."""
+"""The grammar has no conflicts, its serialisation is current, and Lark builds the same trees
+with and without it.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def test_a_lexer_of_lark_finds_the_same_tokens(path, strict):
     text = path.read_text(encoding="utf-8")
     found = strict.parse(text, start="program").scan_values(lambda each: isinstance(each, Token))
     assert [(t.type, t.value, t.start_pos, t.end_pos) for t in found] == [
-        (t.type, t.value, t.start_pos, t.end_pos) for t in parser.tokenize(Source("", text))]
+        (t.type, t.value, t.start_pos, t.end_pos) for t in parser.tokenize(Source("", text))
+    ]
 
 
 def test_lark_that_cannot_read_the_serialisation_reads_the_grammar(monkeypatch):
@@ -83,10 +86,16 @@ def test_threads_parse_at_the_same_time():
     assert names == [f"text {k}" for k in range(16)]
 
 
-@pytest.mark.parametrize("text, mode", [
-    ("X[i | clamp]", "clamp"), ("X[i | wrap  # around\n]", "wrap"), ("X[i | (clamp)]", "value"),
-    ("X[i | clamp + 1]", "value"), ("X[clamp | 0]", "value"),
-])
+@pytest.mark.parametrize(
+    "text, mode",
+    [
+        ("X[i | clamp]", "clamp"),
+        ("X[i | wrap  # around\n]", "wrap"),
+        ("X[i | (clamp)]", "value"),
+        ("X[i | clamp + 1]", "value"),
+        ("X[clamp | 0]", "value"),
+    ],
+)
 def test_words_of_guards_stand_alone_in_brackets(text, mode):
     access = parser.parse_part(Source("", text), "expression")
     assert access.guard.mode == mode and (access.guard.value is None) == (mode != "value")
@@ -97,9 +106,10 @@ def test_parentheses_belong_to_what_is_around_them():
     assert (whole.span.text, whole.lhs.span.text) == ("(a + b) * c", "a + b")
 
 
-@pytest.mark.parametrize("text, word", [
-    ("1.5.2", "1.5.2"), ("2e5.5 + 1", "2e5.5"), ("1e+5x", "1e+5x"), ("12.", "12."), ("3x", "3x"),
-])
+@pytest.mark.parametrize(
+    "text, word",
+    [("1.5.2", "1.5.2"), ("2e5.5 + 1", "2e5.5"), ("1e+5x", "1e+5x"), ("12.", "12."), ("3x", "3x")],
+)
 def test_malformed_numbers_are_shown_whole(text, word):
     with pytest.raises(ParseError, match=re.escape(f"`{word}` is not a number")):
         parser.parse_part(Source("", text), "expression")
@@ -111,10 +121,21 @@ def test_an_error_keeps_nothing_of_the_parser():
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("begin, end", [
-    ("(", ")"), ("g(", ")"), ("X[", "]"), ("-", ""), ("not ", ""), ("if x then x else ", ""), ("x ** ", ""),
-    ("x[i | ", "]"), ("x - (", ")"), ("(x) - (", ")"),
-])
+@pytest.mark.parametrize(
+    "begin, end",
+    [
+        ("(", ")"),
+        ("g(", ")"),
+        ("X[", "]"),
+        ("-", ""),
+        ("not ", ""),
+        ("if x then x else ", ""),
+        ("x ** ", ""),
+        ("x[i | ", "]"),
+        ("x - (", ")"),
+        ("(x) - (", ")"),
+    ],
+)
 def test_what_is_closed_is_not_nested(begin, end):
     parse("op f(x: f32) -> y: f32 { y = " + begin * 200 + "x" + end * 200 + " }")
     with pytest.raises(ParseError, match="nesting deeper than 200") as caught:

@@ -37,17 +37,26 @@ def names(only: str) -> set[str]:
     return {*module.ops, *module.functions}
 
 
-@pytest.mark.parametrize(("only", "expected"), [
-    ("other", {"other"}), ("quarters", {"half", "quarter", "quarters"}), ("both", {"half", "quarter", "quarters", "both"}),
-    ("absent", {"half", "other", "quarter", "quarters", "both"}),
-])
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        ("other", {"other"}),
+        ("quarters", {"half", "quarter", "quarters"}),
+        ("both", {"half", "quarter", "quarters", "both"}),
+        ("absent", {"half", "other", "quarter", "quarters", "both"}),
+    ],
+)
 def test_a_definition_is_read_with_what_it_needs(only: str, expected: set[str]):
     assert names(only) == expected
 
 
 def test_places_and_comments_are_those_of_the_whole_text():
     alone, whole = parse(TEXT, only="quarters").ops["quarters"], parse(TEXT).ops["quarters"]
-    assert alone.span.start == whole.span.start and alone.text == whole.text and alone.doc == whole.doc == "as other does"
+    assert (
+        alone.span.start == whole.span.start
+        and alone.text == whole.text
+        and alone.doc == whole.doc == "as other does"
+    )
 
 
 @pytest.mark.parametrize("text", ["", f"X {PLAIN}", f"{PLAIN[:-1]}\n{PLAIN}", f"{PLAIN}\n{PLAIN}"])
@@ -61,5 +70,5 @@ def test_mistakes_are_told_as_they_are_of_the_whole_text(text: str):
 
 
 def test_what_is_used_is_read_by_all():
-    text = 'use ops: softmax\nop a(X: f32[N]) -> Y: f32[N] { Y = softmax(X) }\nop b(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n'
+    text = "use ops: softmax\nop a(X: f32[N]) -> Y: f32[N] { Y = softmax(X) }\nop b(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n"
     assert [text[a:b] for a, b in needed(text, "b")] == [text.splitlines(True)[0], text.splitlines(True)[2]]

@@ -67,15 +67,25 @@ def test_a_step_that_fails_leaves_buffers():
 def test_a_registered_name_keeps_its_kind_and_place():
     model = small()
     linear = model[0]
-    assert complaint(lambda: setattr(linear, "weight", np.zeros((3, 4)))) == """\
+    assert (
+        complaint(lambda: setattr(linear, "weight", np.zeros((3, 4))))
+        == """\
 error[module]: `weight` of Linear is a parameter and would become a ndarray
   help: write its value: .weight.data[...] = ..."""
+    )
     linear.weight = nn.Parameter(np.zeros((3, 4), np.float32))
     assert [n for n, _ in linear.named_parameters()] == ["weight", "bias"]
     linear.register_parameter("bias", None)
     assert [n for n, _ in linear.named_parameters()] == ["weight"]
-    assert model.get_submodule("2.0") is model[2][0] and [n for n, _ in model.named_children()] == ["0", "1", "2"]
-    assert complaint(lambda: model.get_submodule("2.x")) == "error[module]: Sequential has no module `2.x`: there is no `x` in Sequential"
+    assert model.get_submodule("2.0") is model[2][0] and [n for n, _ in model.named_children()] == [
+        "0",
+        "1",
+        "2",
+    ]
+    assert (
+        complaint(lambda: model.get_submodule("2.x"))
+        == "error[module]: Sequential has no module `2.x`: there is no `x` in Sequential"
+    )
 
 
 def test_dtypes():
@@ -87,22 +97,37 @@ def test_dtypes():
     assert model.float()(x).dtype == np.float32
     assert model.half()(x).dtype == np.float16 and model[1].count.data.dtype == np.int64
     assert model.bfloat16()(x).dtype.name in ("float32", "bfloat16")
-    assert complaint(lambda: model.to("i32")) == "error[dtype]: to: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2"
+    assert (
+        complaint(lambda: model.to("i32"))
+        == "error[dtype]: to: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2"
+    )
 
 
 def test_containers_of_parameters_and_names():
     weights = nn.ParameterList([np.ones(2), nn.Parameter(np.zeros(3))])
-    assert [p.shape for p in weights] == [(2,), (3,)] and [n for n, _ in weights.named_parameters()] == ["0", "1"]
+    assert [p.shape for p in weights] == [(2,), (3,)] and [n for n, _ in weights.named_parameters()] == [
+        "0",
+        "1",
+    ]
     named = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Linear(1, 1)})
-    assert list(named) == ["a", "b"] and "a" in named and len(named) == 2 and list(named.state_dict()) == ["b.weight", "b.bias"]
+    assert (
+        list(named) == ["a", "b"]
+        and "a" in named
+        and len(named) == 2
+        and list(named.state_dict()) == ["b.weight", "b.bias"]
+    )
     named["c"] = named.pop("a")
     assert list(named.keys()) == ["b", "c"] and isinstance(named["c"], nn.ReLU)
     del named["b"]
     assert [n for n, _ in named.items()] == ["c"]
-    assert complaint(lambda: nn.ModuleDict({"forward": nn.ReLU()})) == \
-        "error[module]: ModuleDict cannot have an entry 'forward', which is one of its methods"
-    assert complaint(lambda: nn.ParameterList([nn.ReLU()])) == \
-        "error[module]: entry 0 of ParameterList is a ReLU, expected a parameter"
+    assert (
+        complaint(lambda: nn.ModuleDict({"forward": nn.ReLU()}))
+        == "error[module]: ModuleDict cannot have an entry 'forward', which is one of its methods"
+    )
+    assert (
+        complaint(lambda: nn.ParameterList([nn.ReLU()]))
+        == "error[module]: entry 0 of ParameterList is a ReLU, expected a parameter"
+    )
     listed = nn.ModuleList([nn.ReLU(), nn.Tanh()])
     listed.insert(1, nn.Sigmoid())
     del listed[0]
@@ -114,7 +139,9 @@ def test_hooks():
     model, seen = small().double(), []
     x = np.ones((1, 4))
     before = model(x)
-    first = model[0].register_forward_hook(lambda module, inputs, output: seen.append((inputs[0].shape, output.shape)))
+    first = model[0].register_forward_hook(
+        lambda module, inputs, output: seen.append((inputs[0].shape, output.shape))
+    )
     second = model.register_forward_hook(lambda module, inputs, output: output * 2.0)
     third = model.register_forward_pre_hook(lambda module, inputs: (inputs[0] * 0.0,))
     third.remove()
@@ -143,4 +170,5 @@ def test_arguments_and_results_are_trees():
         np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(model([1.0, 2.0])[0], [1.0, 2.0])
     assert complaint(lambda: model(x, scale={1})) == (
-        "error[arguments]: an argument is a set, expected tensors, numbers, texts, or containers of them")
+        "error[arguments]: an argument is a set, expected tensors, numbers, texts, or containers of them"
+    )

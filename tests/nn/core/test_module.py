@@ -41,11 +41,21 @@ def test_names_and_modes():
     assert [n for n, _ in model.named_parameters()] == ["0.weight", "0.bias", "2.0.weight"]
     assert [n for n, _ in model.named_modules()] == ["", "0", "1", "2", "2.0"]
     assert [p.shape for p in model.parameters()] == [(3, 4), (3,), (2, 3)]
-    assert not any(m.training for m in model.eval().modules()) and all(m.training for m in model.train().modules())
+    assert not any(m.training for m in model.eval().modules()) and all(
+        m.training for m in model.train().modules()
+    )
     seen = []
     assert model.apply(lambda m: seen.append(type(m).__name__)) is model
-    assert seen[-1] == "Sequential" and sorted(seen) == ["Linear", "Linear", "ReLU", "Sequential", "Sequential"]
-    assert repr(model) == """\
+    assert seen[-1] == "Sequential" and sorted(seen) == [
+        "Linear",
+        "Linear",
+        "ReLU",
+        "Sequential",
+        "Sequential",
+    ]
+    assert (
+        repr(model)
+        == """\
 Sequential(
   (0): Linear(4, 3)
   (1): ReLU()
@@ -53,19 +63,27 @@ Sequential(
     (0): Linear(3, 2, bias=False)
   )
 )"""
+    )
 
 
 def test_containers():
     model = small()
-    assert len(model) == 3 and isinstance(model[0], nn.Linear) and [type(m).__name__ for m in model[:2]] == ["Linear", "ReLU"]
+    assert (
+        len(model) == 3
+        and isinstance(model[0], nn.Linear)
+        and [type(m).__name__ for m in model[:2]] == ["Linear", "ReLU"]
+    )
     assert [n for n, _ in nn.Sequential({"a": nn.Linear(1, 1)}).named_parameters()] == ["a.weight", "a.bias"]
     listed = nn.ModuleList([nn.Linear(2, 2)])
     listed.append(nn.Linear(2, 2))
     assert len(list(listed.parameters())) == 4 and listed[1] is list(listed)[1]
     assert len(model.append(nn.Tanh())) == 4
-    assert complaint(lambda: nn.Sequential(nn.ReLU)) == """\
+    assert (
+        complaint(lambda: nn.Sequential(nn.ReLU))
+        == """\
 error[module]: entry 0 of Sequential is a type, expected a module
   help: call it: nn.ReLU()"""
+    )
 
 
 def test_attributes_register_and_unregister():
@@ -81,9 +99,12 @@ def test_attributes_register_and_unregister():
         def __init__(self) -> None:
             self.layer = nn.ReLU()
 
-    assert complaint(Early) == """\
+    assert (
+        complaint(Early)
+        == """\
 error[module]: `layer` is assigned before Early is ready
   help: call super().__init__() first"""
+    )
 
 
 def test_a_plain_list_of_modules_is_told():
@@ -95,8 +116,10 @@ def test_a_plain_list_of_modules_is_told():
     with pytest.warns(UserWarning) as caught:
         assert list(nn.Sequential(Listed()).parameters()) == []
     assert str(caught[0].message) == (
-        "`0.layers` of Listed is a plain list of modules or parameters: they are not registered and will not be trained or saved; "
-        "use nn.ModuleList or nn.Sequential")
+        "`0.layers` of Listed is a plain list of modules or parameters: they are not registered and will not "
+        "be trained or saved; "
+        "use nn.ModuleList or nn.Sequential"
+    )
 
 
 def test_a_call_on_arrays():
@@ -130,13 +153,19 @@ def test_a_shared_module():
 
 
 def test_a_complaint_names_the_layer():
-    assert complaint(lambda: small()(np.zeros((2, 5), np.float32))) == """\
+    assert (
+        complaint(lambda: small()(np.zeros((2, 5), np.float32)))
+        == """\
 error[shape]: linear: axis 1 of `weight` has extent 4, expected I = 5
     given: X [2, 5], weight [3, 4], bias [3]
     in the layer Linear(4, 3)"""
-    assert complaint(lambda: small()(np.zeros((2, 4), np.int32))) == """\
+    )
+    assert (
+        complaint(lambda: small()(np.zeros((2, 4), np.int32)))
+        == """\
 error[dtype]: linear: `X` is i32, expected a float type
     in the layer Linear(4, 3)"""
+    )
 
 
 def test_no_forward():
@@ -144,18 +173,33 @@ def test_no_forward():
 
 
 def test_layers_refuse_arguments():
-    assert complaint(lambda: nn.Linear(0, 3)) == "error[arguments]: Linear: in_features is 0, expected an integer of at least 1"
-    assert complaint(lambda: nn.Linear(3, 2.5)) == "error[arguments]: Linear: out_features is 2.5, expected an integer of at least 1"  # type: ignore[arg-type]
+    assert (
+        complaint(lambda: nn.Linear(0, 3))
+        == "error[arguments]: Linear: in_features is 0, expected an integer of at least 1"
+    )
+    assert (
+        complaint(lambda: nn.Linear(3, 2.5))
+        == "error[arguments]: Linear: out_features is 2.5, expected an integer of at least 1"
+    )  # type: ignore[arg-type]
     assert complaint(lambda: nn.Linear(3, 2, dtype="i32")) == (
-        "error[dtype]: Linear: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2")
-    assert complaint(lambda: nn.Conv2d(3, 4, 3, groups=2)) == \
-        "error[arguments]: Conv2d: 3 input and 4 output channels cannot be divided into 2 groups"
-    assert complaint(lambda: nn.Conv2d(3, 4, (3, 3, 3))) == \
-        "error[arguments]: Conv2d: kernel_size is (3, 3, 3), expected an integer or a pair of them"  # type: ignore[arg-type]
-    assert complaint(lambda: nn.MaxPool2d(2, padding=2)) == \
-        "error[arguments]: MaxPool2d: padding (2, 2) is more than half of the window (2, 2)"
-    assert complaint(lambda: nn.CrossEntropyLoss(reduction="avg")) == \
-        "error[arguments]: CrossEntropyLoss: reduction is 'avg', expected mean, sum or none"
+        "error[dtype]: Linear: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2"
+    )
+    assert (
+        complaint(lambda: nn.Conv2d(3, 4, 3, groups=2))
+        == "error[arguments]: Conv2d: 3 input and 4 output channels cannot be divided into 2 groups"
+    )
+    assert (
+        complaint(lambda: nn.Conv2d(3, 4, (3, 3, 3)))
+        == "error[arguments]: Conv2d: kernel_size is (3, 3, 3), expected an integer or a pair of them"
+    )  # type: ignore[arg-type]
+    assert (
+        complaint(lambda: nn.MaxPool2d(2, padding=2))
+        == "error[arguments]: MaxPool2d: padding (2, 2) is more than half of the window (2, 2)"
+    )
+    assert (
+        complaint(lambda: nn.CrossEntropyLoss(reduction="avg"))
+        == "error[arguments]: CrossEntropyLoss: reduction is 'avg', expected mean, sum or none"
+    )
 
 
 def test_first_values_are_torchs_bounds_and_repeat():
@@ -172,13 +216,25 @@ def test_first_values_are_torchs_bounds_and_repeat():
     np.testing.assert_array_equal(again.weight.data, a.weight.data)
     nn.manual_seed(3)
     np.testing.assert_allclose(nn.Linear(400, 30, dtype="f64").weight.data, a.weight.data, rtol=1e-7)
-    assert complaint(lambda: nn.manual_seed(-1)) == "error[seed]: the seed is -1, expected an integer of at least 0"
+    assert (
+        complaint(lambda: nn.manual_seed(-1))
+        == "error[seed]: the seed is -1, expected an integer of at least 0"
+    )
 
 
-@pytest.mark.parametrize(("layer", "shape", "expected"), [
-    (nn.Flatten(), (2, 3, 4), (2, 12)), (nn.Flatten(), (2, 3), (2, 3)), (nn.MaxPool2d(2), (1, 2, 5, 6), (1, 2, 2, 3)),
-    (nn.MaxPool2d(3, stride=1, padding=1), (1, 2, 5, 6), (1, 2, 5, 6)), (nn.Softmax(), (2, 3), (2, 3)), (nn.Tanh(), (4,), (4,)),
-    (nn.Conv2d(2, 4, 3, stride=2, padding=1, dilation=2, groups=2), (1, 2, 9, 8), (1, 4, 4, 3)), (nn.Identity(), (3,), (3,))])
+@pytest.mark.parametrize(
+    ("layer", "shape", "expected"),
+    [
+        (nn.Flatten(), (2, 3, 4), (2, 12)),
+        (nn.Flatten(), (2, 3), (2, 3)),
+        (nn.MaxPool2d(2), (1, 2, 5, 6), (1, 2, 2, 3)),
+        (nn.MaxPool2d(3, stride=1, padding=1), (1, 2, 5, 6), (1, 2, 5, 6)),
+        (nn.Softmax(), (2, 3), (2, 3)),
+        (nn.Tanh(), (4,), (4,)),
+        (nn.Conv2d(2, 4, 3, stride=2, padding=1, dilation=2, groups=2), (1, 2, 9, 8), (1, 4, 4, 3)),
+        (nn.Identity(), (3,), (3,)),
+    ],
+)
 def test_shapes(layer: nn.Module, shape: tuple[int, ...], expected: tuple[int, ...]):
     assert layer(np.ones(shape, np.float32)).shape == expected
 
@@ -187,36 +243,61 @@ def test_losses():
     logits, labels = np.array([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]]), np.array([1, 0])
     each = np.log(np.exp(logits).sum(1)) - logits[[0, 1], labels]
     for reduction, expected in (("mean", each.mean()), ("sum", each.sum()), ("none", each)):
-        np.testing.assert_allclose(nn.CrossEntropyLoss(reduction=reduction)(logits, labels), expected, rtol=1e-14)
+        np.testing.assert_allclose(
+            nn.CrossEntropyLoss(reduction=reduction)(logits, labels), expected, rtol=1e-14
+        )
     np.testing.assert_allclose(nn.MSELoss()(logits, logits + 2.0), 4.0)
 
 
 def test_summary(golden):
     nn.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 10))
+    model = nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 10)
+    )
     model[0].requires_grad_(False)
-    golden("\n\n".join([model.summary((2, 1, 8, 8)), Residual().summary((1, 4), dtype="f64"), nn.ReLU().summary((3,))]))
+    golden(
+        "\n\n".join(
+            [model.summary((2, 1, 8, 8)), Residual().summary((1, 4), dtype="f64"), nn.ReLU().summary((3,))]
+        )
+    )
 
 
 RECURRENT = 5 * 2 * 4 * 4 * (8 + 4) * 2 + 5 * 2 * 4 * 4 * (8 + 4) * 2
-"""Two layers in two directions: times, batch, gates, hidden, what is given (8 features, then both directions' 4) and hidden."""
+"""Two layers in two directions: times, batch, gates, hidden, what is given (8 features, then
+both directions' 4) and hidden.
+"""
 ATTENTION = 2 * 5 * 8 * 3 * 8 + 2 * (2 * 2 * 5 * 5 * 4) + 2 * 5 * 8 * 8
-"""Projections of queries, keys and values; scores and what they weigh, of two heads; the projection of the results."""
+"""Projections of queries, keys and values; scores and what they weigh, of two heads; the
+projection of the results.
+"""
 
 
-@pytest.mark.parametrize(("layer", "shapes", "expected"), [
-    (nn.LSTM(8, 4, num_layers=2, bidirectional=True, dropout=0.1), [(5, 2, 8)], RECURRENT),
-    (nn.MultiheadAttention(8, 2, batch_first=True), [(2, 5, 8)] * 3, ATTENTION),
-    (nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)), [(2, 5, 8)], ATTENTION + 2 * 2 * 5 * 8 * 16 + 2 * 80)])
-def test_summary_counts_the_products_of_layers_around_others(layer: nn.Module, shapes: list[tuple[int, ...]], expected: int):
+@pytest.mark.parametrize(
+    ("layer", "shapes", "expected"),
+    [
+        (nn.LSTM(8, 4, num_layers=2, bidirectional=True, dropout=0.1), [(5, 2, 8)], RECURRENT),
+        (nn.MultiheadAttention(8, 2, batch_first=True), [(2, 5, 8)] * 3, ATTENTION),
+        (
+            nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)),
+            [(2, 5, 8)],
+            ATTENTION + 2 * 2 * 5 * 8 * 16 + 2 * 80,
+        ),
+    ],
+)
+def test_summary_counts_the_products_of_layers_around_others(
+    layer: nn.Module, shapes: list[tuple[int, ...]], expected: int
+):
     assert layer.summary(*shapes).splitlines()[-1].split()[-1] == f"{expected:,}"
     assert layer.eval().summary(*shapes).splitlines()[-1].split()[-1] == f"{expected:,}"
 
 
 def test_summary_refuses():
-    assert complaint(lambda: small().summary(4)) == """\
+    assert (
+        complaint(lambda: small().summary(4))
+        == """\
 error[arguments]: summary takes the shapes of the inputs, batch included, and a dtype
-  help: for example model.summary((1, 64))"""  # type: ignore[arg-type]
+  help: for example model.summary((1, 64))"""
+    )  # type: ignore[arg-type]
 
 
 def test_parameters_alone_and_arrays_in_a_forward_are_trained():
@@ -233,7 +314,9 @@ def test_parameters_alone_and_arrays_in_a_forward_are_trained():
     before = model.state_dict()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=1.0))(np.ones((5, 3)), np.zeros((5, 4)))
+        nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=1.0))(
+            np.ones((5, 3)), np.zeros((5, 4))
+        )
     assert all((model.state_dict()[name] != value).all() for name, value in before.items())
     assert model(np.ones((5, 3))).shape == (5, 4)
 
@@ -249,22 +332,31 @@ def test_copies_and_pickles():
 
 
 CHANGES = {
-    "a child in another mode": lambda m: m[2].eval(), "another dtype": lambda m: m.to("f64"),
+    "a child in another mode": lambda m: m[2].eval(),
+    "another dtype": lambda m: m.to("f64"),
     "one variable's": lambda m: m[0].to("f64"),
-    "another parameter": lambda m: setattr(m[0], "weight", nn.Parameter(np.ones((3, 4), "f4"))), "no bias": lambda m: delattr(m[0], "bias"),
-    "None": lambda m: setattr(m[0], "bias", None), "a buffer": lambda m: m[2].register_buffer("b", np.ones(2, "f4")),
-    "one more": lambda m: m.append(nn.ReLU()), "one less": lambda m: m.__delitem__(1),
+    "another parameter": lambda m: setattr(m[0], "weight", nn.Parameter(np.ones((3, 4), "f4"))),
+    "no bias": lambda m: delattr(m[0], "bias"),
+    "None": lambda m: setattr(m[0], "bias", None),
+    "a buffer": lambda m: m[2].register_buffer("b", np.ones(2, "f4")),
+    "one more": lambda m: m.append(nn.ReLU()),
+    "one less": lambda m: m.__delitem__(1),
     "another": lambda m: m.__setitem__(1, nn.GELU()),
-    "a hook": lambda m: m[2][0].register_forward_hook(lambda *_: None), "registries": lambda m: m._modules.update({"9": nn.Tanh()}),
-    "exchanged": lambda m: m[0]._parameters.clear(), "taken out": lambda m: m._modules.popitem(),
+    "a hook": lambda m: m[2][0].register_forward_hook(lambda *_: None),
+    "registries": lambda m: m._modules.update({"9": nn.Tanh()}),
+    "exchanged": lambda m: m[0]._parameters.clear(),
+    "taken out": lambda m: m._modules.popitem(),
     "by name": lambda m: m._modules.pop("1"),
-    "joined": lambda m: m._modules.__ior__({"7": nn.Tanh()}), "if absent": lambda m: m[1]._modules.setdefault("7", nn.Tanh()),
+    "joined": lambda m: m._modules.__ior__({"7": nn.Tanh()}),
+    "if absent": lambda m: m[1]._modules.setdefault("7", nn.Tanh()),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_every_change_of_structure_is_noticed(change):
-    """What programs depend on is looked for only when something has changed; so every change must say so."""
+    """What programs depend on is looked for only when something has changed; so every change
+    must say so.
+    """
     model, other = small(), small()
     before = model.__texpr_structure__()
     assert model.__texpr_structure__() is before and copy.deepcopy(model).__texpr_structure__() != before
@@ -272,7 +364,9 @@ def test_every_change_of_structure_is_noticed(change):
     assert model.__texpr_structure__() == before, "another model has changed"
     change(model)
     assert model.__texpr_structure__() != before
-    assert len({id(v) for v, _ in model.__texpr_structure__()[2]}) == len([*model.parameters(), *model.buffers()])
+    assert len({id(v) for v, _ in model.__texpr_structure__()[2]}) == len(
+        [*model.parameters(), *model.buffers()]
+    )
 
 
 def test_a_hook_that_is_removed_is_noticed():
@@ -285,12 +379,18 @@ def test_a_hook_that_is_removed_is_noticed():
 
 def test_inputs_that_are_none():
     assert complaint(lambda: small()()) == "error[arguments]: Sequential was called without inputs"
-    assert complaint(lambda: small()(np.ma.masked_array(np.ones((2, 4)), mask=False))) == """\
+    assert (
+        complaint(lambda: small()(np.ma.masked_array(np.ones((2, 4)), mask=False)))
+        == """\
 error[type]: the input is a masked array, whose mask would be lost
   help: fill it: x.filled(0)"""
-    assert complaint(lambda: small()(np.ones((2, 4), complex))) == """\
+    )
+    assert (
+        complaint(lambda: small()(np.ones((2, 4), complex)))
+        == """\
 error[dtype]: the input has dtype complex128, which texpr does not have
   help: convert it: x.astype(...)"""
+    )
     assert small()(np.ones((0, 4), np.float32)).shape == (0, 2)
 
 

@@ -15,9 +15,14 @@ Pair = namedtuple("Pair", "first second")
 ARRAYS = st.builds(np.arange, st.integers(1, 5))
 TREES = st.recursive(
     ARRAYS | st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.builds(Pair, inner, inner)
-    | st.dictionaries(st.text(max_size=2), inner, max_size=3),
-    max_leaves=12)
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.builds(Pair, inner, inner)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
 
 
 def same(a: object, b: object) -> bool:

@@ -22,7 +22,9 @@ def trained(threads: int, epochs: int = 3) -> dict[str, np.ndarray]:
     with tx.options(threads=threads):
         trainer = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters()))
         trainer.fit(X + y[:, None], y, epochs=epochs, batch_size=16, progress=False)
-    assert int(drop.seed.data) == int(fresh_seed()) + epochs * 3 * 2, "three steps per epoch, two uses per step"
+    assert int(drop.seed.data) == int(fresh_seed()) + epochs * 3 * 2, (
+        "three steps per epoch, two uses per step"
+    )
     return model.state_dict()
 
 

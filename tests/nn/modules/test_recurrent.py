@@ -58,26 +58,56 @@ def test_packing_and_unpacking():
         np.testing.assert_array_equal(found, piece)
     padded, lengths = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0)
     assert padded[1].tolist() == [[1, 1], [-1, -1], [-1, -1]] and lengths.tolist() == [3, 1, 2]
-    left = rnn.pad_sequence([np.array([1, 2, 3]), np.array([4])], batch_first=True, padding_value=9, padding_side="left")
+    left = rnn.pad_sequence(
+        [np.array([1, 2, 3]), np.array([4])], batch_first=True, padding_value=9, padding_side="left"
+    )
     assert left.tolist() == [[1, 2, 3], [9, 9, 4]]
     assert rnn.pack_padded_sequence(X, [2, 3, 1]).padded.shape == (3, 3, 4)
 
 
-@pytest.mark.parametrize(("call", "expected"), [
-    (lambda: rnn.pack_padded_sequence(X, [3, 6, 2]), "error[range]: pack_padded_sequence: lengths[1] is 6, expected 1 to 5"),
-    (lambda: rnn.pack_padded_sequence(X, [3, 0, 2]), "error[range]: pack_padded_sequence: lengths[1] is 0, expected 1 to 5"),
-    (lambda: rnn.pack_padded_sequence(X, [3, 5]), "error[shape]: pack_padded_sequence: lengths are int64[2], expected 3 integers"),
-    (lambda: rnn.pack_padded_sequence(X[0, 0], [3]),
-     "error[rank]: pack_padded_sequence: the input has 1 dimensions, expected (time, batch, ...)"),
-    (lambda: rnn.pad_sequence([np.ones((2, 3)), np.ones((2, 2))]),
-     "error[shape]: pad_sequence: sequence 1 is [2, 2], the first [2, 3]: they may differ in the first axis alone"),
-    (lambda: rnn.pad_sequence([]), "error[arguments]: pad_sequence: expected a list of at least one tensor (time, ...)"),
-    (lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(X, LENGTHS), total_length=4),
-     "error[arguments]: pad_packed_sequence: total_length is 4, and the sequences take 5"),
-    (lambda: nn.RNN(4, 3)(rnn.pack_padded_sequence(X[..., None], LENGTHS)),
-     "error[rank]: RNN: the packed sequences have 4 dimensions, expected (time, batch, input_size)\n    in the layer RNN(4, 3)"),
-    (lambda: Reader()(X.swapaxes(0, 1), np.array([3, 6, 2])), "error[range]: `x1[1]` is 6, expected a value in 1..6"),
-])
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            lambda: rnn.pack_padded_sequence(X, [3, 6, 2]),
+            "error[range]: pack_padded_sequence: lengths[1] is 6, expected 1 to 5",
+        ),
+        (
+            lambda: rnn.pack_padded_sequence(X, [3, 0, 2]),
+            "error[range]: pack_padded_sequence: lengths[1] is 0, expected 1 to 5",
+        ),
+        (
+            lambda: rnn.pack_padded_sequence(X, [3, 5]),
+            "error[shape]: pack_padded_sequence: lengths are int64[2], expected 3 integers",
+        ),
+        (
+            lambda: rnn.pack_padded_sequence(X[0, 0], [3]),
+            "error[rank]: pack_padded_sequence: the input has 1 dimensions, expected (time, batch, ...)",
+        ),
+        (
+            lambda: rnn.pad_sequence([np.ones((2, 3)), np.ones((2, 2))]),
+            "error[shape]: pad_sequence: sequence 1 is [2, 2], the first [2, 3]: they may differ in the "
+            "first axis alone",
+        ),
+        (
+            lambda: rnn.pad_sequence([]),
+            "error[arguments]: pad_sequence: expected a list of at least one tensor (time, ...)",
+        ),
+        (
+            lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(X, LENGTHS), total_length=4),
+            "error[arguments]: pad_packed_sequence: total_length is 4, and the sequences take 5",
+        ),
+        (
+            lambda: nn.RNN(4, 3)(rnn.pack_padded_sequence(X[..., None], LENGTHS)),
+            "error[rank]: RNN: the packed sequences have 4 dimensions, expected (time, batch, input_size)\n  "
+            "  in the layer RNN(4, 3)",
+        ),
+        (
+            lambda: Reader()(X.swapaxes(0, 1), np.array([3, 6, 2])),
+            "error[range]: `x1[1]` is 6, expected a value in 1..6",
+        ),
+    ],
+)
 def test_refused(call, expected):
     assert complaint(call) == expected
 
@@ -87,7 +117,10 @@ def test_shapes_do_not_depend_on_lengths_that_are_inputs():
         def forward(self, x, lengths):
             return rnn.pack_padded_sequence(x, lengths).data
 
-    assert complaint(lambda: Flat()(X, np.array(LENGTHS))) == """\
+    assert (
+        complaint(lambda: Flat()(X, np.array(LENGTHS)))
+        == """\
 error[symbolic]: the lengths of a packed sequence are an input of the program, and shapes do not depend on data
     in the layer Flat()
   help: use .padded and .lengths"""
+    )

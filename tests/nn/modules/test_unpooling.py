@@ -24,9 +24,14 @@ class Back(nn.Module):
 
 
 def test_largest_elements_are_where_the_places_say():
-    for layer in (nn.MaxPool2d(3, 2, 1, return_indices=True), nn.AdaptiveMaxPool2d((4, 3), return_indices=True)):
+    for layer in (
+        nn.MaxPool2d(3, 2, 1, return_indices=True),
+        nn.AdaptiveMaxPool2d((4, 3), return_indices=True),
+    ):
         y, places = layer(X)
-        np.testing.assert_array_equal(np.take_along_axis(X.reshape(2, 3, -1), places.reshape(2, 3, -1), 2).reshape(y.shape), y)
+        np.testing.assert_array_equal(
+            np.take_along_axis(X.reshape(2, 3, -1), places.reshape(2, 3, -1), 2).reshape(y.shape), y
+        )
 
 
 def test_a_program_that_pools_and_unpools():
@@ -44,7 +49,9 @@ def test_places_outside_are_refused():
         nn.MaxUnpool2d(2)(y, places)
     with pytest.raises(tx.CallError) as caught:
         nn.MaxUnpool2d(2)(y, np.zeros_like(places), output_size=(4, 8))
-    assert str(caught.value).startswith("error[arguments]: MaxUnpool2d: output_size is (4, 8), expected within (2, 2) of (8, 8)")
+    assert str(caught.value).startswith(
+        "error[arguments]: MaxUnpool2d: output_size is (4, 8), expected within (2, 2) of (8, 8)"
+    )
     with pytest.raises(tx.CallError) as caught:
         nn.MaxUnpool2d(2)(y, places[:1])
     assert "the input is [2, 3, 4, 4] and the indices [1, 3, 4, 4]" in str(caught.value)
@@ -63,7 +70,9 @@ def test_rare_classes():
 
 def test_what_is_not_there_says_why():
     assert not hasattr(nn, "SyncBatchNorm") and not hasattr(nn.optim, "Muon")
-    with pytest.raises(AttributeError, match="texpr.nn.optim has no `Muon`: it orthogonalises each matrix of gradients"):
+    with pytest.raises(
+        AttributeError, match="texpr.nn.optim has no `Muon`: it orthogonalises each matrix of gradients"
+    ):
         _ = nn.optim.Muon
     with pytest.raises(AttributeError, match="texpr.nn has no `Linera`: did you mean `Linear`"):
         _ = nn.Linera

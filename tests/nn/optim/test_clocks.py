@@ -1,4 +1,6 @@
-"""Updates are counted for each parameter: one without a gradient, or that was frozen, begins where it was."""
+"""Updates are counted for each parameter: one without a gradient, or that was frozen, begins
+where it was.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,20 @@ import pytest
 import texpr as tx
 from texpr import nn
 
-FIRST = {"Adam": 0.9, "AdamW": 0.899, "NAdam": 0.8943548, "RAdam": 0.9, "Adamax": 0.9, "ASGD": 0.89999, "SGD": 0.9, "Adagrad": 0.9,
-         "Rprop": 0.9}
-"""A parameter of 1 after its first update by a gradient of 1 at lr 0.1: the values of torch 2.13."""
+FIRST = {
+    "Adam": 0.9,
+    "AdamW": 0.899,
+    "NAdam": 0.8943548,
+    "RAdam": 0.9,
+    "Adamax": 0.9,
+    "ASGD": 0.89999,
+    "SGD": 0.9,
+    "Adagrad": 0.9,
+    "Rprop": 0.9,
+}
+"""A parameter of 1 after its first update by a gradient of 1 at lr 0.1: the values of torch
+2.13.
+"""
 
 
 def parameters(count: int = 2) -> list[nn.Parameter]:
@@ -95,12 +108,16 @@ def test_training_steps_after_a_layer_was_frozen(accumulate: int):
     nn.manual_seed(0)
     model = Two()
     model.b.requires_grad_(False)
-    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), 0.01), accumulate=accumulate)
+    step = nn.TrainingStep(
+        model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), 0.01), accumulate=accumulate
+    )
     for _ in range(3 * accumulate):
         step(x, y)
     model.b.requires_grad_(True)
     new = copy.deepcopy(model)
-    fresh = nn.TrainingStep(new, nn.CrossEntropyLoss(), nn.optim.Adam(new.b.parameters(), 0.01), accumulate=accumulate)
+    fresh = nn.TrainingStep(
+        new, nn.CrossEntropyLoss(), nn.optim.Adam(new.b.parameters(), 0.01), accumulate=accumulate
+    )
     for _ in range(accumulate):
         fresh(x, y)
         step(x, y)

@@ -92,16 +92,21 @@ def test_a_frozen_parameter_stays():
     for frozen in (True, False):
         model[0].requires_grad_(not frozen)
         before = model.state_dict()
-        step(x[: 1], y[: 1])
+        step(x[:1], y[:1])
         changed = {n for n, a in model.state_dict().items() if not np.array_equal(a, before[n])}
         assert changed == {"2.weight", "2.bias"} | (set() if frozen else {"0.weight", "0.bias"})
 
 
 def test_a_parameter_that_is_not_used_is_told():
     model, other = Point(), nn.Linear(2, 1, bias=False, dtype="f64")
-    step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD([*model.parameters(), *other.parameters()], lr=0.1))
+    step = nn.TrainingStep(
+        model, nn.MSELoss(), nn.optim.SGD([*model.parameters(), *other.parameters()], lr=0.1)
+    )
     before = other.weight.data.copy()
-    with pytest.warns(UserWarning, match="does not depend on 1 of the optimizer's parameters, which stay as they are: weight \\[1, 2\\]"):
+    with pytest.warns(
+        UserWarning,
+        match="does not depend on 1 of the optimizer's parameters, which stay as they are: weight \\[1, 2\\]",
+    ):
         step(np.ones((2, 3)), TARGET)
     np.testing.assert_array_equal(other.weight.data, before)
 
@@ -128,35 +133,71 @@ def test_state_can_be_taken_and_given():
     assert str(caught.value) == "error[checkpoint]: Adam: there is no state `7.exp_avg`"
     with pytest.raises(tx.CheckpointError) as caught:
         step.optimizer.load_state_dict(saved | {"0.exp_avg": np.zeros(3)})
-    assert str(caught.value) == "error[checkpoint]: Adam: state `0.exp_avg` is float64[3], expected float64[2, 3]"
+    assert (
+        str(caught.value)
+        == "error[checkpoint]: Adam: state `0.exp_avg` is float64[3], expected float64[2, 3]"
+    )
     with pytest.raises(tx.CheckpointError) as caught:
         step.optimizer.load_state_dict(saved | {"param_groups": []})
     assert str(caught.value) == "error[checkpoint]: Adam: the state is not of groups of 1 parameters"
 
 
-@pytest.mark.parametrize(("make", "text"), [
-    (lambda p: nn.optim.SGD(p, lr=-1), "error[arguments]: SGD: the learning rate is -1, expected a finite number of at least 0"),
-    (lambda p: nn.optim.SGD(p, lr=float("nan")), "error[arguments]: SGD: the learning rate is nan, expected a finite number of at least 0"),
-    (lambda p: nn.optim.Adam(p, lr=float("inf")),
-     "error[arguments]: Adam: the learning rate is inf, expected a finite number of at least 0"),
-    (lambda p: nn.optim.Adam(p, betas=(0.9, 1.0)),
-     "error[arguments]: Adam: betas[1] is 1.0, expected a finite number of at least 0 and below 1"),
-    (lambda p: nn.optim.SGD(p, nesterov=True), "error[arguments]: SGD: nesterov needs a momentum above 0 and no dampening"),
-    (lambda p: nn.optim.SGD([]),
-     "error[arguments]: SGD: there are no parameters\n  help: pass the parameters of a model that has some"),
-    (lambda p: nn.optim.SGD([3.0]), "error[arguments]: SGD: 3.0 is no parameter\n  help: pass model.parameters()"),
-    (lambda p: nn.optim.SGD([*p] * 2), "error[arguments]: SGD: a parameter is listed twice"),
-    (lambda p: nn.optim.SGD([{"params": p, "speed": 3}]),
-     "error[arguments]: SGD: there is no option 'speed'\n"
-     "  help: a group may have lr, momentum, dampening, weight_decay, nesterov, maximize"),
-    (lambda p: nn.optim.SGD([{"params": p, "lr": -1.0}]),
-     "error[arguments]: SGD: the learning rate is -1.0, expected a finite number of at least 0"),
-    (lambda p: nn.optim.SGD(p).clip_grad_norm_(-1.0),
-     "error[arguments]: clip_grad_norm_: max_norm is -1.0, expected a finite number of at least 0"),
-    (lambda p: setattr(nn.optim.Adam(p), "lr", float("nan")),
-     "error[arguments]: Adam: the learning rate is nan, expected a finite number of at least 0"),
-    (lambda p: nn.optim.SGD(next(p)), "error[arguments]: SGD: params is one Parameter, expected model.parameters() or a list"),
-])
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda p: nn.optim.SGD(p, lr=-1),
+            "error[arguments]: SGD: the learning rate is -1, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: nn.optim.SGD(p, lr=float("nan")),
+            "error[arguments]: SGD: the learning rate is nan, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: nn.optim.Adam(p, lr=float("inf")),
+            "error[arguments]: Adam: the learning rate is inf, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: nn.optim.Adam(p, betas=(0.9, 1.0)),
+            "error[arguments]: Adam: betas[1] is 1.0, expected a finite number of at least 0 and below 1",
+        ),
+        (
+            lambda p: nn.optim.SGD(p, nesterov=True),
+            "error[arguments]: SGD: nesterov needs a momentum above 0 and no dampening",
+        ),
+        (
+            lambda p: nn.optim.SGD([]),
+            "error[arguments]: SGD: there are no parameters\n  help: pass the parameters of a model that has "
+            "some",
+        ),
+        (
+            lambda p: nn.optim.SGD([3.0]),
+            "error[arguments]: SGD: 3.0 is no parameter\n  help: pass model.parameters()",
+        ),
+        (lambda p: nn.optim.SGD([*p] * 2), "error[arguments]: SGD: a parameter is listed twice"),
+        (
+            lambda p: nn.optim.SGD([{"params": p, "speed": 3}]),
+            "error[arguments]: SGD: there is no option 'speed'\n"
+            "  help: a group may have lr, momentum, dampening, weight_decay, nesterov, maximize",
+        ),
+        (
+            lambda p: nn.optim.SGD([{"params": p, "lr": -1.0}]),
+            "error[arguments]: SGD: the learning rate is -1.0, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: nn.optim.SGD(p).clip_grad_norm_(-1.0),
+            "error[arguments]: clip_grad_norm_: max_norm is -1.0, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: setattr(nn.optim.Adam(p), "lr", float("nan")),
+            "error[arguments]: Adam: the learning rate is nan, expected a finite number of at least 0",
+        ),
+        (
+            lambda p: nn.optim.SGD(next(p)),
+            "error[arguments]: SGD: params is one Parameter, expected model.parameters() or a list",
+        ),
+    ],
+)
 def test_refused(make, text: str):
     with pytest.raises(tx.CallError) as caught:
         make(Point().parameters())
@@ -200,7 +241,9 @@ class Two(nn.Module):
 
 def test_groups_have_options_of_their_own():
     model = Two()
-    optimizer = nn.optim.SGD([{"params": model.a.parameters()}, {"params": model.b.p, "lr": 0.01, "momentum": 0.5}], lr=0.1)
+    optimizer = nn.optim.SGD(
+        [{"params": model.a.parameters()}, {"params": model.b.p, "lr": 0.01, "momentum": 0.5}], lr=0.1
+    )
     step = nn.TrainingStep(model, nn.MSELoss(), optimizer)
     start, x, buffer = model.a.p.data.copy(), np.ones((2, 3)), 0.0
     a, b = start.copy(), start.copy()
@@ -243,7 +286,13 @@ def test_averaged_models(decay: float | None):
         model[0].weight.data[...] = value
         average.update_parameters(model)
         seen.append(value)
-        expected = np.mean(seen) if decay is None else value if expected is None else expected + 0.25 * (value - expected)
+        expected = (
+            np.mean(seen)
+            if decay is None
+            else value
+            if expected is None
+            else expected + 0.25 * (value - expected)
+        )
         np.testing.assert_allclose(average.module[0].weight.data, expected, rtol=1e-6)
     assert list(average.state_dict()) == ["n_averaged", "module.0.weight", "module.0.bias"]
     np.testing.assert_allclose(average(np.ones(2)), 2 * expected + model[0].bias.data, rtol=1e-5)

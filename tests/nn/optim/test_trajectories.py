@@ -1,4 +1,6 @@
-"""Optimizers and schedulers against what was stored of PyTorch (`scripts/optimizers.py --record`)."""
+"""Optimizers and schedulers against what was stored of PyTorch (`scripts/optimizers.py
+--record`).
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,24 @@ def optimizer() -> nn.optim.SGD:
     return nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=0.1, momentum=0.7)
 
 
-@pytest.mark.parametrize("text", ["OneCycleLR(o, 0.5, total_steps=41)", "CosineAnnealingWarmRestarts(o, 4, 2)",
-                                  "SequentialLR(o, [ConstantLR(o, 0.1, 20), StepLR(o, 2)], [4])", "ReduceLROnPlateau(o, patience=2)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OneCycleLR(o, 0.5, total_steps=41)",
+        "CosineAnnealingWarmRestarts(o, 4, 2)",
+        "SequentialLR(o, [ConstantLR(o, 0.1, 20), StepLR(o, 2)], [4])",
+        "ReduceLROnPlateau(o, patience=2)",
+    ],
+)
 def test_schedules_go_on_from_their_state(text: str):
     whole = schedule(text)
     o = optimizer()
     names = {**vars(nn.optim.lr_scheduler), "o": o}
     scheduler = eval(text, names)
     rates(scheduler, o)
-    state, options = json.loads(json.dumps([scheduler.state_dict(), {k: v for k, v in o.param_groups[0].items() if k != "params"}]))
+    state, options = json.loads(
+        json.dumps([scheduler.state_dict(), {k: v for k, v in o.param_groups[0].items() if k != "params"}])
+    )
     again = optimizer()
     other = eval(text, {**names, "o": again})
     again.param_groups[0].update(options)
@@ -69,24 +80,51 @@ def test_the_callback_changes_the_rate_of_a_fit():
     with pytest.raises(tx.CallError) as caught:
         plateau = nn.callbacks.LearningRate(nn.optim.lr_scheduler.ReduceLROnPlateau(o))
         trainer.fit(np.ones((4, 2)), np.ones((4, 1)), progress=False, callbacks=[plateau])
-    assert str(caught.value) == "error[arguments]: LearningRate: `val_loss` is not measured\n  help: measured are loss"
+    assert (
+        str(caught.value)
+        == "error[arguments]: LearningRate: `val_loss` is not measured\n  help: measured are loss"
+    )
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("StepLR(o, 0)", "StepLR: step_size is 0, expected an integer of at least 1"),
-    ("StepLR(3, 1)", "StepLR: 3 is no optimizer"),
-    ("LinearLR(o, 0.0)", "LinearLR: start_factor is 0, expected a number above 0"),
-    ("ConstantLR(o, 1.5)", "ConstantLR: factor is 1.5, expected a number from 0 to 1"),
-    ("OneCycleLR(o, 0.1)", "OneCycleLR: neither total_steps nor epochs and steps_per_epoch are given"),
-    ("CyclicLR(a, 0.1, 0.2)", "CyclicLR: Adagrad has neither momentum nor betas\n  help: cycle_momentum=False leaves them alone"),
-    ("LambdaLR(o, [abs, abs])", "LambdaLR: lr_lambda is [<built-in function abs>, <built-in function abs>], expected a function, or one "
-                                "per group"),
-    ("SequentialLR(o, [ExponentialLR(o, 0.9)], [3])", "SequentialLR: 1 schedulers and 1 milestones, expected one less"),
-    ("ReduceLROnPlateau(o, 'least')",
-     "ReduceLROnPlateau: mode and threshold_mode are 'least' and 'rel', expected min or max and rel or abs"),
-    ("CosineAnnealingLR(o, 3, last_epoch=2)", "CosineAnnealingLR: last_epoch is 2, and no group has an initial_lr\n"
-                                             "  help: load the state of the optimizer first"),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("StepLR(o, 0)", "StepLR: step_size is 0, expected an integer of at least 1"),
+        ("StepLR(3, 1)", "StepLR: 3 is no optimizer"),
+        ("LinearLR(o, 0.0)", "LinearLR: start_factor is 0, expected a number above 0"),
+        ("ConstantLR(o, 1.5)", "ConstantLR: factor is 1.5, expected a number from 0 to 1"),
+        ("OneCycleLR(o, 0.1)", "OneCycleLR: neither total_steps nor epochs and steps_per_epoch are given"),
+        (
+            "CyclicLR(a, 0.1, 0.2)",
+            "CyclicLR: Adagrad has neither momentum nor betas\n  help: cycle_momentum=False leaves them "
+            "alone",
+        ),
+        (
+            "LambdaLR(o, [abs, abs])",
+            "LambdaLR: lr_lambda is [<built-in function abs>, <built-in function abs>], expected a function, "
+            "or one "
+            "per group",
+        ),
+        (
+            "SequentialLR(o, [ExponentialLR(o, 0.9)], [3])",
+            "SequentialLR: 1 schedulers and 1 milestones, expected one less",
+        ),
+        (
+            "ReduceLROnPlateau(o, 'least')",
+            "ReduceLROnPlateau: mode and threshold_mode are 'least' and 'rel', expected min or max and rel "
+            "or abs",
+        ),
+        (
+            "CosineAnnealingLR(o, 3, last_epoch=2)",
+            "CosineAnnealingLR: last_epoch is 2, and no group has an initial_lr\n"
+            "  help: load the state of the optimizer first",
+        ),
+    ],
+)
 def test_refused(text: str, expected: str):
-    names = {**vars(nn.optim.lr_scheduler), "o": optimizer(), "a": nn.optim.Adagrad([nn.Parameter(np.zeros(1))])}
+    names = {
+        **vars(nn.optim.lr_scheduler),
+        "o": optimizer(),
+        "a": nn.optim.Adagrad([nn.Parameter(np.zeros(1))]),
+    }
     assert complaint(lambda: eval(text, names)) == f"error[arguments]: {expected}"

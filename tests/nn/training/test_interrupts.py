@@ -1,4 +1,6 @@
-"""Ctrl-C in the middle of an update, and failures: values, and all that counts updates, change together or not at all."""
+"""Ctrl-C in the middle of an update, and failures: values, and all that counts updates, change
+together or not at all.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def handler():
 
 
 class Pressed:
-    """A lazy tensor that waits for an old value: the user presses Ctrl-C when that is about to change."""
+    """A lazy tensor that waits for an old value: the user presses Ctrl-C when that is about to
+    change.
+    """
 
     def kept(self):
         signal.raise_signal(signal.SIGINT)
@@ -62,8 +66,14 @@ def test_an_average_is_counted():
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_the_scale_of_the_loss_and_the_step_are_one(accumulate: int):
     model, scale = network(), PressedScale(growth_interval=1)
-    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1), precision="f16", loss_scale=scale,
-                           accumulate=accumulate)
+    step = nn.TrainingStep(
+        model,
+        nn.CrossEntropyLoss(),
+        nn.optim.SGD(model.parameters(), lr=0.1),
+        precision="f16",
+        loss_scale=scale,
+        accumulate=accumulate,
+    )
     before = model.weight.numpy().copy()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(accumulate):
@@ -73,7 +83,9 @@ def test_the_scale_of_the_loss_and_the_step_are_one(accumulate: int):
 
 
 class Sees:
-    """A lazy tensor that waits for an old value, and notes the scale when that is about to change."""
+    """A lazy tensor that waits for an old value, and notes the scale when that is about to
+    change.
+    """
 
     def __init__(self, scale):
         self.scale = scale
@@ -85,7 +97,13 @@ class Sees:
 def test_an_update_finds_the_scale_that_its_gradients_have():
     """Kernels that run last read it: it grows behind them."""
     model, scale = network(), nn.LossScale(growth_interval=1)
-    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1), precision="f16", loss_scale=scale)
+    step = nn.TrainingStep(
+        model,
+        nn.CrossEntropyLoss(),
+        nn.optim.SGD(model.parameters(), lr=0.1),
+        precision="f16",
+        loss_scale=scale,
+    )
     model.weight.leaf = sees = Sees(scale)
     step(X, Y)
     assert (sees.seen, scale.get_scale()) == (65536.0, 2 * 65536.0)

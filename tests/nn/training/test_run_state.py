@@ -35,11 +35,22 @@ class Kill(nn.Callback):
 def trainer(lr: float = 40.0, **options) -> nn.Trainer:
     nn.manual_seed(0)
     model = nn.Linear(5, 4)
-    return nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=lr, momentum=0.5), **options)
+    return nn.Trainer(
+        model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=lr, momentum=0.5), **options
+    )
 
 
 def fit(t: nn.Trainer, callbacks: list, epochs: int = 6, **options) -> nn.History:
-    return t.fit(X, Y, epochs=epochs, batch_size=16, progress=False, validation_data=(X, Y), callbacks=callbacks, **options)
+    return t.fit(
+        X,
+        Y,
+        epochs=epochs,
+        batch_size=16,
+        progress=False,
+        validation_data=(X, Y),
+        callbacks=callbacks,
+        **options,
+    )
 
 
 def bits(t: nn.Trainer) -> bytes:
@@ -49,6 +60,7 @@ def bits(t: nn.Trainer) -> bytes:
 @pytest.mark.parametrize("at", [9, 22])
 def test_the_best_parameters_come_back_after_a_training_went_on(tmp_path: Path, at: int):
     """They are of the first epoch; the training is stopped in the third and in the sixth one."""
+
     def stopping() -> nn.Callback:
         return nn.EarlyStopping("val_loss", patience=5, restore_best=True)
 
@@ -78,10 +90,17 @@ class Counts(nn.Callback):
         self.shape = (self.epochs, "x")
 
     def state_dict(self):
-        return {"epochs": self.epochs, "seen": self.seen, "mean": self.mean, "nested": [self.shape, None, True]}
+        return {
+            "epochs": self.epochs,
+            "seen": self.seen,
+            "mean": self.mean,
+            "nested": [self.shape, None, True],
+        }
 
     def load_state_dict(self, state_dict):
-        self.epochs, self.seen, self.mean, self.shape = (state_dict[n] for n in ("epochs", "seen", "mean", "nested"))
+        self.epochs, self.seen, self.mean, self.shape = (
+            state_dict[n] for n in ("epochs", "seen", "mean", "nested")
+        )
         self.shape = self.shape[0]
 
 
@@ -93,14 +112,28 @@ def test_callbacks_come_and_go(tmp_path: Path):
         heard.append(epoch)
 
     t = trainer(0.1)
-    fit(t, [nn.EarlyStopping("loss", 9), Counts(), nn.EarlyStopping("val_loss", 9), nn.callbacks.Checkpoint(path)], 2)
+    fit(
+        t,
+        [
+            nn.EarlyStopping("loss", 9),
+            Counts(),
+            nn.EarlyStopping("val_loss", 9),
+            nn.callbacks.Checkpoint(path),
+        ],
+        2,
+    )
     t, second = trainer(0.1), nn.EarlyStopping("val_loss", 9)
     fit(t, [log, second], 3, resume=path)
     assert heard == [2] and second.state_dict()["best"] == t.history["val_loss"][-1]
     t.save(path)
     t, counts, first = trainer(0.1), Counts(), nn.EarlyStopping("loss", 9)
     fit(t, [nn.callbacks.Checkpoint(path, monitor="loss"), first, counts], 4, resume=path)
-    assert counts.epochs == 3 and list(counts.seen) == [0, 1, 3] and counts.shape == (3, "x") and counts.mean.tolist() == [6.0] * 5
+    assert (
+        counts.epochs == 3
+        and list(counts.seen) == [0, 1, 3]
+        and counts.shape == (3, "x")
+        and counts.mean.tolist() == [6.0] * 5
+    )
     assert counts.mean.dtype == np.float32 and first.state_dict()["best"] == t.history["loss"][-1]
     fit(trainer(0.1), [], 5, resume=path)
 
@@ -131,13 +164,21 @@ def test_states_that_no_file_holds(tmp_path: Path):
     counts.seen = {"x": object()}
     with pytest.raises(tx.CallError) as caught:
         fit(trainer(), [counts, nn.callbacks.Checkpoint(tmp_path / "run", every=1)])
-    assert str(caught.value) == """\
+    assert (
+        str(caught.value)
+        == """\
 error[checkpoint]: `callbacks.0.seen.x` of a training is a object, which no file holds
   help: a callback's state_dict has numbers, texts, arrays, and lists, tuples and dicts of them"""
+    )
 
 
 def test_states_are_packed_and_unpacked():
-    state = {"a": (1, 2.5, "x", None, True), "b": {3: [np.arange(3), {"$array": "a"}]}, "c": np.float64(2), "d": [[], (), {}]}
+    state = {
+        "a": (1, 2.5, "x", None, True),
+        "b": {3: [np.arange(3), {"$array": "a"}]},
+        "c": np.float64(2),
+        "d": [[], (), {}],
+    }
     arrays: dict[str, np.ndarray] = {}
     text = json.dumps(packed(state, "s", arrays))
     found = unpacked(json.loads(text), arrays)
@@ -145,13 +186,16 @@ def test_states_are_packed_and_unpacked():
 
 
 SCHEDULERS = {
-    "StepLR": lambda o, s: s.StepLR(o, 2, 0.5), "MultiStepLR": lambda o, s: s.MultiStepLR(o, [1, 3], 0.5),
+    "StepLR": lambda o, s: s.StepLR(o, 2, 0.5),
+    "MultiStepLR": lambda o, s: s.MultiStepLR(o, [1, 3], 0.5),
     "ReduceLROnPlateau": lambda o, s: s.ReduceLROnPlateau(o, factor=0.5, patience=0, cooldown=1),
-    "OneCycleLR": lambda o, s: s.OneCycleLR(o, 0.5, total_steps=20), "CyclicLR": lambda o, s: s.CyclicLR(o, 0.1, 0.4, 2),
+    "OneCycleLR": lambda o, s: s.OneCycleLR(o, 0.5, total_steps=20),
+    "CyclicLR": lambda o, s: s.CyclicLR(o, 0.1, 0.4, 2),
     "CosineAnnealingWarmRestarts": lambda o, s: s.CosineAnnealingWarmRestarts(o, 2, 2),
     "LambdaLR": lambda o, s: s.LambdaLR(o, lambda k: 0.9**k),
     "SequentialLR": lambda o, s: s.SequentialLR(o, [s.ConstantLR(o), s.ExponentialLR(o, 0.5)], [2]),
-    "ChainedScheduler": lambda o, s: s.ChainedScheduler([s.LinearLR(o), s.ExponentialLR(o, 0.5)])}
+    "ChainedScheduler": lambda o, s: s.ChainedScheduler([s.LinearLR(o), s.ExponentialLR(o, 0.5)]),
+}
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -186,7 +230,12 @@ def test_logs_of_a_training_that_goes_on(tmp_path: Path):
     t = trainer(0.1)
     history = fit(t, both(), 4, resume=path)
     rows = logs[0].read_text().splitlines()
-    assert rows == history.rows() and rows[0] == "epoch,loss,val_loss" and rows[1].endswith(",nan") and len(rows) == 5
+    assert (
+        rows == history.rows()
+        and rows[0] == "epoch,loss,val_loss"
+        and rows[1].endswith(",nan")
+        and len(rows) == 5
+    )
     assert [json.loads(line)["epoch"] for line in logs[1].read_text().splitlines()] == [3, 4]
 
 
@@ -196,7 +245,9 @@ def test_logs_of_a_training_that_goes_on(tmp_path: Path):
 def places(value: Any, *path: Any) -> Iterator[tuple]:
     """All places in a tree of lists and dicts."""
     yield path
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         yield from places(inner, *path, key)
 
 
@@ -215,7 +266,11 @@ def test_values_of_other_kinds_are_refused_or_mean_the_same(tmp_path: Path):
     def make() -> tuple[nn.Trainer, list]:
         t = trainer(0.1, precision="f16")
         rate = nn.callbacks.LearningRate(nn.optim.lr_scheduler.MultiStepLR(t.optimizer, [2, 5]))
-        return t, [rate, nn.EarlyStopping("loss", 9, restore_best=True), nn.callbacks.Checkpoint(path, monitor="loss")]
+        return t, [
+            rate,
+            nn.EarlyStopping("loss", 9, restore_best=True),
+            nn.callbacks.Checkpoint(path, monitor="loss"),
+        ]
 
     t, listeners = make()
     fit(t, listeners, 2)

@@ -1,4 +1,6 @@
-"""What a training can do besides plain steps: accumulation, 16 bits, going on where it stopped, loaders, callbacks."""
+"""What a training can do besides plain steps: accumulation, 16 bits, going on where it stopped,
+loaders, callbacks.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,24 @@ X = (CENTERS[Y] + RANDOM.normal(size=(70, 5))).astype(np.float32)
 
 def network(dtype: str = "f32") -> nn.Sequential:
     nn.manual_seed(0)
-    return nn.Sequential(nn.Linear(5, 16, dtype=dtype), nn.BatchNorm1d(16, dtype=dtype), nn.ReLU(), nn.Dropout(0.2),
-                         nn.Linear(16, 3, dtype=dtype))
+    return nn.Sequential(
+        nn.Linear(5, 16, dtype=dtype),
+        nn.BatchNorm1d(16, dtype=dtype),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Linear(16, 3, dtype=dtype),
+    )
 
 
 def trainer(dtype: str = "f32", **options) -> nn.Trainer:
     model = network(dtype)
-    return nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.02), metrics=["accuracy"], **options)
+    return nn.Trainer(
+        model,
+        nn.CrossEntropyLoss(),
+        nn.optim.Adam(model.parameters(), lr=0.02),
+        metrics=["accuracy"],
+        **options,
+    )
 
 
 def complaint(run, kind: type[Exception] = tx.Error) -> str:
@@ -71,17 +84,28 @@ def test_what_is_left_of_an_epoch_is_an_update_too():
     listener.on_step_end = lambda trainer, step, values: steps.append((step, trainer.position))  # type: ignore[method-assign]
     t.fit(X, Y, epochs=1, batch_size=16, progress=False, callbacks=[listener])
     assert steps == [(1, 3), (2, 5)] and t.optimizer.steps == 2
-    by_hand = nn.TrainingStep(network(), nn.CrossEntropyLoss(), nn.optim.SGD(network().parameters()), accumulate=2)
+    by_hand = nn.TrainingStep(
+        network(), nn.CrossEntropyLoss(), nn.optim.SGD(network().parameters()), accumulate=2
+    )
     assert by_hand.flush() and by_hand.optimizer.steps == 0
 
 
 # 16 bits
 
 
-@pytest.mark.parametrize(("options", "dtype"), [({"precision": "bf16"}, "f32"), ({"precision": "f16"}, "f32"), ({}, "bf16"), ({}, "f16")])
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [({"precision": "bf16"}, "f32"), ({"precision": "f16"}, "f32"), ({}, "bf16"), ({}, "f16")],
+)
 def test_16_bits_learn_as_well(options: dict, dtype: str):
     model = network(dtype)
-    t = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.4, momentum=0.8), ["accuracy"], **options)
+    t = nn.Trainer(
+        model,
+        nn.CrossEntropyLoss(),
+        nn.optim.SGD(model.parameters(), lr=0.4, momentum=0.8),
+        ["accuracy"],
+        **options,
+    )
     history = t.fit(X, Y, epochs=8, batch_size=35, progress=False)
     assert history["loss"][-1] < 0.3 * history["loss"][0]
     assert t.evaluate(X, Y)["accuracy"] > 0.9 and t.predict(X).shape == (70, 3)
@@ -98,9 +122,12 @@ def test_steps_that_overflow_are_left_out_and_counted():
     bad = X.copy()
     bad[3] = np.nan
     t = trainer(precision="f16")
-    assert complaint(lambda: t.fit(bad, Y, epochs=40, batch_size=70, progress=False)) == """\
+    assert (
+        complaint(lambda: t.fit(bad, Y, epochs=40, batch_size=70, progress=False))
+        == """\
 error[nan]: gradients overflow f16 even where the loss is scaled by 3.05176e-05
   help: look for NaN in data and parameters, lower the learning rate, or train in bf16 or f32"""
+    )
     assert t.optimizer.steps == 0 and all(np.isfinite(p.data).all() for p in t.model.parameters())
 
 
@@ -109,6 +136,7 @@ def test_the_scale_grows_and_small_gradients_survive():
     for finite, expected in ((True, 4), (True, 8), (True, 8), (False, 4), (True, 4), (True, 8)):
         scale.update(finite)
         assert scale.get_scale() == expected
+
     def tiny(output, target):
         return ops.mean_all(output) * 1e-9
 
@@ -117,7 +145,9 @@ def test_the_scale_grows_and_small_gradients_survive():
         nn.manual_seed(0)
         model = nn.Linear(4, 1)
         before = model.weight.data.copy()
-        step = nn.TrainingStep(model, tiny, nn.optim.SGD(model.parameters(), lr=1e9), precision="f16", **options)
+        step = nn.TrainingStep(
+            model, tiny, nn.optim.SGD(model.parameters(), lr=1e9), precision="f16", **options
+        )
         step(np.ones((2, 4), np.float32), np.ones((2, 1), np.float32))
         moved.append(before - model.weight.data)
     np.testing.assert_allclose(moved[0], 1, rtol=1e-2)
@@ -125,11 +155,20 @@ def test_the_scale_grows_and_small_gradients_survive():
 
 
 def test_precision_is_refused_where_it_has_no_sense():
-    assert complaint(lambda: trainer("f64", precision="bf16")) == """\
+    assert (
+        complaint(lambda: trainer("f64", precision="bf16"))
+        == """\
 error[dtype]: precision='bf16' is for models of f32, this one is f64
   help: model.float()"""
-    assert complaint(lambda: trainer(precision="f8")) == "error[arguments]: Trainer: precision is 'f8', expected f32, bf16 or f16"
-    assert complaint(lambda: trainer(loss_scale=nn.LossScale())) == "error[arguments]: loss_scale is for precision='f16'"
+    )
+    assert (
+        complaint(lambda: trainer(precision="f8"))
+        == "error[arguments]: Trainer: precision is 'f8', expected f32, bf16 or f16"
+    )
+    assert (
+        complaint(lambda: trainer(loss_scale=nn.LossScale()))
+        == "error[arguments]: loss_scale is for precision='f16'"
+    )
 
 
 # Going on
@@ -152,26 +191,71 @@ def stop_after(steps: int) -> nn.Callback:
 
 def parts(t: nn.Trainer, path: Path) -> list[nn.Callback]:
     scheduler = nn.optim.lr_scheduler.MultiStepLR(t.optimizer, milestones=[1, 2], gamma=0.5)
-    return [nn.EarlyStopping("loss", 9), nn.callbacks.LearningRate(scheduler), nn.callbacks.Checkpoint(path, every=1)]
+    return [
+        nn.EarlyStopping("loss", 9),
+        nn.callbacks.LearningRate(scheduler),
+        nn.callbacks.Checkpoint(path, every=1),
+    ]
 
 
-@pytest.mark.parametrize(("stop", "options"), [(2, {}), (4, {"accumulate": 2}), (8, {"precision": "f16"})], ids=["", "accumulated", "f16"])
+@pytest.mark.parametrize(
+    ("stop", "options"),
+    [(2, {}), (4, {"accumulate": 2}), (8, {"precision": "f16"})],
+    ids=["", "accumulated", "f16"],
+)
 def test_a_training_that_goes_on_is_one_that_never_stopped(tmp_path: Path, options: dict, stop: int):
     whole = trainer(**options)
     path = tmp_path / "whole.safetensors"
-    expected = whole.fit(X, Y, epochs=4, batch_size=16, progress=False, validation_data=(X[:9], Y[:9]), callbacks=parts(whole, path))
+    expected = whole.fit(
+        X,
+        Y,
+        epochs=4,
+        batch_size=16,
+        progress=False,
+        validation_data=(X[:9], Y[:9]),
+        callbacks=parts(whole, path),
+    )
     path = tmp_path / "part.safetensors"
     first = trainer(**options)
     with pytest.raises(Stop):
-        first.fit(X, Y, epochs=4, batch_size=16, progress=False, validation_data=(X[:9], Y[:9]),
-                  callbacks=[*parts(first, path), stop_after(stop)])
+        first.fit(
+            X,
+            Y,
+            epochs=4,
+            batch_size=16,
+            progress=False,
+            validation_data=(X[:9], Y[:9]),
+            callbacks=[*parts(first, path), stop_after(stop)],
+        )
     nn.manual_seed(77)
     model = nn.Sequential(nn.Linear(5, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 3))
-    second = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.5), ["accuracy"], **options)
-    history = second.fit(X, Y, epochs=4, batch_size=16, progress=False, validation_data=(X[:9], Y[:9]),
-                         callbacks=[*parts(second, path), nn.Callback()], resume=path)
-    assert history == expected and everything(second) == everything(whole) and second.optimizer.lr == whole.optimizer.lr
-    again = second.fit(X, Y, epochs=4, batch_size=16, progress=False, callbacks=[*parts(second, path), nn.Callback()], resume=path)
+    second = nn.Trainer(
+        model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.5), ["accuracy"], **options
+    )
+    history = second.fit(
+        X,
+        Y,
+        epochs=4,
+        batch_size=16,
+        progress=False,
+        validation_data=(X[:9], Y[:9]),
+        callbacks=[*parts(second, path), nn.Callback()],
+        resume=path,
+    )
+    assert (
+        history == expected
+        and everything(second) == everything(whole)
+        and second.optimizer.lr == whole.optimizer.lr
+    )
+    again = second.fit(
+        X,
+        Y,
+        epochs=4,
+        batch_size=16,
+        progress=False,
+        callbacks=[*parts(second, path), nn.Callback()],
+        resume=path,
+    )
     assert again == expected and everything(second) == everything(whole), "all epochs are done"
 
 
@@ -198,8 +282,17 @@ def test_a_training_that_is_killed_goes_on(tmp_path: Path):
     killed.load(path)
     epochs = killed.epoch + 1
     assert killed.optimizer.steps >= 6
-    rest = killed.fit(X, Y, epochs=epochs, batch_size=16, progress=False, callbacks=[nn.callbacks.Checkpoint(path), nn.Callback()])
-    assert rest == whole.fit(X, Y, epochs=epochs, batch_size=16, progress=False) and everything(killed) == everything(whole)
+    rest = killed.fit(
+        X,
+        Y,
+        epochs=epochs,
+        batch_size=16,
+        progress=False,
+        callbacks=[nn.callbacks.Checkpoint(path), nn.Callback()],
+    )
+    assert rest == whole.fit(X, Y, epochs=epochs, batch_size=16, progress=False) and everything(
+        killed
+    ) == everything(whole)
 
 
 def test_files_of_other_trainings(tmp_path: Path):
@@ -216,14 +309,19 @@ def test_files_of_other_trainings(tmp_path: Path):
     assert text.endswith("the optimizer is Adam, expected SGD")
     assert all((before[n] == v).all() for n, v in model.state_dict().items())
     nn.save(t.model, path)
-    assert complaint(lambda: t.load(path)) == f"""\
+    assert (
+        complaint(lambda: t.load(path))
+        == f"""\
 error[checkpoint]: {path} holds arrays, but no state of a training
   help: nn.load reads weights"""
+    )
     t.save(path)
     step = nn.TrainingStep(t.model, t.loss, t.optimizer, accumulate=2)
     step(X[:4], Y[:4])
     t.step = step
-    assert complaint(lambda: t.save(path)).startswith("error[training]: gradients of 1 batches were added up and not used yet")
+    assert complaint(lambda: t.save(path)).startswith(
+        "error[training]: gradients of 1 batches were added up and not used yet"
+    )
 
 
 def test_every_cut_of_a_training_is_noticed(tmp_path: Path):
@@ -250,9 +348,13 @@ def test_loaders_give_every_example_once():
         loader = DataLoader(data, batch_size=16, shuffle=True, num_workers=workers, seed=5)
         first, second = [[y for _, y in loader] for _ in range(2)]
         assert [len(b) for b in first] == [16, 16, 16, 16, 6] and len(loader) == 5
-        assert sorted(np.concatenate(first)) == sorted(Y) and not np.array_equal(np.concatenate(first), np.concatenate(second))
+        assert sorted(np.concatenate(first)) == sorted(Y) and not np.array_equal(
+            np.concatenate(first), np.concatenate(second)
+        )
         assert [len(x) for x, _ in DataLoader(data, 16, drop_last=True, num_workers=workers)] == [16] * 4
-        np.testing.assert_array_equal(np.concatenate([x for x, _ in DataLoader(data, 9, num_workers=workers)]), X)
+        np.testing.assert_array_equal(
+            np.concatenate([x for x, _ in DataLoader(data, 9, num_workers=workers)]), X
+        )
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -300,49 +402,76 @@ class Words(Dataset):
 def test_loaders_of_examples_and_their_errors():
     data = Words()
     batches = list(DataLoader(data, 8, num_workers=2))
-    assert [b["x"].shape for b in batches] == [(8, 3), (8, 3), (4, 3)] and batches[1]["y"].tolist() == [k % 3 for k in range(8, 16)]
+    assert [b["x"].shape for b in batches] == [(8, 3), (8, 3), (4, 3)] and batches[1]["y"].tolist() == [
+        k % 3 for k in range(8, 16)
+    ]
     assert all(name.startswith("texpr-loader") for name in data.threads)
     with pytest.raises(ValueError, match="example 11 is broken") as caught:
         list(DataLoader(Words(bad=11), 8, num_workers=2))
     assert any(entry.name == "__getitem__" for entry in caught.traceback)
-    assert complaint(lambda: DataLoader(3)).startswith("error[data]: DataLoader: int has no length or no examples by number")  # type: ignore[arg-type]
+    assert complaint(lambda: DataLoader(3)).startswith(
+        "error[data]: DataLoader: int has no length or no examples by number"
+    )  # type: ignore[arg-type]
     ragged = [np.ones(2), np.ones(3)]
-    assert complaint(lambda: next(iter(DataLoader(ragged, 2)))) == """\
+    assert (
+        complaint(lambda: next(iter(DataLoader(ragged, 2))))
+        == """\
 error[data]: examples cannot be stacked: float64[2], float64[3]
   help: give collate_fn, or pad them"""
+    )
     assert len(next(iter(DataLoader(ragged, 2, collate_fn=list)))) == 2
-    assert complaint(lambda: DataLoader(Words(), 4).load_state_dict({**DataLoader(Words(), 5).state_dict()})) == \
-        "error[checkpoint]: the loader was saved with batch_size 5, and has 4"
+    assert (
+        complaint(lambda: DataLoader(Words(), 4).load_state_dict({**DataLoader(Words(), 5).state_dict()}))
+        == "error[checkpoint]: the loader was saved with batch_size 5, and has 4"
+    )
 
 
 def test_parts_of_data_sets():
     data = TensorDataset(X, Y)
     split = random_split(data, [0.5, 0.25, 0.25], seed=1)
-    assert [len(p) for p in split] == [36, 17, 17] and sorted(k for p in split for k in p.indices) == list(range(70))
+    assert [len(p) for p in split] == [36, 17, 17] and sorted(k for p in split for k in p.indices) == list(
+        range(70)
+    )
     both = ConcatDataset([Subset(data, [3, 1]), data])
     assert len(both) == 72 and both[1][1] == Y[1] and both[2][1] == Y[0] and both[-1][1] == Y[-1]
     assert complaint(lambda: Subset(data, [70])) == "error[data]: Subset: an index is outside of 0 to 69"
-    assert complaint(lambda: TensorDataset(X, Y[:3])) == \
-        "error[data]: TensorDataset: the arrays have shapes [70, 5], [3], expected equal lengths of axis 0"
-    assert complaint(lambda: random_split(data, [3, 4])) == "error[data]: random_split: lengths [3, 4] do not add up to 70, or to 1"
+    assert (
+        complaint(lambda: TensorDataset(X, Y[:3]))
+        == "error[data]: TensorDataset: the arrays have shapes [70, 5], [3], expected equal lengths of axis 0"
+    )
+    assert (
+        complaint(lambda: random_split(data, [3, 4]))
+        == "error[data]: random_split: lengths [3, 4] do not add up to 70, or to 1"
+    )
 
 
 def test_fit_takes_loaders():
     by_array, by_loader, by_list = trainer(), trainer(), trainer()
     expected = by_array.fit(X, Y, epochs=3, batch_size=16, progress=False)
     loader = DataLoader(TensorDataset(X, Y), 16, shuffle=True, num_workers=2)
-    assert by_loader.fit(loader, epochs=3, progress=False, validation_data=loader)["loss"] == expected["loss"], "validation takes no epoch"
+    assert (
+        by_loader.fit(loader, epochs=3, progress=False, validation_data=loader)["loss"] == expected["loss"]
+    ), "validation takes no epoch"
     assert by_loader.evaluate(DataLoader(TensorDataset(X, Y), 16)) == by_array.evaluate(X, Y)
     by_list.fit([(X[:32], Y[:32]), (X[32:], Y[32:])], epochs=2, progress=False)
     assert by_list.optimizer.steps == 4
     t = trainer()
-    assert complaint(lambda: t.fit(X, epochs=1)).startswith("error[data]: there are no targets, and x is a ndarray, expected a loader")
-    assert complaint(lambda: t.fit(iter([(X, Y)]))).startswith("error[data]: there are no targets, and x is a list_iterator")
-    assert complaint(lambda: t.fit([(X, Y, Y)])) == "error[data]: a batch is a tuple, expected a pair of examples and targets"
+    assert complaint(lambda: t.fit(X, epochs=1)).startswith(
+        "error[data]: there are no targets, and x is a ndarray, expected a loader"
+    )
+    assert complaint(lambda: t.fit(iter([(X, Y)]))).startswith(
+        "error[data]: there are no targets, and x is a list_iterator"
+    )
+    assert (
+        complaint(lambda: t.fit([(X, Y, Y)]))
+        == "error[data]: a batch is a tuple, expected a pair of examples and targets"
+    )
     assert complaint(lambda: t.fit([], progress=False)).startswith("error[data]: the data have no batches")
     bad = Y.copy()
     bad[9] = 5
-    assert complaint(lambda: t.fit([(X, Y), (X, bad)], progress=False)).startswith("error[data]: the label y[9] is 5, expected 0 to 2")
+    assert complaint(lambda: t.fit([(X, Y), (X, bad)], progress=False)).startswith(
+        "error[data]: the label y[9] is 5, expected 0 to 2"
+    )
 
 
 def test_a_step_by_hand_names_bad_labels():
@@ -350,10 +479,13 @@ def test_a_step_by_hand_names_bad_labels():
     step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1))
     bad = Y.copy()
     bad[4] = -1
-    assert complaint(lambda: step(X, bad)) == """\
+    assert (
+        complaint(lambda: step(X, bad))
+        == """\
 error[data]: the label y[4] is -1, expected 0 to 2
     1 of 70 labels are out of range; the model has 3 outputs
   help: nn.CrossEntropyLoss(ignore_index=-1), if labels of -1 do not count"""
+    )
 
 
 # Callbacks
@@ -361,13 +493,23 @@ error[data]: the label y[4] is -1, expected 0 to 2
 
 def test_logs_and_pictures(tmp_path: Path):
     t = trainer()
-    listeners = [nn.callbacks.CSVLog(tmp_path / "log.csv"), nn.callbacks.JSONLog(tmp_path / "log.jsonl"),
-                 nn.callbacks.Plot(tmp_path / "curves.png")]
+    listeners = [
+        nn.callbacks.CSVLog(tmp_path / "log.csv"),
+        nn.callbacks.JSONLog(tmp_path / "log.jsonl"),
+        nn.callbacks.Plot(tmp_path / "curves.png"),
+    ]
     history = t.fit(X, Y, epochs=2, progress=False, validation_data=(X, Y), callbacks=listeners)
     rows = (tmp_path / "log.csv").read_text().splitlines()
-    assert rows[0] == "epoch,loss,accuracy,val_loss,val_accuracy" and rows[2].split(",")[:2] == ["2", repr(history["loss"][1])]
+    assert rows[0] == "epoch,loss,accuracy,val_loss,val_accuracy" and rows[2].split(",")[:2] == [
+        "2",
+        repr(history["loss"][1]),
+    ]
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in lines] == [1, 2] and lines[1]["val_loss"] == history["val_loss"][1] and lines[0]["lr"] == 0.02
+    assert (
+        [line["epoch"] for line in lines] == [1, 2]
+        and lines[1]["val_loss"] == history["val_loss"][1]
+        and lines[0]["lr"] == 0.02
+    )
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert [axes.get_title() for axes in history.plot().axes] == ["loss", "accuracy"]
     assert sorted(os.listdir(tmp_path)) == ["curves.png", "log.csv", "log.jsonl"]
@@ -384,13 +526,23 @@ def test_the_best_model_is_kept(tmp_path: Path):
     t = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1), [metric])
     x, y = np.ones((4, 2), np.float32), np.zeros((4, 1), np.float32)
     best = nn.callbacks.Checkpoint(tmp_path / "best.safetensors", monitor="metric")
-    history = t.fit(x, y, epochs=5, progress=False, callbacks=[
-        lambda trainer, epoch, values: seen.append(model.weight.data.copy()),
-        nn.EarlyStopping("metric", 2, restore_best=True), best])
+    history = t.fit(
+        x,
+        y,
+        epochs=5,
+        progress=False,
+        callbacks=[
+            lambda trainer, epoch, values: seen.append(model.weight.data.copy()),
+            nn.EarlyStopping("metric", 2, restore_best=True),
+            best,
+        ],
+    )
     assert history["metric"] == [3.0, 1.0, 2.0, 2.5]
     np.testing.assert_array_equal(model.weight.data, seen[1])
     other = nn.Linear(2, 1)
-    nn.Trainer(other, nn.MSELoss(), nn.optim.SGD(other.parameters(), lr=0.1)).load(tmp_path / "best.safetensors")
+    nn.Trainer(other, nn.MSELoss(), nn.optim.SGD(other.parameters(), lr=0.1)).load(
+        tmp_path / "best.safetensors"
+    )
     np.testing.assert_array_equal(other.weight.data, seen[1])
 
 
@@ -406,15 +558,25 @@ def test_exceptions_in_callbacks_end_the_training_cleanly(tmp_path: Path):
         t.fit(X, Y, epochs=5, progress=False, callbacks=[log, broken])
     assert log._file is None and t.history.epochs == 2 and t.optimizer.steps == 6
     t.fit(X, Y, epochs=1, progress=False)
-    assert complaint(lambda: t.fit(X, Y, callbacks=[nn.EarlyStopping])) == f"""\
+    assert (
+        complaint(lambda: t.fit(X, Y, callbacks=[nn.EarlyStopping]))
+        == f"""\
 error[arguments]: a callback is {nn.EarlyStopping!r}, expected a function of the trainer, the epoch and the measurements, or an nn.Callback
   help: make one: EarlyStopping(...)"""
+    )
 
 
 def test_schedules_by_step():
     t = trainer()
     scheduler = nn.optim.lr_scheduler.StepLR(t.optimizer, step_size=1, gamma=0.5)
-    t.fit(X, Y, epochs=1, batch_size=35, progress=False, callbacks=[nn.callbacks.LearningRate(scheduler, every="step")])
+    t.fit(
+        X,
+        Y,
+        epochs=1,
+        batch_size=35,
+        progress=False,
+        callbacks=[nn.callbacks.LearningRate(scheduler, every="step")],
+    )
     assert t.optimizer.lr == 0.02 / 4
 
 
@@ -422,11 +584,16 @@ def test_tensorboard_is_asked_for(tmp_path: Path):
     try:
         import tensorboard  # noqa: F401
     except ImportError:
-        assert complaint(lambda: nn.callbacks.TensorBoard(tmp_path), ImportError) == \
-            'error[import]: writing for TensorBoard needs tensorboard\n  help: pip install "texpr[board]"'
+        assert (
+            complaint(lambda: nn.callbacks.TensorBoard(tmp_path), ImportError)
+            == 'error[import]: writing for TensorBoard needs tensorboard\n  help: pip install "texpr[board]"'
+        )
         return
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    history = trainer().fit(X, Y, epochs=2, progress=False, callbacks=[nn.callbacks.TensorBoard(tmp_path, every=1)])
+
+    history = trainer().fit(
+        X, Y, epochs=2, progress=False, callbacks=[nn.callbacks.TensorBoard(tmp_path, every=1)]
+    )
     read = EventAccumulator(str(tmp_path)).Reload()
     np.testing.assert_allclose([e.value for e in read.Scalars("epoch/loss")], history["loss"], rtol=1e-6)
     assert len(read.Scalars("step/loss")) == 6

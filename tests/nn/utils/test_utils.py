@@ -38,7 +38,9 @@ def searching(model: Valley, optimizer: nn.optim.LBFGS, calls: list[float]):
 def test_lbfgs_finds_the_valley():
     """PyTorch takes as many calls and steps."""
     model, calls = Valley(), []
-    optimizer = nn.optim.LBFGS(model.parameters(), max_iter=100, history_size=5, line_search_fn="strong_wolfe")
+    optimizer = nn.optim.LBFGS(
+        model.parameters(), max_iter=100, history_size=5, line_search_fn="strong_wolfe"
+    )
     loss = optimizer.step(searching(model, optimizer, calls))
     assert loss.item() == calls[0] == pytest.approx(24.2)
     np.testing.assert_allclose(model.p.data, 1, atol=1e-4)
@@ -63,22 +65,37 @@ def test_lbfgs_goes_on_from_its_state():
 def test_lbfgs_refuses():
     model = Valley()
     optimizer = nn.optim.LBFGS(model.parameters())
-    assert complaint(optimizer.step) == """\
+    assert (
+        complaint(optimizer.step)
+        == """\
 error[arguments]: LBFGS: step() was called without a closure
   help: pass a function that computes the loss, calls its backward() and returns it"""
-    assert complaint(lambda: optimizer.step(lambda: tx.tensor(1.0))) == """\
+    )
+    assert (
+        complaint(lambda: optimizer.step(lambda: tx.tensor(1.0)))
+        == """\
 error[gradient]: LBFGS: no parameter has a gradient
   help: the closure calls backward() on the loss"""
-    assert complaint(lambda: nn.optim.LBFGS(model.parameters(), line_search_fn="armijo")) == """\
+    )
+    assert (
+        complaint(lambda: nn.optim.LBFGS(model.parameters(), line_search_fn="armijo"))
+        == """\
 error[arguments]: LBFGS: line_search_fn is 'armijo', expected None or 'strong_wolfe'"""
+    )
     two = nn.Parameter(np.zeros(1)), nn.Parameter(np.zeros(1, np.float32))
-    assert complaint(lambda: nn.optim.LBFGS(two)) == """\
+    assert (
+        complaint(lambda: nn.optim.LBFGS(two))
+        == """\
 error[arguments]: LBFGS: the parameters are of several groups, dtypes or devices, expected one"""
+    )
     linear = nn.Linear(2, 1)
     step = nn.TrainingStep(linear, nn.MSELoss(), nn.optim.LBFGS(linear.parameters()))
-    assert complaint(lambda: step(np.ones((1, 2)), np.ones((1, 1)))) == """\
+    assert (
+        complaint(lambda: step(np.ones((1, 2)), np.ones((1, 1))))
+        == """\
 error[arguments]: LBFGS computes the loss as often as its search asks, and a compiled step computes it once
   help: write the loop: optimizer.step(closure)"""
+    )
 
 
 def test_rows_that_are_not_looked_up_stay():
@@ -106,15 +123,23 @@ def test_clipping_what_backward_has_left():
     assert utils.clip_grad_norm_(given, 1.0).item() == 5
     np.testing.assert_allclose(given[0].grad.numpy(), [0.6, 0], rtol=1e-6)
     np.testing.assert_allclose(given[1].grad.numpy(), [[0.8]], rtol=1e-6)
-    assert given[2].grad is None and utils.clip_grad_norm_(given, 9.0, float("inf")).item() == pytest.approx(0.8)
+    assert given[2].grad is None and utils.clip_grad_norm_(given, 9.0, float("inf")).item() == pytest.approx(
+        0.8
+    )
     utils.clip_grad_value_(given, 0.7)
     assert given[1].grad.item() == 0.7 and utils.clip_grad_norm_(given[2], 1.0).item() == 0
-    assert complaint(lambda: utils.clip_grad_norm_(left_with([np.nan]), 1.0, error_if_nonfinite=True)) == """\
+    assert (
+        complaint(lambda: utils.clip_grad_norm_(left_with([np.nan]), 1.0, error_if_nonfinite=True))
+        == """\
 error[gradient]: the norm of the gradients is nan
   help: error_if_nonfinite=False goes on"""
-    assert complaint(lambda: utils.clip_grad_value_([3], 1.0)) == """\
+    )
+    assert (
+        complaint(lambda: utils.clip_grad_value_([3], 1.0))
+        == """\
 error[arguments]: clip_grad_value_: 3 is no parameter
   help: pass model.parameters()"""
+    )
 
 
 def test_parameters_as_one_vector():
@@ -123,11 +148,19 @@ def test_parameters_as_one_vector():
     assert vector.shape == (8,) and np.array_equal(vector[6:], model.bias.data)
     utils.vector_to_parameters(np.arange(8.0), model.parameters())
     assert model.weight.data.tolist() == [[0, 1, 2], [3, 4, 5]] and model.bias.data.dtype == np.float32
-    assert complaint(lambda: utils.vector_to_parameters(np.ones(7), model.parameters())) == """\
+    assert (
+        complaint(lambda: utils.vector_to_parameters(np.ones(7), model.parameters()))
+        == """\
 error[shape]: vector_to_parameters: the vector is [7], the parameters have 8 elements"""
-    assert complaint(lambda: utils.parameters_to_vector([])) == "error[arguments]: parameters_to_vector: no parameters"
+    )
+    assert (
+        complaint(lambda: utils.parameters_to_vector([]))
+        == "error[arguments]: parameters_to_vector: no parameters"
+    )
 
 
 def test_names_that_are_not_there_say_why():
-    with pytest.raises(AttributeError, match="texpr.nn.utils has no `weight_norm`: a weight that is computed"):
+    with pytest.raises(
+        AttributeError, match="texpr.nn.utils has no `weight_norm`: a weight that is computed"
+    ):
         utils.weight_norm  # noqa: B018

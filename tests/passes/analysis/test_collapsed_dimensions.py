@@ -44,9 +44,17 @@ def test_every_element_has_a_place_and_is_found_again():
     assert places == set(product(range(60), range(2)))
 
 
-@pytest.mark.parametrize("uses", (
-    [(t, k)], [(FloorDiv(t, index(5)), k)], [(FloorDiv(t, index(4)), Mod(t, index(4)))], [(FloorDiv(t, index(5)), Mod(k, index(5)))],
-    [_digits(t, 4, 5), (t, Mod(k, index(5)))]), ids=("none", "one", "by another number", "of two numbers", "in one use alone"))
+@pytest.mark.parametrize(
+    "uses",
+    (
+        [(t, k)],
+        [(FloorDiv(t, index(5)), k)],
+        [(FloorDiv(t, index(4)), Mod(t, index(4)))],
+        [(FloorDiv(t, index(5)), Mod(k, index(5)))],
+        [_digits(t, 4, 5), (t, Mod(k, index(5)))],
+    ),
+    ids=("none", "one", "by another number", "of two numbers", "in one use alone"),
+)
 def test_else_dimensions_stay(uses):
     assert joined(_tensor(4, 5), uses) is None
 
@@ -58,11 +66,16 @@ def test_no_more_are_taken_together_than_need_be():
 
 def test_sums_of_joined_loops_are_those_of_a_tile():
     """12 positions, which begin in one row and end in another one."""
-    s = tx.schedule(tx.op(POINTS)).fuse("n", "y").fuse("ny", "x").split("nyx", 12, tail="peel").reorder("nyxo", "c", "nyxi", "k")
+    s = (
+        tx.schedule(tx.op(POINTS))
+        .fuse("n", "y")
+        .fuse("ny", "x")
+        .split("nyx", 12, tail="peel")
+        .reorder("nyxo", "c", "nyxi", "k")
+    )
     sums = next(n.tensor for n in walk(place(s.kernel)) if isinstance(n, Alloc) and n.tensor.name == "Y_acc")
     assert [show(n) for n in sums.shape] == ["12", "32"] and sums.scope == "stack"
     assert s.certificate().bit_exact
-
 
 
 def test_tensors_of_the_program_keep_their_dimensions():

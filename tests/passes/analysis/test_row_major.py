@@ -1,4 +1,6 @@
-"""Addresses: the position of an element, whatever is divided in its indices; quotients of joined loops go away."""
+"""Addresses: the position of an element, whatever is divided in its indices; quotients of joined
+loops go away.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from texpr.passes.analysis.row_major import flat_index
 
 M, N, K = (Var(v) for v in "MNK")
 v, w, b = (Var(n) for n in "vwb")
-VALUES = st.sampled_from([v, w, b, plus(times(v, 8), w), plus(v, 1), FloorDiv(v, K), FloorDiv(v, N), Mod(v, N)])
+VALUES = st.sampled_from(
+    [v, w, b, plus(times(v, 8), w), plus(v, 1), FloorDiv(v, K), FloorDiv(v, N), Mod(v, N)]
+)
 DIVISORS = st.sampled_from([N, K, Mul(N, K), index(3), index(4)])
 
 
@@ -26,11 +30,19 @@ def accesses(draw) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
     x = draw(VALUES)
     by = size if draw(st.booleans()) else draw(DIVISORS)
     factor = draw(st.sampled_from([1, 1, 1, 2]))
-    pair = times(FloorDiv(x, by), factor) if factor > 1 else FloorDiv(x, by), times(Mod(x, by), factor) if factor > 1 else Mod(x, by)
+    pair = (
+        times(FloorDiv(x, by), factor) if factor > 1 else FloorDiv(x, by),
+        times(Mod(x, by), factor) if factor > 1 else Mod(x, by),
+    )
     pair = tuple(plus(i, draw(VALUES)) if draw(st.integers(0, 3)) == 0 else i for i in pair)
     extra = draw(st.sampled_from([(), (b,)]))
     after = draw(st.sampled_from([(), (w,)]))
-    return (*extra, *pair, *after), (*(M for _ in extra), M, size, *(index(5) if draw(st.booleans()) else K for _ in after))
+    return (*extra, *pair, *after), (
+        *(M for _ in extra),
+        M,
+        size,
+        *(index(5) if draw(st.booleans()) else K for _ in after),
+    )
 
 
 @given(accesses(), st.tuples(*[st.integers(1, 5)] * 3), st.tuples(*[st.integers(0, 20)] * 3))
@@ -49,7 +61,11 @@ PICTURES = {
     "one joined loop": ((M, N), (FloorDiv(X, N), Mod(X, N)), "v * 8 + w"),
     "in a batch": ((K, M, N), (b, FloorDiv(v, N), Mod(v, N)), "b * M * N + v"),
     "three joined loops": ((M, N, K), (FloorDiv(FloorDiv(v, K), N), Mod(FloorDiv(v, K), N), Mod(v, K)), "v"),
-    "joined with a pair": ((M, N, K), (FloorDiv(v, Mul(N, K)), FloorDiv(Mod(v, Mul(N, K)), K), Mod(Mod(v, Mul(N, K)), K)), "v"),
+    "joined with a pair": (
+        (M, N, K),
+        (FloorDiv(v, Mul(N, K)), FloorDiv(Mod(v, Mul(N, K)), K), Mod(Mod(v, Mul(N, K)), K)),
+        "v",
+    ),
     "a row beside": ((M, N), (plus(FloorDiv(v, N), 1), Mod(v, N)), "N + v"),
     "the element beside": ((M, N), (FloorDiv(v, N), plus(Mod(v, N), 1)), "v + 1"),
     "another size": ((M, K), (FloorDiv(v, N), Mod(v, N)), "v // N * K + v % N"),

@@ -1,4 +1,6 @@
-"""Nested parallel loops that share out the iterations of both: the same values, whatever the sizes."""
+"""Nested parallel loops that share out the iterations of both: the same values, whatever the
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,20 @@ def test_every_bit_at_every_size(op, grain):
     with mock.patch.object(share, "GRAIN", grain):
         shared = share_nests(s.kernel)
     verify_kernel(shared)
-    assert not any(isinstance(inner, For) and inner.kind == PARALLEL
-                   for n in walk(shared) if isinstance(n, For) and n.kind == PARALLEL for inner in walk(*n.body))
+    assert not any(
+        isinstance(inner, For) and inner.kind == PARALLEL
+        for n in walk(shared)
+        if isinstance(n, For) and n.kind == PARALLEL
+        for inner in walk(*n.body)
+    )
     for m, n in [(0, 3), (3, 0), (1, 1), (2, 7), (7, 2), (5, 5)]:
         sizes = {v: {"M": m, "N": n}.get(v.name, 3) for v in s.program.sizes}
         if op == "gather" and sizes[next(v for v in sizes if v.name == "N")] == 0:
             continue
         for order in ORDERS:
-            check(Scheduled(s.program, sizes, shared, s.steps), shared, random_arrays(s.program, sizes), order)
+            check(
+                Scheduled(s.program, sizes, shared, s.steps), shared, random_arrays(s.program, sizes), order
+            )
 
 
 def test_picture(golden):
@@ -59,9 +67,19 @@ def test_compiled(shape):
 
 
 def test_loops_that_stay_as_they_are():
-    """The inner loop depends on the outer one; the outer one is long enough; something stands beside the inner one."""
-    ragged = tx.schedule(tx.op("op f(X: f32[M, M]) -> Y: f32[M, M] { Y[i, j] = X[i, j] * 2 for i in 0..M, j in 0..i + 1  "
-                               "Y[i, j] = 0 for i in 0..M, j in i + 1..M }")).parallel("Y.0.i").parallel("Y.0.j")
+    """The inner loop depends on the outer one; the outer one is long enough; something stands
+    beside the inner one.
+    """
+    ragged = (
+        tx.schedule(
+            tx.op(
+                "op f(X: f32[M, M]) -> Y: f32[M, M] { Y[i, j] = X[i, j] * 2 for i in 0..M, j in 0..i + 1  "
+                "Y[i, j] = 0 for i in 0..M, j in i + 1..M }"
+            )
+        )
+        .parallel("Y.0.i")
+        .parallel("Y.0.j")
+    )
     long = tx.schedule(tx.op(TEXTS["stencil"]), M=1000).parallel("i").parallel("j")
     beside = tx.schedule(tx.op(TEXTS["chain"])).compute_at("z", "Y.i").parallel("Y.i").parallel("Y.j")
     for s in (ragged, long, beside):

@@ -41,22 +41,42 @@ def test_a_place_in_a_tile_needs_no_division(quotient: bool, expected: str):
 
 
 def test_a_layout_may_come_before_its_loops_are_cut():
-    """The loops that fill the buffer are cut into the tiles of its layout afterwards: the certificate sees no division."""
-    s = tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + X[i, M - 1 - j] }"), M=8).split("i", 4)
+    """The loops that fill the buffer are cut into the tiles of its layout afterwards: the
+    certificate sees no division.
+    """
+    s = tx.schedule(
+        tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + X[i, M - 1 - j] }"), M=8
+    ).split("i", 4)
     s.cache_read("X", "io").layout("X_cache", "a b -> b/4 a b%4").split("X_cache.d1", 4)
     assert s.certificate()
 
 
-CONDITIONS = ["i < n - 1", "i + 1 < n", "i >= 2", "2 <= i", "i > 2", "i == 3", "3 >= i", "n - 1 > i", "2 * i < n", "i < n - 2", "i * i < n"]
+CONDITIONS = [
+    "i < n - 1",
+    "i + 1 < n",
+    "i >= 2",
+    "2 <= i",
+    "i > 2",
+    "i == 3",
+    "3 >= i",
+    "n - 1 > i",
+    "2 * i < n",
+    "i < n - 2",
+    "i * i < n",
+]
 
 
 @pytest.mark.parametrize("inner", CONDITIONS)
 @pytest.mark.parametrize("outer", CONDITIONS)
 def test_a_condition_inside_of_another_goes_only_where_it_follows(outer: str, inner: str):
-    kernel = parse_kernel("kernel f(X: f32[n]) -> (Y: f32[n])\n  for i in 0..n\n"
-                          f"    if {outer}\n      Y[i] = if {inner} then 1.0 else X[i]\n")
+    kernel = parse_kernel(
+        "kernel f(X: f32[n]) -> (Y: f32[n])\n  for i in 0..n\n"
+        f"    if {outer}\n      Y[i] = if {inner} then 1.0 else X[i]\n"
+    )
     gone = "then" not in show_kernel(drop_implied(kernel))
-    assert not gone or all(eval(inner, {"i": i, "n": n}) for n in range(8) for i in range(n) if eval(outer, {"i": i, "n": n}))
+    assert not gone or all(
+        eval(inner, {"i": i, "n": n}) for n in range(8) for i in range(n) if eval(outer, {"i": i, "n": n})
+    )
     assert gone or outer != inner
 
 
@@ -69,6 +89,8 @@ def test_conditions_that_others_imply_go():
         return show_kernel(drop_implied(parse_kernel(text)))
 
     assert "then" not in shown("i + 2 < n and i >= 1", "i < n - 1 and 0 < i")
-    assert "then" not in shown("i == 3", "i <= 3 and i >= 3") and "then" not in shown("i >= 3", "i <= 3", "i == 3 or i >= 2")
+    assert "then" not in shown("i == 3", "i <= 3 and i >= 3") and "then" not in shown(
+        "i >= 3", "i <= 3", "i == 3 or i >= 2"
+    )
     assert "then" in shown("i >= 3 or i < 1", "i >= 3"), "one of the two need not hold"
     assert "then" in shown("Z[i] > 0", "Z[i] > 0"), "data is not looked at"

@@ -1,4 +1,6 @@
-"""Random recurrences: an order is found exactly where there is one, and its loops compute what the interpreter computes."""
+"""Random recurrences: an order is found exactly where there is one, and its loops compute what
+the interpreter computes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ AXES, SIZES = "ijk", "NML"
 
 @dataclass(frozen=True)
 class Recurrence:
-    """Tensors over one box; `reads[k]` are pairs of a tensor and the distance of the element that an element of tensor k needs."""
+    """Tensors over one box; `reads[k]` are pairs of a tensor and the distance of the element
+    that an element of tensor k needs.
+    """
 
     rank: int
     reads: tuple[tuple[tuple[int, tuple[int, ...]], ...], ...]
@@ -33,17 +37,26 @@ class Recurrence:
         shape, at = ", ".join(SIZES[: self.rank]), ", ".join(AXES[: self.rank])
         lines = []
         for k, reads in enumerate(self.reads):
-            needed = (f"A{m}[{', '.join(f'{i} + {d}' if d >= 0 else f'{i} - {-d}' for i, d in zip(AXES, distance))} | {n + 1}] * {n + 2}"
-                      for n, (m, distance) in enumerate(reads))
+            needed = (
+                f"A{m}[{', '.join(f'{i} + {d}' if d >= 0 else f'{i} - {-d}' for i, d in zip(AXES, distance))} | {n + 1}] * {n + 2}"
+                for n, (m, distance) in enumerate(reads)
+            )
             lines.append(f"A{k}[{at}] = {' + '.join([f'X[{at}] * {k + 1}', *needed])}")
         outputs = ", ".join(f"A{k}: i64[{shape}]" for k in range(len(self.reads)))
         return f"op f(X: i64[{shape}]) -> ({outputs}) {{\n  " + "\n  ".join(lines) + "\n}"
 
     def has_an_order(self, sizes: tuple[int, ...]) -> bool:
         """By removing elements that need nothing that is left."""
-        needs = {(k, at): {(m, to) for m, d in reads for to in [tuple(i + j for i, j in zip(at, d))]
-                           if all(0 <= i < n for i, n in zip(to, sizes))}
-                 for k, reads in enumerate(self.reads) for at in product(*map(range, sizes))}
+        needs = {
+            (k, at): {
+                (m, to)
+                for m, d in reads
+                for to in [tuple(i + j for i, j in zip(at, d))]
+                if all(0 <= i < n for i, n in zip(to, sizes))
+            }
+            for k, reads in enumerate(self.reads)
+            for at in product(*map(range, sizes))
+        }
         done: set = set()
         while ready := [e for e, of in needs.items() if of <= done]:
             done.update(ready)
@@ -66,15 +79,24 @@ def unimodular(draw: st.DrawFn, rank: int) -> np.ndarray:
 
 @st.composite
 def founded(draw: st.DrawFn) -> Recurrence:
-    """Times of elements are rows of a unimodular matrix times their indices, plus a shift per tensor: what is needed is earlier."""
+    """Times of elements are rows of a unimodular matrix times their indices, plus a shift per
+    tensor: what is needed is earlier.
+    """
     rank, count = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     times = unimodular(draw, rank)
     shifts = [[draw(st.integers(-1, 1)) for _ in range(rank)] for _ in range(count)]
     distances = list(product(range(-2, 3), repeat=rank))
     reads = []
     for k in range(count):
-        earlier = [(m, d) for m in range(count) for d in distances if tuple(times @ d + np.subtract(shifts[m], shifts[k])) < (0,) * rank]
-        reads.append(tuple(draw(st.lists(st.sampled_from(earlier), max_size=3, unique=True))) if earlier else ())
+        earlier = [
+            (m, d)
+            for m in range(count)
+            for d in distances
+            if tuple(times @ d + np.subtract(shifts[m], shifts[k])) < (0,) * rank
+        ]
+        reads.append(
+            tuple(draw(st.lists(st.sampled_from(earlier), max_size=3, unique=True))) if earlier else ()
+        )
     return Recurrence(rank, tuple(reads))
 
 
@@ -104,7 +126,9 @@ def test_what_has_an_order_is_lowered(r: Recurrence):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(anything())
 def test_verdicts_are_those_of_an_enumeration(r: Recurrence):
-    """Accepted for all sizes: there is an order at all small ones. Refused: at some there is none."""
+    """Accepted for all sizes: there is an order at all small ones. Refused: at some there is
+    none.
+    """
     try:
         check_program(unproven(parse(r.text).ops["f"], {}, {}))
     except tx.CheckError as e:

@@ -28,7 +28,8 @@ OPERATORS = {
     "op cumsum(X: f32[L, *D]) -> Y: f32[L, *D] { Y[t, *d] = Y[t-1, *d | 0] + X[t, *d] }": [(5, 3)],
     "op back(X: f32[L, D]) -> Y: f32[L, D] { Y[t, d] = Y[t+1, d | 0] + X[t, d] }": [(5, 3)],
     "op late(X: f32[N, L]) -> Y: f32[N, L] { Y[n, t] = Y[n, t-1 | 0] * 0.5 + X[n, t] }": [(3, 5)],
-    "op seidel(A: f32[N, M]) -> B: f32[N, M] { B[i, j] = (B[i-1, j | 0] + B[i, j-1 | 0] + A[i+1, j | 0] + A[i, j+1 | 0]) / 4 }": [(4, 5)],
+    "op seidel(A: f32[N, M]) -> B: f32[N, M] { B[i, j] = (B[i-1, j | 0] + B[i, j-1 | 0] + A[i+1, j | 0] + "
+    "A[i, j+1 | 0]) / 4 }": [(4, 5)],
     "op corner(A: f32[N, M]) -> B: f32[N, M] { B[i, j] = B[i+1, j | 0] + B[i, j-1 | 0] + A[i, j] }": [(4, 5)],
     """op zigzag(X: f32[L]) -> (a: f32[L], b: f32[L]) {
       a[t] = b[t-1 | 0] + X[t]
@@ -84,7 +85,9 @@ def test_a_backward_recurrence_runs_backward():
 
 
 def test_time_loops_are_not_parallel():
-    schedule = tx.schedule(tx.op("op cumsum(X: f32[L, D]) -> Y: f32[L, D] { Y[t, d] = Y[t-1, d | 0] + X[t, d] }"), L=64, D=4096)
+    schedule = tx.schedule(
+        tx.op("op cumsum(X: f32[L, D]) -> Y: f32[L, D] { Y[t, d] = Y[t-1, d | 0] + X[t, d] }"), L=64, D=4096
+    )
     with pytest.raises(tx.ScheduleError, match="parallel of `t`: its iterations depend on each other"):
         schedule.parallel("t")
     kinds = {n.var.name: n.kind for n in walk(schedule.auto().kernel) if isinstance(n, For)}
@@ -93,26 +96,40 @@ def test_time_loops_are_not_parallel():
 
 def test_an_order_that_no_loops_have():
     """The ends need what is between them: no affine time says so."""
-    op = parse("op f(X: f32[4]) -> A: f32[4] { A[i] = if i == 0 then A[1] else if i == 3 then A[2] else X[i] }").ops["f"]
+    op = parse(
+        "op f(X: f32[4]) -> A: f32[4] { A[i] = if i == 0 then A[1] else if i == 3 then A[2] else X[i] }"
+    ).ops["f"]
     with pytest.raises(tx.CheckError) as e:
         lower(unproven(op, {}, {}))
-    assert str(e.value) == """error[cycle]: no order of loops was found in which A can be computed
+    assert (
+        str(e.value)
+        == """error[cycle]: no order of loops was found in which A can be computed
   --> <text>:1:32
   1 | op f(X: f32[4]) -> A: f32[4] { A[i] = if i == 0 then A[1] else if i == 3 then A[2] else X[i] }
     |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   help: let each element need elements that are earlier along some dimension; tx.interpret runs any order"""
+    )
 
 
 def test_what_an_if_guards_inside_a_reduction_stays_guarded():
-    """The first row has no row before it: neither the largest element nor its place may be looked for there."""
-    op = tx.op("op f(X: f32[N, M]) -> p: i64[N, M] { p[t, s] = if t == 0 then 0 else argmax(r: X[t-1, r] + X[t-1, s]) }")
+    """The first row has no row before it: neither the largest element nor its place may be
+    looked for there.
+    """
+    op = tx.op(
+        "op f(X: f32[N, M]) -> p: i64[N, M] { p[t, s] = if t == 0 then 0 else argmax(r: X[t-1, r] + X[t-1, "
+        "s]) }"
+    )
     listing = show_kernel(lower(op.program()))
     assert listing.count("if not t == 0") == 2, listing
 
 
 def test_what_needs_a_recurrence_waits_for_it():
-    """The interpreter does not take an equation before the recurrence for a part of the cycle that it waits for."""
-    program = tx.op("op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { a[i] = X[i] + a[i-1 | 0]  y[i] = a[i] * 2 }").program()
+    """The interpreter does not take an equation before the recurrence for a part of the cycle
+    that it waits for.
+    """
+    program = tx.op(
+        "op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { a[i] = X[i] + a[i-1 | 0]  y[i] = a[i] * 2 }"
+    ).program()
     y, a = interpret(replace(program, equations=program.equations[::-1]), [np.arange(4)])
     assert a.tolist() == [0, 1, 3, 6] and y.tolist() == [0, 2, 6, 12]
 
@@ -151,9 +168,13 @@ def test_the_loops_of_an_order(text: str):
 
 @pytest.mark.parametrize("name", ["cholesky", "lu", "gram_schmidt", "tridiagonal"])
 def test_adjoints_of_factorizations_have_an_order(name: str):
-    """Adjoints run backward, and those of factorizations need several loops: lowered equals interpreted."""
+    """Adjoints run backward, and those of factorizations need several loops: lowered equals
+    interpreted.
+    """
     program = tx.grad(getattr(tx.load(EXAMPLES / "linear_algebra.tx"), name)).program({"T": F64})
-    arrays = [rng.standard_normal((5,) * t.rank) + (6 * np.eye(5) if t.rank == 2 else 6) for t in program.inputs]
+    arrays = [
+        rng.standard_normal((5,) * t.rank) + (6 * np.eye(5) if t.rank == 2 else 6) for t in program.inputs
+    ]
     kernel = lower(specialize(program, dict.fromkeys(program.sizes, 5)))
     verify_kernel(kernel)
     for got, want in zip(interpret_kernel(kernel, arrays, {}), interpret(program, arrays)):
@@ -174,7 +195,10 @@ def test_second_derivatives_of_factorizations_have_an_order(name: str):
 
 def test_a_call_beside_a_recurrence():
     """Only a call that takes part in it is refused."""
-    op = tx.op("op twice(X: f32[L]) -> Y: f32[L] { Y[i] = X[i] * 2 }\n"
-               "op sums(X: f32[L]) -> h: f32[L] {\n  T = twice(X)\n  h[t] = h[t - 1 | 0] + T[t]\n}", "sums")
+    op = tx.op(
+        "op twice(X: f32[L]) -> Y: f32[L] { Y[i] = X[i] * 2 }\n"
+        "op sums(X: f32[L]) -> h: f32[L] {\n  T = twice(X)\n  h[t] = h[t - 1 | 0] + T[t]\n}",
+        "sums",
+    )
     x = np.ones(4, np.float32)
     np.testing.assert_array_equal(op(x), np.cumsum(2 * x))

@@ -1,4 +1,6 @@
-"""A plain evaluator of expanded expressions over arrays, with a fused multiply-add that rounds once, and errors in ulp."""
+"""A plain evaluator of expanded expressions over arrays, with a fused multiply-add that rounds
+once, and errors in ulp.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,43 @@ from collections.abc import Mapping
 import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Add, And, Call, Cast, Compare, Const, Div, Expr, Mul, Neg, Node, Not, Or, Select, Sub, Var
+from texpr.ir.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    Mul,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.traverse import children
 
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
-BINARY = {Add: np.add, Sub: np.subtract, Mul: np.multiply, Div: np.divide, And: np.logical_and, Or: np.logical_or}
+COMPARE = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+BINARY = {
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    Div: np.divide,
+    And: np.logical_and,
+    Or: np.logical_or,
+}
 
 
 def evaluate(root: Expr, values: Mapping[Var, np.ndarray]) -> np.ndarray:
@@ -70,15 +103,21 @@ def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fma_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """In f64 the product is exact; the sum is rounded to odd, so that the second rounding is the only one."""
+    """In f64 the product is exact; the sum is rounded to odd, so that the second rounding is the
+    only one.
+    """
     total, error = two_sum(np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64))
     even = (np.asarray(total).view(np.int64) & 1) == 0
-    odd = np.where(even & (error != 0) & np.isfinite(error), np.nextafter(total, np.copysign(np.inf, error)), total)
+    odd = np.where(
+        even & (error != 0) & np.isfinite(error), np.nextafter(total, np.copysign(np.inf, error)), total
+    )
     return odd.astype(np.float32)
 
 
 def fma_f64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """In the 64-bit precision of longdouble, whose exponents never overflow here: the exact product is a sum of two."""
+    """In the 64-bit precision of longdouble, whose exponents never overflow here: the exact
+    product is a sum of two.
+    """
     a, b, c = (np.asarray(v, np.longdouble) for v in (a, b, c))
     product = a * b
     finite = np.isfinite(product + c)
@@ -94,7 +133,11 @@ def fma_f64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _high_part(v: np.ndarray) -> np.ndarray:
-    return v.astype(np.float32).astype(np.longdouble) if np.all(np.abs(v) < 1e38) and np.all((np.abs(v) > 1e-30) | (v == 0)) else _split(v)
+    return (
+        v.astype(np.float32).astype(np.longdouble)
+        if np.all(np.abs(v) < 1e38) and np.all((np.abs(v) > 1e-30) | (v == 0))
+        else _split(v)
+    )
 
 
 def _split(v: np.ndarray) -> np.ndarray:
@@ -103,10 +146,16 @@ def _split(v: np.ndarray) -> np.ndarray:
 
 
 def _is_halfway(v: np.ndarray) -> np.ndarray:
-    """Whether a longdouble is a tie, or a number, of f64: then the sign of what is below it decides."""
+    """Whether a longdouble is a tie, or a number, of f64: then the sign of what is below it
+    decides.
+    """
     near = v.astype(np.float64)
     gap = np.abs(v - near)
-    return (gap == 0) | (gap == np.spacing(np.abs(near)).astype(np.longdouble) / 2) | (gap == np.spacing(np.nextafter(np.abs(near), 0)) / 2)
+    return (
+        (gap == 0)
+        | (gap == np.spacing(np.abs(near)).astype(np.longdouble) / 2)
+        | (gap == np.spacing(np.nextafter(np.abs(near), 0)) / 2)
+    )
 
 
 def ulp_error(got: np.ndarray, want: np.ndarray) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Reference values in longdouble, which has 64 bits of precision on the machines these tests need."""
+"""Reference values in longdouble, which has 64 bits of precision on the machines these tests
+need.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def erf(x: np.ndarray) -> np.ndarray:
 
 
 def erfc(x: np.ndarray) -> np.ndarray:
-    """1 - erf below 1; above, exp(-x^2) by the continued fraction 1 / (x + 1/2 / (x + 1 / (x + 3/2 / ...)))."""
+    """1 - erf below 1; above, exp(-x^2) by the continued fraction 1 / (x + 1/2 / (x + 1 / (x +
+    3/2 / ...))).
+    """
     a = np.clip(np.abs(x), WIDE(1), WIDE(30))
     tail = a
     for k in range(600, 0, -1):
@@ -39,7 +43,9 @@ def erfc(x: np.ndarray) -> np.ndarray:
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """x/2 erfc(-x / sqrt(2)), by the slope of erfc with what rounding the quotient lost; at infinities the limit."""
+    """x/2 erfc(-x / sqrt(2)), by the slope of erfc with what rounding the quotient lost; at
+    infinities the limit.
+    """
     inside = np.clip(x, -40, 40)
     root = math.isqrt(2 << 200)  # times 2^-100
     first = WIDE(np.float32(np.sqrt(2)))

@@ -1,4 +1,6 @@
-"""Laws: error bounds over all exponents, exact results at special values, one meaning under contraction, sharing."""
+"""Laws: error bounds over all exponents, exact results at special values, one meaning under
+contraction, sharing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,25 @@ from texpr.ir.traverse import children, walk
 from texpr.passes.math import EXPANSIONS, SCALE, expand_math
 
 BOUND = {F32: 1.5, F64: 2.0}
-SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -0.5, 2, -2, 3, 1e-45, -1e-45, 5e-324, 1.17549435e-38, 3.4028235e38]
+SPECIAL = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    2,
+    -2,
+    3,
+    1e-45,
+    -1e-45,
+    5e-324,
+    1.17549435e-38,
+    3.4028235e38,
+]
 SPECIAL += [-3.4028235e38, 1e300, -1e300, 88.72283, 88.72284, -87.33655, -103.97, -103.98]
 SPECIAL += [709.782712893384, 709.7827128933841, -745.13, -745.14, -708.4]
 CASES = [(name, t) for name in EXPANSIONS for t in (F32, F64)]
@@ -30,7 +50,9 @@ def samples(t: DType, count: int, seed: int = 0) -> np.ndarray:
     bits = rng.integers(0, 1 << t.bits, count, dtype=np.uint64).astype(f"u{t.bytes}").view(kind)
     scales = np.repeat([1e-3, 0.3, 1, 3, 30, 300], count // 6)
     with np.errstate(over="ignore"):
-        return np.concatenate([bits, (rng.normal(size=scales.size) * scales).astype(kind), np.array(SPECIAL).astype(kind)])
+        return np.concatenate(
+            [bits, (rng.normal(size=scales.size) * scales).astype(kind), np.array(SPECIAL).astype(kind)]
+        )
 
 
 def unary(name: str, t: DType, native: frozenset[str] = frozenset()) -> tuple[Expr, Var]:
@@ -43,7 +65,12 @@ def check(got: np.ndarray, want: np.ndarray, bound: float, *inputs: np.ndarray) 
     error = ulp_error(got, want)
     zero = (want == 0) & (np.signbit(want) != np.signbit(got))
     worst = int(np.argmax(np.where(zero, np.inf, error)))
-    assert error[worst] <= bound and not zero.any(), ([x[worst] for x in inputs], got[worst], want[worst], error[worst])
+    assert error[worst] <= bound and not zero.any(), (
+        [x[worst] for x in inputs],
+        got[worst],
+        want[worst],
+        error[worst],
+    )
 
 
 @pytest.mark.parametrize(("name", "t"), CASES)
@@ -80,8 +107,20 @@ def test_near_multiples_of_a_right_angle(name: str, t: DType) -> None:
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_the_largest_angles(name: str) -> None:
-    """The first is the f64 number that lies nearest to a multiple of pi/2 (Muller, Elementary Functions, 11.3)."""
-    values = np.array([6381956970095103 * 2.0**797, 5.319372648326541e255, 2.0**44, -(2.0**51), 1e22, 2.0**1023, np.finfo(np.float64).max])
+    """The first is the f64 number that lies nearest to a multiple of pi/2 (Muller, Elementary
+    Functions, 11.3).
+    """
+    values = np.array(
+        [
+            6381956970095103 * 2.0**797,
+            5.319372648326541e255,
+            2.0**44,
+            -(2.0**51),
+            1e22,
+            2.0**1023,
+            np.finfo(np.float64).max,
+        ]
+    )
     root, x = unary(name, F64)
     check(evaluate(root, {x: values}), REFERENCE[name](values.astype(WIDE)), 2.0, values)
     assert np.isnan(evaluate(root, {x: np.array([np.inf, -np.inf, np.nan])})).all()
@@ -132,9 +171,13 @@ def test_a_multiply_add_without_the_instruction(t: DType) -> None:
     """Sums that cancel, and numbers of all exponents."""
     rng = np.random.default_rng(2)
     kind, n = numpy_dtype(t), 1 << 13
-    a, b, c = (rng.normal(size=n).astype(kind) * (2.0 ** rng.integers(-20, 20, n)).astype(kind) for _ in range(3))
+    a, b, c = (
+        rng.normal(size=n).astype(kind) * (2.0 ** rng.integers(-20, 20, n)).astype(kind) for _ in range(3)
+    )
     c[: n // 2] = (-(a * b) * (1 + rng.integers(-3, 4, n) * np.finfo(kind).eps))[: n // 2]
-    bits = [rng.integers(0, 1 << t.bits, n, dtype=np.uint64).astype(f"u{t.bytes}").view(kind) for _ in range(3)]
+    bits = [
+        rng.integers(0, 1 << t.bits, n, dtype=np.uint64).astype(f"u{t.bytes}").view(kind) for _ in range(3)
+    ]
     x, y, z = (Var(name, dtype=t) for name in "xyz")
     root = expand_math(Call("fma", (x, y, z)), fma=False)
     assert not any(isinstance(e, Call) and e.function == "fma" for e in walk(root))
@@ -146,12 +189,16 @@ def test_a_multiply_add_without_the_instruction(t: DType) -> None:
 
 @pytest.mark.parametrize(("name", "t"), [*CASES, ("pow", F32)])
 def test_functions_without_the_instruction_give_the_same_bits(name: str, t: DType) -> None:
-    """Many multiply-adds in one expression, each of its own operands; of numbers whose products do not leave those of full precision."""
+    """Many multiply-adds in one expression, each of its own operands; of numbers whose products
+    do not leave those of full precision.
+    """
     x = Var("x", dtype=t)
     root = Pow(x, x) if name == "pow" else Call(name, (x,))
     values = np.random.default_rng(0).uniform(0.01, 0.99, 64).astype(numpy_dtype(t))
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(evaluate(expand_math(root, fma=False), {x: values}), evaluate(expand_math(root), {x: values}))
+        np.testing.assert_array_equal(
+            evaluate(expand_math(root, fma=False), {x: values}), evaluate(expand_math(root), {x: values})
+        )
 
 
 @pytest.mark.parametrize(("name", "t"), [*CASES, ("pow", F32), ("pow", F64)])
@@ -176,7 +223,11 @@ def test_power_is_within_the_bound(t: DType) -> None:
     rng = np.random.default_rng(0)
     kind, n = numpy_dtype(t), 1 << 12
     x, y = Var("x", dtype=t), Var("y", dtype=t)
-    bases = [np.exp(rng.normal(size=n) * 3), np.exp(rng.normal(size=n) * 0.01), np.exp(rng.uniform(-1, 1, n) * (80 if t == F32 else 700))]
+    bases = [
+        np.exp(rng.normal(size=n) * 3),
+        np.exp(rng.normal(size=n) * 0.01),
+        np.exp(rng.uniform(-1, 1, n) * (80 if t == F32 else 700)),
+    ]
     exponents = [rng.normal(size=n) * 10, rng.normal(size=n) * 1000, rng.uniform(-1.05, 1.05, n)]
     corners = np.array([*SPECIAL, 2.5, -2.5, 2.0**24 - 1, 2.0**53 - 1, 2.0**53, -1e10, 1 - 1e-7, 1 + 1e-7])
     with np.errstate(over="ignore"):
@@ -209,7 +260,9 @@ def test_a_power_of_two_is_exp2() -> None:
 @pytest.mark.parametrize("t", [F32, F64, I32])
 def test_sign(t: DType) -> None:
     x = Var("x", dtype=t)
-    values = np.array([-7, -1, 0, 1, 9] if t == I32 else [-np.inf, -3, -0.0, 0.0, 1e-30, 2, np.inf, np.nan]).astype(numpy_dtype(t))
+    values = np.array(
+        [-7, -1, 0, 1, 9] if t == I32 else [-np.inf, -3, -0.0, 0.0, 1e-30, 2, np.inf, np.nan]
+    ).astype(numpy_dtype(t))
     got = evaluate(expand_math(Call("sign", (x,))), {x: values})
     np.testing.assert_array_equal(got, np.sign(values))
     assert not np.signbit(got[np.asarray(values == 0)]).any()
@@ -229,12 +282,16 @@ def test_what_is_primitive_stays_the_same_object() -> None:
 
 @pytest.mark.parametrize("t", [F32, F64])
 def test_remainders_at_the_ends_of_one_division(t: DType) -> None:
-    """Quotients just below, at and above whole numbers and the largest that needs no branch; a result is that of exact integers."""
+    """Quotients just below, at and above whole numbers and the largest that needs no branch; a
+    result is that of exact integers.
+    """
     rng = np.random.default_rng(3)
     kind, limit = numpy_dtype(t).type, 23 if t == F32 else 50
     b = np.ldexp(rng.integers(1, 1 << limit, 2000).astype(kind), rng.integers(-140, 60, 2000)).astype(kind)
     b = np.where(b > 0, b, kind(1))
-    whole = np.ldexp(kind(1), rng.integers(0, limit + 3, 2000)).astype(kind) - rng.integers(0, 2, 2000).astype(kind)
+    whole = np.ldexp(kind(1), rng.integers(0, limit + 3, 2000)).astype(kind) - rng.integers(
+        0, 2, 2000
+    ).astype(kind)
     near = (whole * b).astype(kind)
     a = np.concatenate([np.nextafter(near, kind(0)), near, np.nextafter(near, kind(np.inf))])
     x, y = Var("x", dtype=t), Var("y", dtype=t)

@@ -14,7 +14,9 @@ from texpr import ops
 @pytest.mark.parametrize(("dtype", "bound"), [("f4", 1.5), ("f8", 2.0)])
 def test_the_operator_has_all_digits(dtype: str, bound: float):
     """Lanes with numbers of both kinds, and vectors of one."""
-    x = np.concatenate([np.linspace(-15, -3, 1001), np.linspace(-6, 6, 1003)[np.random.default_rng(0).permutation(1003)]]).astype(dtype)
+    x = np.concatenate(
+        [np.linspace(-15, -3, 1001), np.linspace(-6, 6, 1003)[np.random.default_rng(0).permutation(1003)]]
+    ).astype(dtype)
     assert ulp_error(ops.gelu(x), gelu(x.astype(WIDE))).max() <= bound
 
 
@@ -34,9 +36,12 @@ op f(X: f32[N]) -> Y: f32[N] { Y[i] = gelu(X[i]) }""")
 
 
 def test_an_operator_of_that_name_is_meant_for_whole_tensors():
-    op = tx.op("""
+    op = tx.op(
+        """
 op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * gelu(X[i]) }
-op f(X: f32[N]) -> Y: f32[N] { Y = gelu(X) }""", name="f")
+op f(X: f32[N]) -> Y: f32[N] { Y = gelu(X) }""",
+        name="f",
+    )
     np.testing.assert_allclose(op(np.ones(3, "f4")), 2 * 0.8413447460685429, rtol=1e-6)
 
 

@@ -1,4 +1,6 @@
-"""What code generators make of the expansions has the bits that NumPy makes of them: in vectors and one by one, on two processors."""
+"""What code generators make of the expansions has the bits that NumPy makes of them: in vectors
+and one by one, on two processors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ def test_compiled_code_has_the_same_bits(name: str, t: DType) -> None:
     np.testing.assert_array_equal(np.asarray(got), evaluate(root, {x: values}))
 
 
-BINARY = ["atan2(x[i], y[i])", "hypot(x[i], y[i])", "fmod(x[i], y[i])", "x[i] % y[i]", "x[i] // y[i]", "copysign(x[i], y[i])"]
+BINARY = [
+    "atan2(x[i], y[i])",
+    "hypot(x[i], y[i])",
+    "fmod(x[i], y[i])",
+    "x[i] % y[i]",
+    "x[i] // y[i]",
+    "copysign(x[i], y[i])",
+]
 
 
 @pytest.mark.parametrize("t", [F32, F64])

@@ -1,4 +1,6 @@
-"""Random numbers: the published vectors of Philox, the same bits wherever a program runs, and what the numbers look like."""
+"""Random numbers: the published vectors of Philox, the same bits wherever a program runs, and
+what the numbers look like.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +43,21 @@ def assert_numbers(found) -> None:
     assert ulp_error(y, EXPECTED[2]).max() <= 3 and ulp_error(z, EXPECTED[3]).max() <= 5
 
 
-@pytest.mark.parametrize(("key", "counter", "expected"), [
-    ("00000000 00000000", "00000000 00000000 00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
-    ("ffffffff ffffffff", "ffffffff ffffffff ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
-    ("a4093822 299f31d0", "243f6a88 85a308d3 13198a2e 03707344", "d16cfe09 94fdcceb 5001e420 24126ea1"),
-])
+@pytest.mark.parametrize(
+    ("key", "counter", "expected"),
+    [
+        ("00000000 00000000", "00000000 00000000 00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ("ffffffff ffffffff", "ffffffff ffffffff ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        ("a4093822 299f31d0", "243f6a88 85a308d3 13198a2e 03707344", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+    ],
+)
 def test_known_answers(key: str, counter: str, expected: str):
     """The vectors of Salmon et al. for Philox4x32-10."""
     words = philox(*([np.uint64(int(w, 16)) for w in text.split()] for text in (key, counter)))
     assert " ".join(f"{int(w):08x}" for w in words) == expected
-    low, high = (sum(int(w, 16) << 32 * k for k, w in enumerate(counter.split()[at : at + 2])) for at in (0, 2))
+    low, high = (
+        sum(int(w, 16) << 32 * k for k, w in enumerate(counter.split()[at : at + 2])) for at in (0, 2)
+    )
     seed = np.uint64(int(key.split()[1] + key.split()[0], 16))
     indices = [np.int64(n - (1 << 64) if n >> 63 else n) for n in (low, high)]
     assert " ".join(f"{int(w):08x}" for w in block(seed, indices)) == expected
@@ -62,14 +69,22 @@ def test_known_answers(key: str, counter: str, expected: str):
 
 def test_indices_in_pairs():
     """A missing index is 0, and a pair before the last makes a key."""
-    one, two, three = (block(np.uint64(SEED), [np.int64(i) for i in indices]) for indices in ((5,), (5, 0), (5, 0, 9)))
+    one, two, three = (
+        block(np.uint64(SEED), [np.int64(i) for i in indices]) for indices in ((5,), (5, 0), (5, 0, 9))
+    )
     assert one == two != three
     assert three == block(np.uint64(int(two[0]) | int(two[1]) << 32), [np.int64(9)])
     assert block(np.uint64(SEED), []) == block(np.uint64(SEED), [np.int64(0)])
 
 
-@pytest.mark.parametrize("script", ["", 'split("u.j", 8)\nvectorize("u.ji")\nsplit("y.j", 16, tail="guard")\nvectorize("y.ji")',
-                                    'reorder("v.j", "v.i")\nparallel("v.j")\nparallel("u.i")\nunroll("z.j")'])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "",
+        'split("u.j", 8)\nvectorize("u.ji")\nsplit("y.j", 16, tail="guard")\nvectorize("y.ji")',
+        'reorder("v.j", "v.i")\nparallel("v.j")\nparallel("u.i")\nunroll("z.j")',
+    ],
+)
 def test_every_schedule_has_the_same_bits(script: str):
     compiled = tx.schedule(NUMBERS).replay(script).compile()
     with tx.options(threads=1):
@@ -98,7 +113,14 @@ CASE = TargetCase("numbers", TEXT, ((),))
 def test_another_processor_has_the_same_bits():
     given, kernel = seeded(), kernel_of(CASE, find_target("aarch64"))
     artifact = compile_kernel(kernel, find_target("aarch64"), alone=True)
-    qemu.run(artifact.object_code, symbol_of(kernel.name), given, outputs := problem(CASE).empty(), [], cpu="cortex-a72")
+    qemu.run(
+        artifact.object_code,
+        symbol_of(kernel.name),
+        given,
+        outputs := problem(CASE).empty(),
+        [],
+        cpu="cortex-a72",
+    )
     assert_same_as_here(outputs)
 
 
@@ -106,7 +128,13 @@ def test_gpus_have_the_same_bits():
     target = find_target("sm_80")
     kernel = kernel_of(CASE, target)
     text, launches = emit_llvm(kernel, target)
-    emulate(Artifact(target, text, "", "", b"", launches, kernel.temporaries), "", seeded(), outputs := problem(CASE).empty(), {})
+    emulate(
+        Artifact(target, text, "", "", b"", launches, kernel.temporaries),
+        "",
+        seeded(),
+        outputs := problem(CASE).empty(),
+        {},
+    )
     assert_same_as_here(outputs)
 
 
@@ -122,7 +150,9 @@ def assert_same_as_here(outputs) -> None:
 @pytest.mark.parametrize("name", ["uniform", "normal"])
 @pytest.mark.parametrize("t", ["f32", "f64"])
 def test_distribution(name: str, t: str):
-    """Moments within five deviations, Kolmogorov's distance below its bound for one in 10^6, neighbours and seeds unrelated."""
+    """Moments within five deviations, Kolmogorov's distance below its bound for one in 10^6,
+    neighbours and seeds unrelated.
+    """
     n = 1 << 18
     f = tx.op(f"op f(seed: u64; N) -> x: {t}[N] {{ x[i] = {t}({name}(seed, i)) }}")
     x, other = (np.asarray(f(np.uint64(s), N=n), np.float64) for s in (3, 4))
@@ -158,7 +188,9 @@ def test_a_called_operator_counts_flat(shape: tuple[int, ...]):
 
 
 def test_no_gradient_through_the_numbers():
-    program = tx.op("op f(X: f64[N], seed: u64) -> Y: f64[N] { Y[i] = X[i] * f64(normal(seed, i)) }").program()
+    program = tx.op(
+        "op f(X: f64[N], seed: u64) -> Y: f64[N] { Y[i] = X[i] * f64(normal(seed, i)) }"
+    ).program()
     x, dy = np.arange(5.0), np.ones(5)
     (dx,) = interpret(grad(program), [x, np.array(1, np.uint64), dy])
     (y,) = interpret(program, [np.ones(5), np.array(1, np.uint64)])

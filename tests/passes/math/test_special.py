@@ -1,4 +1,6 @@
-"""lgamma, gamma, digamma, trigamma and erfinv: bounds on samples of every range, values at poles, and the interpreter's meaning."""
+"""lgamma, gamma, digamma, trigamma and erfinv: bounds on samples of every range, values at
+poles, and the interpreter's meaning.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from texpr.ir.functions import FUNCTIONS
 from texpr.ir.traverse import children, walk
 from texpr.passes.math import SPECIAL, expand_math
 
-BERNOULLI = [WIDE(a) / b for a, b in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))]
+BERNOULLI = [
+    WIDE(a) / b for a, b in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510))
+]
 RANGES = ((1e-8, 0.5), (0.5, 0.9), (1.1, 1.4), (1.55, 1.9), (2.1, 8.5), (8.5, 40), (40, 170), (200, 1e6))
 SPOTS = [0.0, -0.0, 1, 2, -1, -2, -3, np.inf, -np.inf, np.nan, -1e20, 1e30]
 
@@ -26,7 +30,9 @@ def compiled(name: str, t: DType, x: np.ndarray) -> np.ndarray:
 
 
 def shifted(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """y = x + n of at least 30, the logarithm of x (x + 1) ... (y - 1), and the sum of the inverses of the factors."""
+    """y = x + n of at least 30, the logarithm of x (x + 1) ... (y - 1), and the sum of the
+    inverses of the factors.
+    """
     y = x.astype(WIDE)
     logs, inverses = np.zeros_like(y), np.zeros_like(y)
     for _ in range(30):
@@ -44,7 +50,12 @@ def lgamma(x: np.ndarray) -> np.ndarray:
 
 def digamma(x: np.ndarray) -> np.ndarray:
     y, _, inverses = shifted(x)
-    return np.log(y) - 1 / (2 * y) - sum(b / (2 * k) / y ** (2 * k) for k, b in enumerate(BERNOULLI, 1)) - inverses
+    return (
+        np.log(y)
+        - 1 / (2 * y)
+        - sum(b / (2 * k) / y ** (2 * k) for k, b in enumerate(BERNOULLI, 1))
+        - inverses
+    )
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
@@ -79,7 +90,9 @@ def test_erfinv(t: DType):
     """One of Halley's steps in longdouble tells how far a result is from the exact one."""
     rng = np.random.default_rng(0)
     ends = 1 - 10.0 ** rng.uniform(-16 if t == F64 else -7, 0, 1000)
-    x = np.concatenate([rng.uniform(-1, 1, 1000), ends, 10.0 ** rng.uniform(-15, 0, 500)]).astype(numpy_dtype(t))
+    x = np.concatenate([rng.uniform(-1, 1, 1000), ends, 10.0 ** rng.uniform(-15, 0, 500)]).astype(
+        numpy_dtype(t)
+    )
     x = x[np.abs(x) < 1]
     y = compiled("erfinv", t, x)
     a, exact = np.abs(x.astype(WIDE)), np.abs(y.astype(WIDE))
@@ -93,7 +106,9 @@ def test_erfinv(t: DType):
 @pytest.mark.parametrize("t", [F32, F64])
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_values_and_the_interpreter(name: str, t: DType):
-    x = np.concatenate([np.array(SPOTS), -np.random.default_rng(0).uniform(0, 20, 300)]).astype(numpy_dtype(t))
+    x = np.concatenate([np.array(SPOTS), -np.random.default_rng(0).uniform(0, 20, 300)]).astype(
+        numpy_dtype(t)
+    )
     with np.errstate(all="ignore"):
         expected = FUNCTIONS[name].reference(x.astype(np.float64)).astype(numpy_dtype(t))
     found = compiled(name, t, x)
@@ -107,10 +122,15 @@ def test_special_values_and_the_interpreter(name: str, t: DType):
 
 def test_what_is_known():
     assert compiled("gamma", F64, np.array([5.0, 0.5, 171.0])).tolist()[0] == 24
-    np.testing.assert_allclose(compiled("gamma", F64, np.array([0.5, 11, 23])), [math.sqrt(math.pi), 3628800.0, float(math.factorial(22))],
-                               rtol=1e-15)
+    np.testing.assert_allclose(
+        compiled("gamma", F64, np.array([0.5, 11, 23])),
+        [math.sqrt(math.pi), 3628800.0, float(math.factorial(22))],
+        rtol=1e-15,
+    )
     assert compiled("lgamma", F64, np.array([1.0, 2.0])).tolist() == [0, 0]
-    np.testing.assert_allclose(compiled("lgamma", F64, np.array([1 + 2.0**-40])), [-0.5772156649015329 * 2.0**-40], rtol=1e-11)
+    np.testing.assert_allclose(
+        compiled("lgamma", F64, np.array([1 + 2.0**-40])), [-0.5772156649015329 * 2.0**-40], rtol=1e-11
+    )
 
 
 @pytest.mark.parametrize("name", SPECIAL)

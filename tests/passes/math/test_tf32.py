@@ -8,8 +8,24 @@ from hypothesis import strategies as st
 
 import texpr as tx
 
-ENDS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1 + 2.0**-11, 1 + 2.0**-11 - 2.0**-23, -1 - 2.0**-11, 3.4e38, 3.402e38, 1e-40, 2.0**-126,
-        2.0**-137, 2.0**-138, -(2.0**-137), 2.0**-149]
+ENDS = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1 + 2.0**-11,
+    1 + 2.0**-11 - 2.0**-23,
+    -1 - 2.0**-11,
+    3.4e38,
+    3.402e38,
+    1e-40,
+    2.0**-126,
+    2.0**-137,
+    2.0**-138,
+    -(2.0**-137),
+    2.0**-149,
+]
 
 
 def rounding(dtype: str) -> tx.Op:
@@ -26,7 +42,9 @@ def numbers(dtype: type) -> np.ndarray:
     rng = np.random.default_rng(0)
     words = rng.integers(0, 1 << 32, 20000, dtype=np.uint64).astype(np.uint32)
     finite = words.view(np.float32)[words << 1 < 0xFF000000]
-    return np.concatenate([np.array(ENDS, dtype), finite.astype(dtype), rng.standard_normal(2000).astype(dtype)])
+    return np.concatenate(
+        [np.array(ENDS, dtype), finite.astype(dtype), rng.standard_normal(2000).astype(dtype)]
+    )
 
 
 def test_of_f32():
@@ -46,7 +64,9 @@ def test_of_f64(x: float):
 
 
 def test_compiled_f64_is_the_interpreter():
-    x = np.concatenate([numbers(np.float64), np.ldexp(1 + np.arange(1, 4096) / 4096, -140), [1e300, -1e300, 1e-300]])
+    x = np.concatenate(
+        [numbers(np.float64), np.ldexp(1 + np.arange(1, 4096) / 4096, -140), [1e300, -1e300, 1e-300]]
+    )
     found = tx.schedule(rounding("f64")).auto().compile()(x)
     np.testing.assert_array_equal(found, tx.interpret(rounding("f64"), x))
 

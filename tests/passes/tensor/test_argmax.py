@@ -1,4 +1,6 @@
-"""Where an extreme is, of many elements: found in blocks, the first of equal ones, the first NaN."""
+"""Where an extreme is, of many elements: found in blocks, the first of equal ones, the first
+NaN.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ import pytest
 import texpr as tx
 from texpr.passes.tensor.argmax import MANY
 
-COUNTS = (MANY, 10_000, 8_209, 3 * MANY + 1)  # whole blocks, blocks of another size, a last one that is not full
+COUNTS = (
+    MANY,
+    10_000,
+    8_209,
+    3 * MANY + 1,
+)  # whole blocks, blocks of another size, a last one that is not full
 
 
 def _op(kind: str, dtype: str, count: int) -> tx.Op:
@@ -33,13 +40,15 @@ def test_the_first_of_equal_ones(kind: str, dtype: str, count: int):
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("kind", ["argmax", "argmin"])
 def test_numbers_that_are_none(kind: str, count: int):
-    """NaN before, behind and between infinities, in the first, the last and the same block; infinities alone."""
+    """NaN before, behind and between infinities, in the first, the last and the same block;
+    infinities alone.
+    """
     op, x = _op(kind, "f32", count), np.zeros((3, count), "f4")
     for places in ((0, count - 1, 5), (count - 1, 0, count // 2), (7, 8, 9), (count // 2, count // 2 + 1, 1)):
         x[...] = 0
         for row, (nan, infinity) in enumerate(zip(places, places[1:] + places[:1])):
             x[row, infinity] = np.inf if kind == "argmax" else -np.inf
-            x[row, nan:nan + 2] = np.nan
+            x[row, nan : nan + 2] = np.nan
         _check(op, kind, x)
     for value in (np.inf, -np.inf, np.nan, -0.0):
         x[...] = value

@@ -1,4 +1,6 @@
-"""Reductions that get a tensor of their own are computed only where the equation computes them: elsewhere their reads may be outside."""
+"""Reductions that get a tensor of their own are computed only where the equation computes them:
+elsewhere their reads may be outside.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ from texpr.passes import hoist, lower
 OUTSIDE = [
     "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32[K] { Y[i] = max(r in 1..M + 1: X[0]) }",
     "op f(X: f32[M, N], Z: f32[K]) -> Y: f32[M, K] { Y[i, j] = sum(r in 0..i + 1: X[r, r | clamp]) + Z[j] }",
-    "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32[K, M] { Y[i, j] = sum(r in 0..M: X[N - 1] * sum(s in 0..M: X[0])) }",
-    "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32 { Y = sum(i in 0..K, j in 0..i + 1: sum(r in 0..M: X[0])) }",
+    "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32[K, M] { Y[i, j] = sum(r in 0..M: X[N - 1] * sum(s in "
+    "0..M: X[0])) }",
+    "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32 { Y = sum(i in 0..K, j in 0..i + 1: sum(r in 0..M: "
+    "X[0])) }",
 ]
 INSIDE = [
     "op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] / sum(k: X[i, k]) }",
-    "op f(E: f32[M, N], p: i32[K] in 0..M) -> Y: f32[K, N] { Y[i, j] = sum(r in 0..N: E[p[i], r] * E[0, r | 1]) }",
+    "op f(E: f32[M, N], p: i32[K] in 0..M) -> Y: f32[K, N] { Y[i, j] = sum(r in 0..N: E[p[i], r] * E[0, r | "
+    "1]) }",
 ]
 
 

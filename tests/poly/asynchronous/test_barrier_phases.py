@@ -1,4 +1,6 @@
-"""Asynchronous copies: waits and barriers stand where they must, for all sizes; a fault is found by the proof and seen by the emulator."""
+"""Asynchronous copies: waits and barriers stand where they must, for all sizes; a fault is found
+by the proof and seen by the emulator.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def mirrored(t: int) -> Case:
 
 @cache
 def scheduled(buffers: int = 3, sizes: tuple[tuple[str, int], ...] = ()) -> tx.Schedule:
-    return tx.schedule(tx.op(MIRRORED), **dict(sizes)).replay(COPIES).pipeline("t", buffers, asynchronous=True)
+    return (
+        tx.schedule(tx.op(MIRRORED), **dict(sizes)).replay(COPIES).pipeline("t", buffers, asynchronous=True)
+    )
 
 
 def computed(kernel: Kernel, case: Case, backwards: bool) -> np.ndarray:
@@ -54,7 +58,9 @@ def computed(kernel: Kernel, case: Case, backwards: bool) -> np.ndarray:
     sizes = sizes_of(case, kernel)
     ready = plan(Artifact(SM80, "", "", "", b"", launches, kernel.temporaries), sizes)
     out = given.empty()
-    fibers.run(text, ready.launches, given.inputs, out, ready.scratch, list(sizes.values()), backwards=backwards)
+    fibers.run(
+        text, ready.launches, given.inputs, out, ready.scratch, list(sizes.values()), backwards=backwards
+    )
     return out[0]
 
 
@@ -70,11 +76,15 @@ def test_picture(golden):
 @pytest.mark.parametrize("buffers", (2, 3, 4))
 @pytest.mark.parametrize("backwards", (False, True))
 def test_any_number_of_iterations(buffers: int, backwards: bool):
-    """One kernel for all sizes, fewer iterations than buffers included. Sums are in order, and exact to the last bit."""
+    """One kernel for all sizes, fewer iterations than buffers included. Sums are in order, and
+    exact to the last bit.
+    """
     kernel = pipeline.prepared(scheduled(buffers).kernel, SM80)
     assert emit_llvm(kernel, SM80)[0].count("call void @texpr.copy.4(") == 2
     for t in (0, 1, 2, 5, 9):
-        np.testing.assert_array_equal(computed(kernel, mirrored(t), backwards), problem(mirrored(t)).expected[0])
+        np.testing.assert_array_equal(
+            computed(kernel, mirrored(t), backwards), problem(mirrored(t)).expected[0]
+        )
 
 
 @pytest.mark.parametrize("t", (2, 3, 7))
@@ -102,7 +112,9 @@ def test_a_loop_that_runs_again(backwards: bool):
 
 
 def test_a_loop_that_runs_again_waits_first():
-    """The first wait is for whatever the last run has left under way, and the barrier behind it for those who still read."""
+    """The first wait is for whatever the last run has left under way, and the barrier behind it
+    for those who still read.
+    """
 
     def without_first(node: Node) -> Node | None:
         if isinstance(node, For) and isinstance(node.body[0], Wait) and node.body[0].pending == 0:
@@ -126,7 +138,9 @@ def test_a_listing_says_it_all():
 def test_a_cpu_copies_where_it_stands():
     x = np.random.default_rng(0).standard_normal((5, 64)).astype("f4")
     kernel = scheduled().kernel
-    np.testing.assert_array_equal(interpret_kernel(kernel, [x], {kernel.sizes[0]: 5})[0], tx.interpret(tx.op(MIRRORED), x))
+    np.testing.assert_array_equal(
+        interpret_kernel(kernel, [x], {kernel.sizes[0]: 5})[0], tx.interpret(tx.op(MIRRORED), x)
+    )
 
 
 # Faults.
@@ -179,15 +193,23 @@ def late_barrier(node: Node) -> Node | None:
     return None
 
 
-FAULTS = {"no wait": (without(Wait), "arrival"), "no barrier": (without(Barrier), "barrier"), "waits too little": (later, "arrival"),
-          "no commit": (without(Commit), "arrival"), "wait behind the barrier": (swapped, "barrier"),
-          "reads the wrong buffer": (wrong_stage_read, "arrival"), "fills the wrong buffer": (wrong_stage_written, "arrival"),
-          "copies before the barrier": (late_barrier, "overwritten")}
+FAULTS = {
+    "no wait": (without(Wait), "arrival"),
+    "no barrier": (without(Barrier), "barrier"),
+    "waits too little": (later, "arrival"),
+    "no commit": (without(Commit), "arrival"),
+    "wait behind the barrier": (swapped, "barrier"),
+    "reads the wrong buffer": (wrong_stage_read, "arrival"),
+    "fills the wrong buffer": (wrong_stage_written, "arrival"),
+    "copies before the barrier": (late_barrier, "overwritten"),
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
-    """The proof refuses it before code is made; where code is made all the same, another result shows it."""
+    """The proof refuses it before code is made; where code is made all the same, another result
+    shows it.
+    """
     change, kind = FAULTS[fault]
     kernel = rewrite(scheduled().kernel, change)
     found = poly.unproven_copy(kernel)
@@ -196,27 +218,36 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
         pipeline.prepared(kernel, SM80)
     wrong = unproven(kernel, monkeypatch)
     expected = problem(mirrored(9)).expected[0]
-    assert not all(np.array_equal(computed(wrong, mirrored(9), backwards), expected) for backwards in (False, True))
+    assert not all(
+        np.array_equal(computed(wrong, mirrored(9), backwards), expected) for backwards in (False, True)
+    )
 
 
 def test_a_wait_for_all_covers_what_is_in_a_group(monkeypatch: pytest.MonkeyPatch):
-    """With two buffers no group may be under way where the wait is; copies that are in none are not waited for."""
+    """With two buffers no group may be under way where the wait is; copies that are in none are
+    not waited for.
+    """
     kernel = rewrite(scheduled(2).kernel, without(Commit))
     found = poly.unproven_copy(kernel)
     assert found is not None and found.kind == "arrival"
-    assert not np.array_equal(computed(unproven(kernel, monkeypatch), mirrored(9), False), problem(mirrored(9)).expected[0])
+    assert not np.array_equal(
+        computed(unproven(kernel, monkeypatch), mirrored(9), False), problem(mirrored(9)).expected[0]
+    )
 
 
 def test_a_fault_is_told():
     with pytest.raises(ScheduleError) as error:
         check_arrivals(rewrite(scheduled().kernel, without(Barrier)))
-    assert str(error.value) == """\
+    assert (
+        str(error.value)
+        == """\
 error[arrival]: copies to X_cache by other threads are not proven to have arrived here: there is no barrier behind the wait
   --> kernel:18:7
   18 |       Y_acc[i] += X_cache[t % 3, 0, 63 - i]
      |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     copied by: X_cache[(t + 2) % 3, 0, d1] = X[t + 2, d1]  asynchronous copy
   help: pipeline(..., asynchronous=True) places waits and barriers; steps after it must leave them where they are"""
+    )
 
 
 def test_the_source_must_not_change():
@@ -236,40 +267,55 @@ def refusal(text: str, script: str) -> str:
 def test_only_copies():
     text = "op f(X: f32[T, 64]) -> Y: f32[T, 64] {\n  h[t, i] = 2 * X[t, i]\n  Y[t, i] = h[t, 63 - i]\n}"
     script = 'compute_at("h", "Y.t")\nset_scope("h", "shared")\npipeline("h", asynchronous=True)'
-    assert refusal(text, script) == """\
+    assert (
+        refusal(text, script)
+        == """\
 error[pipeline]: only copies are asynchronous, and `h` is computed
   --> <op>:2:3
   2 |   h[t, i] = 2 * X[t, i]
     |   ^^^^^^^^^^^^^^^^^^^^^
     step 3, script:3: pipeline("h", asynchronous=True)
   help: cache_read makes copies; without asynchronous=True anything is computed ahead"""
+    )
 
 
 def test_only_to_shared_memory():
-    assert refusal(MIRRORED, 'reorder("t", "i")\ncache_read("X", "t")\npipeline("t", asynchronous=True)') == """\
+    assert (
+        refusal(MIRRORED, 'reorder("t", "i")\ncache_read("X", "t")\npipeline("t", asynchronous=True)')
+        == """\
 error[pipeline]: only copies to shared memory are asynchronous, and `X_cache` lives elsewhere
     step 3, script:3: pipeline("t", asynchronous=True)
   help: set_scope("X_cache", "shared") first"""
+    )
 
 
 def test_a_processor_without_such_copies():
     with pytest.raises(CompileError) as error:
         pipeline.prepared(scheduled().kernel, find_target("sm_75"))
-    assert str(error.value) == """\
+    assert (
+        str(error.value)
+        == """\
 error[target]: this target has no asynchronous copies, and X_cache is filled by them
   help: newer processors have them; pipeline without asynchronous=True runs anywhere"""
+    )
 
 
 def test_copies_that_are_too_small():
     s = tx.schedule(tx.op(MIRRORED.replace("f32", "f16"))).replay(COPIES).pipeline("t", asynchronous=True)
     with pytest.raises(CompileError) as error:
         emit_llvm(pipeline.prepared(s.kernel, SM80), SM80)
-    assert str(error.value) == """\
+    assert (
+        str(error.value)
+        == """\
 error[target]: X is copied to X_cache asynchronously, which threads do with 4, 8 or 16 bytes that begin at a multiple of that, \
 from memory to shared memory
   help: vectorize the innermost loop of the copy, or pipeline without asynchronous=True"""
+    )
 
 
 def test_newer_processors_have_them():
-    assert [name for name in ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90a") if find_target(name).machine.has_async_copy] == [
-        "sm_80", "sm_86", "sm_90a"]
+    assert [
+        name
+        for name in ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90a")
+        if find_target(name).machine.has_async_copy
+    ] == ["sm_80", "sm_86", "sm_90a"]

@@ -1,4 +1,6 @@
-"""Small changes of loops, most of which are faults: each takes a number of the place and a step of 1 or -1."""
+"""Small changes of loops, most of which are faults: each takes a number of the place and a step
+of 1 or -1.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ def changed_extent(kernel: Kernel, number: int, by: int) -> Kernel:
     if not loops:
         return kernel
     chosen = loops[number % len(loops)].var
-    return rewrite(kernel, lambda n: replace(n, extent=add(n.extent, index(by))) if isinstance(n, For) and n.var is chosen else None)
+    return rewrite(
+        kernel,
+        lambda n: (
+            replace(n, extent=add(n.extent, index(by))) if isinstance(n, For) and n.var is chosen else None
+        ),
+    )
 
 
 def dropped_condition(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -62,7 +69,9 @@ def dropped_condition(kernel: Kernel, number: int, by: int) -> Kernel:
         return kernel
     chosen = conditions[number % len(conditions)]
     true = Const(True, dtype=chosen.dtype)
-    return rewrite(kernel, lambda n: replace(n, cond=true) if isinstance(n, If) and n.cond is chosen else None)
+    return rewrite(
+        kernel, lambda n: replace(n, cond=true) if isinstance(n, If) and n.cond is chosen else None
+    )
 
 
 def marked(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -71,7 +80,9 @@ def marked(kernel: Kernel, number: int, by: int) -> Kernel:
     if not loops:
         return kernel
     chosen = loops[number % len(loops)].var
-    return rewrite(kernel, lambda n: replace(n, kind=PARALLEL) if isinstance(n, For) and n.var is chosen else None)
+    return rewrite(
+        kernel, lambda n: replace(n, kind=PARALLEL) if isinstance(n, For) and n.var is chosen else None
+    )
 
 
 def lanes(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -80,7 +91,9 @@ def lanes(kernel: Kernel, number: int, by: int) -> Kernel:
     if not loops:
         return kernel
     chosen = loops[number % len(loops)].var
-    return rewrite(kernel, lambda n: replace(n, kind=VECTOR) if isinstance(n, For) and n.var is chosen else None)
+    return rewrite(
+        kernel, lambda n: replace(n, kind=VECTOR) if isinstance(n, For) and n.var is chosen else None
+    )
 
 
 def swapped(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -91,7 +104,10 @@ def swapped(kernel: Kernel, number: int, by: int) -> Kernel:
         return kernel
     body, k = spots[number % len(spots)]
     new = (*body[:k], body[k + 1], body[k], *body[k + 2 :])
-    return rewrite(kernel, lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None)
+    return rewrite(
+        kernel,
+        lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None,
+    )
 
 
 def removed(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -102,7 +118,10 @@ def removed(kernel: Kernel, number: int, by: int) -> Kernel:
         return kernel
     body, k = spots[number % len(spots)]
     new = (*body[:k], *body[k + 1 :])
-    return rewrite(kernel, lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None)
+    return rewrite(
+        kernel,
+        lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None,
+    )
 
 
 def reversed_loop(kernel: Kernel, number: int, by: int) -> Kernel:
@@ -113,13 +132,20 @@ def reversed_loop(kernel: Kernel, number: int, by: int) -> Kernel:
     chosen = loops[number % len(loops)]
     there = Var(chosen.var.name)
     body = tuple(substitute(s, {chosen.var: sub(sub(chosen.extent, index(1)), there)}) for s in chosen.body)
-    return rewrite(kernel, lambda n: replace(n, var=there, body=body) if isinstance(n, For) and n.var is chosen.var else None)
+    return rewrite(
+        kernel,
+        lambda n: replace(n, var=there, body=body) if isinstance(n, For) and n.var is chosen.var else None,
+    )
 
 
 def shifted_constant(kernel: Kernel, number: int, by: int) -> Kernel:
     """One number in an index or in a condition on indices, off by one."""
     hints = {id(n) for s in walk(kernel) if isinstance(s, Store) for n in walk(*s.at)}
-    inside = [n for n in walk(kernel) if isinstance(n, Compare | Add | Sub | Min) and n.lhs.dtype == I64 and id(n) not in hints]
+    inside = [
+        n
+        for n in walk(kernel)
+        if isinstance(n, Compare | Add | Sub | Min) and n.lhs.dtype == I64 and id(n) not in hints
+    ]
     spots = [(n, name) for n in inside for name in ("lhs", "rhs") if isinstance(getattr(n, name), Const)]
     if not spots:
         return kernel
@@ -136,8 +162,13 @@ def without(kernel: Kernel, number: int, by: int) -> Kernel:
     """One `reassoc`, `start` or place of an instance less, of what is no copy."""
     stores = [n for n in walk(kernel) if isinstance(n, Store) and n.equation >= 0]
     chosen = stores[number % len(stores)]
-    new = replace(chosen, reassoc=False) if chosen.reassoc else replace(chosen, at=chosen.at[:-1]) if by > 0 else replace(
-        chosen, start=not chosen.start)
+    new = (
+        replace(chosen, reassoc=False)
+        if chosen.reassoc
+        else replace(chosen, at=chosen.at[:-1])
+        if by > 0
+        else replace(chosen, start=not chosen.start)
+    )
     return rewrite(kernel, lambda n: new if n is chosen else None)  # type: ignore[arg-type]
 
 
@@ -174,7 +205,11 @@ def _other(e: Node, by: int) -> Expr:
 
 def operation(kernel: Kernel, number: int, by: int) -> Kernel:
     """Another operation on the same operands, or the same on another tensor."""
-    spots = [n for n in walk(kernel) if isinstance(n, Add | Mul | Max | Min | And | Or | Not | FloorDiv | Mod | Neg | Call | Read)]
+    spots = [
+        n
+        for n in walk(kernel)
+        if isinstance(n, Add | Mul | Max | Min | And | Or | Not | FloorDiv | Mod | Neg | Call | Read)
+    ]
     if not spots:
         return kernel
     node = spots[number % len(spots)]
@@ -190,13 +225,26 @@ def _operated(e: Node, kernel: Kernel, by: int) -> Expr:
         case Read(t, indices):
             all_tensors = (*kernel.inputs, *kernel.outputs, *_buffers(kernel))
             others = [u for u in all_tensors if (u.rank, u.dtype) == (t.rank, t.dtype) and u is not t]
-            return replace(e, tensor=others[by % len(others)]) if others else replace(e, indices=indices[::-1])
-        case Add(a, b) | Mul(a, b) | Max(a, b) | Min(a, b) | And(a, b) | Or(a, b) | FloorDiv(a, b) | Mod(a, b):
+            return (
+                replace(e, tensor=others[by % len(others)]) if others else replace(e, indices=indices[::-1])
+            )
+        case (
+            Add(a, b) | Mul(a, b) | Max(a, b) | Min(a, b) | And(a, b) | Or(a, b) | FloorDiv(a, b) | Mod(a, b)
+        ):
             return OTHER[type(e)](a, b) if by > 0 else a
     return e  # type: ignore[return-value]
 
 
-OTHER: dict[type, type[Binary]] = {Add: Sub, Mul: Add, Max: Min, Min: Max, And: Or, Or: And, FloorDiv: Mod, Mod: FloorDiv}
+OTHER: dict[type, type[Binary]] = {
+    Add: Sub,
+    Mul: Add,
+    Max: Min,
+    Min: Max,
+    And: Or,
+    Or: And,
+    FloorDiv: Mod,
+    Mod: FloorDiv,
+}
 
 
 def _buffers(kernel: Kernel) -> list[Tensor]:
@@ -204,13 +252,21 @@ def _buffers(kernel: Kernel) -> list[Tensor]:
 
 
 def store(kernel: Kernel, number: int, by: int) -> Kernel:
-    """A store of another kind, of another equation, to another tensor, or a copy of it right behind it."""
+    """A store of another kind, of another equation, to another tensor, or a copy of it right
+    behind it.
+    """
     stores = [n for n in walk(kernel) if isinstance(n, Store)]
     chosen, way = stores[number % len(stores)], number // len(stores) % 4
-    others = [u for u in (*kernel.outputs, *_buffers(kernel)) if u.rank == chosen.tensor.rank and u is not chosen.tensor]
+    others = [
+        u
+        for u in (*kernel.outputs, *_buffers(kernel))
+        if u.rank == chosen.tensor.rank and u is not chosen.tensor
+    ]
     match way:
         case 0:
-            new = replace(chosen, update={None: "add", "add": "max" if by > 0 else None}.get(chosen.update, "add"))
+            new = replace(
+                chosen, update={None: "add", "add": "max" if by > 0 else None}.get(chosen.update, "add")
+            )
         case 1:
             new = replace(chosen, equation=chosen.equation + by)
         case 2 if others:
@@ -224,7 +280,9 @@ def _twice(kernel: Kernel, chosen: Store) -> Kernel:
     def again(n: Node) -> Node | None:
         if not isinstance(n, For | If | Kernel) or not any(s is chosen for s in n.body):
             return None
-        return replace(n, body=tuple(each for s in n.body for each in ((s, replace(chosen)) if s is chosen else (s,))))
+        return replace(
+            n, body=tuple(each for s in n.body for each in ((s, replace(chosen)) if s is chosen else (s,)))
+        )
 
     return rewrite(kernel, again)  # type: ignore[arg-type]
 
@@ -235,8 +293,14 @@ def shared(kernel: Kernel, number: int, by: int) -> Kernel:
     if not found:
         return kernel
     chosen = found[number % len(found)]
-    rest = rewrite(kernel, lambda n: replace(n, body=tuple(s for s in n.body if s is not chosen))
-                   if isinstance(n, For | If | Kernel) and any(s is chosen for s in n.body) else None)
+    rest = rewrite(
+        kernel,
+        lambda n: (
+            replace(n, body=tuple(s for s in n.body if s is not chosen))
+            if isinstance(n, For | If | Kernel) and any(s is chosen for s in n.body)
+            else None
+        ),
+    )
     assert isinstance(rest, Kernel)
     return replace(rest, body=(chosen, *rest.body))
 
@@ -247,8 +311,13 @@ def smaller(kernel: Kernel, number: int, by: int) -> Kernel:
     if not found:
         return kernel
     chosen, at = found[number % len(found)]
-    new = replace(chosen, dims=tuple(replace(d, sizes=(add(chosen.shape[at], index(-by)),)) if k == at else d
-                                     for k, d in enumerate(chosen.dims)))
+    new = replace(
+        chosen,
+        dims=tuple(
+            replace(d, sizes=(add(chosen.shape[at], index(-by)),)) if k == at else d
+            for k, d in enumerate(chosen.dims)
+        ),
+    )
 
     def exchanged(n: Node) -> Node | None:
         match n:
@@ -262,5 +331,21 @@ def smaller(kernel: Kernel, number: int, by: int) -> Kernel:
 
 
 Change = Callable[[Kernel, int, int], Kernel]
-CHANGES: list[Change] = [shifted_index, shifted_constant, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop,
-                         without, instance, value, operation, store, shared, smaller, lanes]
+CHANGES: list[Change] = [
+    shifted_index,
+    shifted_constant,
+    changed_extent,
+    dropped_condition,
+    marked,
+    swapped,
+    removed,
+    reversed_loop,
+    without,
+    instance,
+    value,
+    operation,
+    store,
+    shared,
+    smaller,
+    lanes,
+]

@@ -1,4 +1,6 @@
-"""Kernels run with every access checked: what is wrong with final loops at some sizes, found by running them."""
+"""Kernels run with every access checked: what is wrong with final loops at some sizes, found by
+running them.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,15 @@ from texpr.ir.expr import (
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import SERIAL, UNROLLED, LoopKind
 
-BINARY = {Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
-          FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
+BINARY = {
+    Add: lambda a, b: a + b,
+    Sub: lambda a, b: a - b,
+    Mul: lambda a, b: a * b,
+    Max: max,
+    Min: min,
+    FloorDiv: lambda a, b: a // b if b else 0,
+    Mod: lambda a, b: a % b if b else 0,
+}
 UPDATES = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": max, "min": min}
 Element = tuple[int, tuple[int, ...]]
 
@@ -45,7 +54,9 @@ class Wrong(Exception):
 
 @dataclass
 class Memory:
-    """One buffer: its cells as far as they are written, those that nobody read yet, and which sums were started where."""
+    """One buffer: its cells as far as they are written, those that nobody read yet, and which
+    sums were started where.
+    """
 
     shape: tuple[int, ...]
     cells: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -57,7 +68,8 @@ class Machine:
     """Runs a kernel on integers, iteration by iteration.
 
     Attributes:
-        touched: for each open loop that runs at once, what each iteration read, and what it wrote where.
+        touched: for each open loop that runs at once, what each iteration read, and what it wrote
+            where.
     """
 
     def __init__(self, kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]) -> None:
@@ -166,21 +178,30 @@ class Machine:
 
 
 def _apart(iterations: list[tuple[set[Element], dict[Element, int]]]) -> None:
-    """Two iterations may write one value to one element, which no other reads: so do tiles that overlap."""
+    """Two iterations may write one value to one element, which no other reads: so do tiles that
+    overlap.
+    """
     written: dict[Element, int] = {}
     read: set[Element] = set()
     for reads, writes in iterations:
-        if writes.keys() & read or reads & written.keys() or any(written.get(e, value) != value for e, value in writes.items()):
+        if (
+            writes.keys() & read
+            or reads & written.keys()
+            or any(written.get(e, value) != value for e, value in writes.items())
+        ):
             raise Wrong("iterations that run at once meet")
         written |= writes
         read |= reads
 
 
-def outputs(kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]) -> Iterator[np.ndarray]:
+def outputs(
+    kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]
+) -> Iterator[np.ndarray]:
     """What the kernel computes.
 
     Raises:
-        Wrong: an element does not exist, is not written, is written twice, or iterations that run at once meet.
+        Wrong: an element does not exist, is not written, is written twice, or iterations that run
+            at once meet.
     """
     machine = Machine(kernel, inputs, sizes)
     machine.run(kernel.body)

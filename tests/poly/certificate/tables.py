@@ -1,4 +1,6 @@
-"""Kernels put together of parts, and what is said of them: tables for single arguments of the certificate."""
+"""Kernels put together of parts, and what is said of them: tables for single arguments of the
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
 
 Rows = dict[str, tuple[str, str, str]]
-"""By name: an operator, loops, and the obligation that is not proven; nothing if the loops are right."""
+"""By name: an operator, loops, and the obligation that is not proven; nothing if the loops are
+right.
+"""
 
 
 def under(head: str, *parts: str) -> str:

@@ -1,4 +1,6 @@
-"""Certificates: what they say of kernels, and faults planted in final loops, which all are refused."""
+"""Certificates: what they say of kernels, and faults planted in final loops, which all are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def without_times(text: str) -> str:
 
 def test_what_a_certificate_says():
     certificate = scheduled("matmul", 'split("k", 8)\nrfactor("ki", reassoc=True)\ncontract()').certificate()
-    assert without_times(str(certificate)) == """\
+    assert (
+        without_times(str(certificate))
+        == """\
 certificate of matmul: reassociated: C; contracted: a * b + c is rounded once
   values          7 questions   every store computes its instance of its equation, from the right elements
   bounds          8 questions   every element used exists
@@ -59,6 +63,7 @@ certificate of matmul: reassociated: C; contracted: a * b + c is rounded once
   sums            9 questions   every sum has all its terms, once each, before it is used
   order           3 questions   sums run in the order of the program, or may not
   races           0 questions   iterations that run at once use no common element"""
+    )
     assert not certificate.bit_exact
     assert "<caption>matmul: reassociated: C; contracted" in certificate._repr_html_()
 
@@ -93,7 +98,9 @@ def test_it_shares_nothing_with_the_checks_of_steps():
     for path in sorted(Path(ROOT, "texpr", "poly", "certify").glob("*.py")):
         for module in re.findall(r"^(?:from|import) (texpr\S*)", path.read_text(), re.MULTILINE):
             parts = module.split(".")
-            assert parts[1] in ("ir", "support") or parts[1] == "poly" and parts[2] in allowed, f"{path.name} imports {module}"
+            assert parts[1] in ("ir", "support") or parts[1] == "poly" and parts[2] in allowed, (
+                f"{path.name} imports {module}"
+            )
 
 
 MATMUL = """kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N])
@@ -115,18 +122,23 @@ def refusal(name: str, text: str, **sizes: int) -> str:
 
 
 def test_a_refusal_names_store_obligation_and_instance():
-    assert refusal("matmul", MATMUL.replace("0..K", "0..K - 1")) == """\
+    assert (
+        refusal("matmul", MATMUL.replace("0..K", "0..K - 1"))
+        == """\
 error[certificate]: the loops of matmul are not proven to compute it: a contribution to C_acc is missing
   --> kernel:7:9
   7 |         C_acc[0] += A[i, k] * B[k, j]
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ sums
     at M=1, K=1, N=1: iteration (i=0, j=0, k=0)
   help: a step or a pass is wrong, or the proof is not found; tx.options(certify="warn") compiles it all the same"""
+    )
 
 
 def test_what_nobody_reads_holds_anything():
     """Rows of none: the producer is left out by a pass, and what reads it never runs."""
-    text = "op f(X: f32[K, K], V: f32[M]) -> Y: f32[M] { let t: f32[K, K]  t[i, j] = X[i, j]  Y[i] = t[0, 0] }"
+    text = (
+        "op f(X: f32[K, K], V: f32[M]) -> Y: f32[M] { let t: f32[K, K]  t[i, j] = X[i, j]  Y[i] = t[0, 0] }"
+    )
     assert tx.schedule(tx.op(text), K=0).certificate().bit_exact
 
 
@@ -140,7 +152,9 @@ TWICE = """op f(X: f32, Z: f32[M, K]) -> Y: f32[K, M] {
 
 
 def test_data_that_is_asked_of_data():
-    """A choice inside a condition of a sum: the frames of two statements have variables of their own for it."""
+    """A choice inside a condition of a sum: the frames of two statements have variables of their
+    own for it.
+    """
     assert tx.schedule(tx.op(NESTED)).certificate().bit_exact
 
 

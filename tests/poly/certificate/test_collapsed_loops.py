@@ -1,4 +1,6 @@
-"""Copies by joined and cut loops of what windows with strides read: proven at once, and refused where an element is left out."""
+"""Copies by joined and cut loops of what windows with strides read: proven at once, and refused
+where an element is left out.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,26 @@ FAULTS = [
     ("for X_cache.vo in 0..5", "for X_cache.vo in 0..4", "initialised"),
     (f"X_cache[({ELEMENT}) // 8 // 9", f"X_cache[({ELEMENT} - vioi * 4) // 8 // 9", "initialised"),
     (f"({ELEMENT}) % 8] = ", f"({ELEMENT}) % 4] = ", "initialised"),
-    (f"({ELEMENT}) % 8] = ", f"({ELEMENT} + vii // 3) % 8] = ", "initialised"),  # two digits of different numbers
+    (
+        f"({ELEMENT}) % 8] = ",
+        f"({ELEMENT} + vii // 3) % 8] = ",
+        "initialised",
+    ),  # two digits of different numbers
 ]
 
 
 @cache
 def loops() -> str:
-    """The listing, with what it leaves out: the instances of the equation that statements compute."""
+    """The listing, with what it leaves out: the instances of the equation that statements
+    compute.
+    """
     text = show_kernel(tx.schedule(tx.op(OP)).replay(STEPS).kernel)
     at = "  at[k, y, x"
-    for line, terms in (("= 0.0  start", "]"), (" * F[k, co * 8 + ci, r, q]", ", co * 8 + ci, r, q]"), (" = Y_acc[k, y, x]", "]")):
+    for line, terms in (
+        ("= 0.0  start", "]"),
+        (" * F[k, co * 8 + ci, r, q]", ", co * 8 + ci, r, q]"),
+        (" = Y_acc[k, y, x]", "]"),
+    ):
         text = text.replace(line + "\n", line + at + terms + "\n")
     return text + "\n" if text.endswith("\n") else f"{text}{at}]\n"
 
@@ -57,7 +69,9 @@ def proven(text: str) -> None:
 def test_at_once():
     """isl takes 4 s to find the iteration."""
     program = "op even(X: f32[2, 16, 9, 9], F: f32[16, 16, 3, 2]) -> Y: f32[2, 16, 4, 4] {"
-    plan = tx.schedule(tx.op(program + " Y[n, k, y, x] = sum(c, r, q: X[n, c, 2*y + r, 2*x + q] * F[k, c, r, q]) }")).auto("sm_80")
+    plan = tx.schedule(
+        tx.op(program + " Y[n, k, y, x] = sum(c, r, q: X[n, c, 2*y + r, 2*x + q] * F[k, c, r, q]) }")
+    ).auto("sm_80")
     assert "shared" in plan.script()
     start = perf_counter()
     plan.certificate()

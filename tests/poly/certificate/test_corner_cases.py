@@ -1,4 +1,6 @@
-"""Certificates of loops that the other tests seldom lead to: what is refused of them, and what is proven."""
+"""Certificates of loops that the other tests seldom lead to: what is refused of them, and what
+is proven.
+"""
 
 from __future__ import annotations
 
@@ -33,82 +35,128 @@ kernel total(X: f32[2, 4]) -> (y: f32[2])
     y[n1] = acc[n1]  at[n1]
 """
 TWICE = "op twice(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 2 }"
-CALLED = "op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] { Y[i] = if %s then X[i] else X[i] * 2 }"
+CALLED = (
+    "op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] { Y[i] = if %s then X[i] else X[i] * 2 }"
+)
 
 WRONG = {
     "two elements of a buffer stand for one of the lender": (SUM, SHARED_LOAN, ""),
-    "a copy past the end of a buffer that nothing reads": ("op four(X: f32[4]) -> Y: f32[4] { Y[i] = X[i] for i in 0..4 }", """
+    "a copy past the end of a buffer that nothing reads": (
+        "op four(X: f32[4]) -> Y: f32[4] { Y[i] = X[i] for i in 0..4 }",
+        """
 kernel four(X: f32[4]) -> (Y: f32[4])
   let T: f32[4]
   for i in 0..4
     T[i + 9] = X[i]  copy
   for i1 in 0..4
     Y[i1] = X[i1]  at[i1]
-""", "T is written outside its shape"),
-    "an input is overwritten": (TWICE, """
+""",
+        "T is written outside its shape",
+    ),
+    "an input is overwritten": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   for i in 0..N
     X[i] = X[i] * 2.0  at[i]
   for i1 in 0..N
     Y[i1] = X[i1]  at[i1]
-""", "it writes an input"),
-    "an array of another length": (TWICE, """
+""",
+        "it writes an input",
+    ),
+    "an array of another length": (
+        TWICE,
+        """
 kernel twice(X: f32[M]) -> (Y: f32[M])
   for i in 0..M
     Y[i] = X[i] * 2.0  at[i]
-""", "it has no size N"),
-    "an array of another length beside one of the right one": ("op pair(X: f32[N], Z: f32[M]) -> Y: f32[N] { Y[i] = X[i] * Z[0] }", """
+""",
+        "it has no size N",
+    ),
+    "an array of another length beside one of the right one": (
+        "op pair(X: f32[N], Z: f32[M]) -> Y: f32[N] { Y[i] = X[i] * Z[0] }",
+        """
 kernel pair(X: f32[N], Z: f32[N]) -> (Y: f32[M])
   for i in 0..N
     Y[i] = X[i] * Z[0]  at[i]
-""", "is not the array that the program says"),
-    "an array of fewer dimensions": (TWICE, """
+""",
+        "is not the array that the program says",
+    ),
+    "an array of fewer dimensions": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f32[N, 1])
   for i in 0..N
     Y[i, 0] = X[i] * 2.0  at[i]
-""", "is not the array that the program says"),
-    "an array of another type": (TWICE, """
+""",
+        "is not the array that the program says",
+    ),
+    "an array of another type": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f64[N])
   for i in 0..N
     Y[i] = f64(X[i] * 2.0)  at[i]
-""", "is not the array that the program says"),
-    "a copy from where data says, which may be outside": ("op looked(X: f32[N], k: i64[N]) -> Y: f32[N] { Y[i] = X[k[i] | 0] }", """
+""",
+        "is not the array that the program says",
+    ),
+    "a copy from where data says, which may be outside": (
+        "op looked(X: f32[N], k: i64[N]) -> Y: f32[N] { Y[i] = X[k[i] | 0] }",
+        """
 kernel looked(X: f32[N], k: i64[N]) -> (Y: f32[N])
   let T: f32[N]
   for i in 0..N
     T[i] = X[k[i]]  copy
   for i1 in 0..N
     Y[i1] = if 0 <= k[i1] and k[i1] < N then T[i1] else 0.0  at[i1]
-""", "X is read outside its shape"),
-    "an element that exists only by a requirement of the kernel": (TWICE, """
+""",
+        "X is read outside its shape",
+    ),
+    "an element that exists only by a requirement of the kernel": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   require N >= 4
   for i in 0..N
     Y[i] = X[i] * 2.0  at[i]
   Y[3] = X[3] * 2.0  at[3]
-""", "X is read outside its shape"),
-    "no element, by a requirement of the kernel": (TWICE, """
+""",
+        "X is read outside its shape",
+    ),
+    "no element, by a requirement of the kernel": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   require N <= 0
   for i in 0..0
     Y[i] = X[i] * 2.0  at[i]
-""", "an element of Y is not computed"),
-    "a buffer that is copied from itself": (TWICE, """
+""",
+        "an element of Y is not computed",
+    ),
+    "a buffer that is copied from itself": (
+        TWICE,
+        """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   let T: f32[N]
   for i in 0..N
     T[i] = T[i]  copy
   for i1 in 0..N
     Y[i1] = T[i1] * 2.0  at[i1]
-""", ""),
-    "a condition that its store changes": ("op g(X: f32[N]) -> Y: f32[N] { Y[i] = 1 }", """
+""",
+        "",
+    ),
+    "a condition that its store changes": (
+        "op g(X: f32[N]) -> Y: f32[N] { Y[i] = 1 }",
+        """
 kernel g(X: f32[N]) -> (Y: f32[N])
   for i in 0..N
     Y[i] = 1.0  at[i]
   for i1 in 0..N
     if Y[i1] > 0.0
       Y[i1] = 1.0  at[i1]
-""", "a condition reads Y, which is written under it"),
+""",
+        "a condition reads Y, which is written under it",
+    ),
 }
 
 
@@ -139,9 +187,18 @@ def test_an_instruction_is_claimed_for_no_instance_of_it(name: str):
         schedule.certificate()
 
 
-WRAPPING = ["i * 4294967297 >= 0", "i64(X[i]) + 1 > i64(X[i])",
-            "k[i] * k[0] + 1 > k[i] * k[0]", "m * n + 1 > m * n", "m + 1 > m", "(if k[i] > 0 then k[i] else n) + 1 > 1",
-            "max(k[i], 0) + 1 > 0", "k[i] * 3 // 3 == k[i]", "abs(m) >= 0", "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])"]
+WRAPPING = [
+    "i * 4294967297 >= 0",
+    "i64(X[i]) + 1 > i64(X[i])",
+    "k[i] * k[0] + 1 > k[i] * k[0]",
+    "m * n + 1 > m * n",
+    "m + 1 > m",
+    "(if k[i] > 0 then k[i] else n) + 1 > 1",
+    "max(k[i], 0) + 1 > 0",
+    "k[i] * 3 // 3 == k[i]",
+    "abs(m) >= 0",
+    "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])",
+]
 
 
 @pytest.mark.parametrize("condition", WRAPPING)
@@ -154,9 +211,19 @@ def test_data_of_64_bits_may_wrap(condition: str):
     assert tx.schedule(op).certificate()
 
 
-STAYS = ["i64(i32(X[i])) + 1 > i64(i32(X[i]))",
-         "i64(b[i]) + 1 > i64(b[i])", "i64(r[i]) + 1 > 0", "abs(i64(b[i])) >= 0", "i64(r[i]) % 3 < 3", "i * i >= 0", "N * N >= 0",
-         "i % N < N", "i % N >= 0", "i64(b[i]) < 32768", "r[i] < 1000 or i64(r[i]) < N"]
+STAYS = [
+    "i64(i32(X[i])) + 1 > i64(i32(X[i]))",
+    "i64(b[i]) + 1 > i64(b[i])",
+    "i64(r[i]) + 1 > 0",
+    "abs(i64(b[i])) >= 0",
+    "i64(r[i]) % 3 < 3",
+    "i * i >= 0",
+    "N * N >= 0",
+    "i % N < N",
+    "i % N >= 0",
+    "i64(b[i]) < 32768",
+    "r[i] < 1000 or i64(r[i]) < N",
+]
 
 
 @pytest.mark.parametrize("condition", STAYS)
@@ -169,10 +236,16 @@ def test_what_is_known_of_data_and_products(condition: str):
 
 
 PROVEN = {
-    "data in the values of a private buffer": ("""op looked_up(X: f32[N], idx: i32[N] in 0..N) -> Y: f32[N] {
+    "data in the values of a private buffer": (
+        """op looked_up(X: f32[N], idx: i32[N] in 0..N) -> Y: f32[N] {
   T[i] = if idx[i] > 2 then X[idx[i]] else 1
-  Y[i] = T[i] + T[i + 1 | 0] }""", 'split("Y.i", 4)\ncompute_at("T", "Y.io")\nparallel("Y.io")'),
-    "a division by less than nothing": ("op down(X: f32[N]) -> Y: f32[N] { Y[i] = X[N - 1 + i // -1] + X[i % -2 | 0] }", 'split("i", 3)'),
+  Y[i] = T[i] + T[i + 1 | 0] }""",
+        'split("Y.i", 4)\ncompute_at("T", "Y.io")\nparallel("Y.io")',
+    ),
+    "a division by less than nothing": (
+        "op down(X: f32[N]) -> Y: f32[N] { Y[i] = X[N - 1 + i // -1] + X[i % -2 | 0] }",
+        'split("i", 3)',
+    ),
 }
 
 
@@ -201,10 +274,16 @@ def test_a_row_of_distinct_values_is_shared():
         assert e.value.label == "races"
 
 
-@pytest.mark.parametrize("steps", [lambda s: s.auto(), lambda s: s.parallel("Y.1.i"), lambda s: s.split("Y.1.i", 4).vectorize("Y.1.ii")])
+@pytest.mark.parametrize(
+    "steps",
+    [lambda s: s.auto(), lambda s: s.parallel("Y.1.i"), lambda s: s.split("Y.1.i", 4).vectorize("Y.1.ii")],
+)
 @pytest.mark.parametrize("dtype", ["i32", "i64", "u8"])
 def test_updates_at_distinct_places_run_at_once(steps, dtype: str):
-    op = tx.op(f"op f(p: {dtype}[N] in 0..K distinct, X: f32[N], Z: f32[K]) -> Y: f32[K] {{ Y[k] = Z[k]  Y[p[i]] += X[i] }}")
+    op = tx.op(
+        f"op f(p: {dtype}[N] in 0..K distinct, X: f32[N], Z: f32[K]) -> Y: f32[K] {{ Y[k] = Z[k]  Y[p[i]] += "
+        f"X[i] }}"
+    )
     assert steps(tx.schedule(op)).certificate()
 
 
@@ -226,7 +305,9 @@ kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3])
 
 
 def test_a_part_of_a_fold_is_not_the_whole():
-    """Every element may be folded into, so nothing but what it started from tells that the part is not the element of the program."""
+    """Every element may be folded into, so nothing but what it started from tells that the part
+    is not the element of the program.
+    """
     program = ready(tx.op(FOLDED).program())
     certify(parse_kernel(FOLDED_LOOPS), program)
     in_place_of_the_whole = FOLDED_LOOPS.replace("Y[v] = H[v] * 2", "Y[v] = P[v] * 2")
@@ -263,16 +344,31 @@ ONE_VALUE = """T[i] = 0  start eq 1  at[i]
     P[i % 2, i64(X[i])] += T[i] * 2  reassoc eq 1  at[i]"""
 
 
-@pytest.mark.parametrize(("old", "new", "what"), [
-    ("P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]", ONE_TERM, "the update folds a term of a reduction into P"),
-    ("P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]", ONE_VALUE, "the update folds a reduction into T"),
-    ("S[i] = 0  start", "S[i] = 0  part", "a fold start from another value|what is folded|folds otherwise|instance"),
-    ("P[o, v] = 0  part", "P[o, v] = 0  start", "instance|another value|folds|element"),
-    ("for i in 0..4", "for i in 0..3", "a contribution to H is missing"),
-    ("for k in 0..5", "for k in 0..4", "a contribution to S is missing"),
-    ("for o in 0..2\n      H", "for o in 0..1\n      H", "a contribution to H is missing"),
-    ("i % 2", "i % 2 * 0", "^$"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (
+            "P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]",
+            ONE_TERM,
+            "the update folds a term of a reduction into P",
+        ),
+        (
+            "P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]",
+            ONE_VALUE,
+            "the update folds a reduction into T",
+        ),
+        (
+            "S[i] = 0  start",
+            "S[i] = 0  part",
+            "a fold start from another value|what is folded|folds otherwise|instance",
+        ),
+        ("P[o, v] = 0  part", "P[o, v] = 0  start", "instance|another value|folds|element"),
+        ("for i in 0..4", "for i in 0..3", "a contribution to H is missing"),
+        ("for k in 0..5", "for k in 0..4", "a contribution to S is missing"),
+        ("for o in 0..2\n      H", "for o in 0..1\n      H", "a contribution to H is missing"),
+        ("i % 2", "i % 2 * 0", "^$"),
+    ],
+)
 def test_a_fold_of_sums_has_parts_and_totals(old: str, new: str, what: str):
     """What the equation folds and what its reduction sums are told apart by the start."""
     program = ready(tx.op(SUMMED).program())
@@ -293,11 +389,17 @@ BACK = """op back(X: f32[4, N]) -> Y: f32[4, N] {
 
 
 def test_a_condition_on_what_a_recurrence_computes_in_place():
-    """The condition on indices is written otherwise; that on data stands under a `not`, and what it reads is written out."""
+    """The condition on indices is written otherwise; that on data stands under a `not`, and what
+    it reads is written out.
+    """
     schedule = tx.schedule(tx.op(BACK)).inline("m")
     assert str(schedule.certificate()).startswith("certificate of back: bit-exact")
     program, loops = ready(tx.op(BACK).program()), full_listing(schedule.kernel)
-    for old, new in (("not max", "max"), ("if not max(X[3 - t, i]", "if not max(X[2 - t, i]"), ("== 0.0 then", "== 1.0 then")):
+    for old, new in (
+        ("not max", "max"),
+        ("if not max(X[3 - t, i]", "if not max(X[2 - t, i]"),
+        ("== 0.0 then", "== 1.0 then"),
+    ):
         assert old in loops
         with pytest.raises(tx.ScheduleError):
             certify(parse_kernel(loops.replace(old, new, 1)), program)

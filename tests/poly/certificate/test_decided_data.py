@@ -43,11 +43,20 @@ def loops(over: str, steps: str) -> str:
     return full_listing(STEPS[steps](tx.schedule(tx.op(sums(over)))).kernel)
 
 
-@pytest.mark.parametrize(("said", "others"), [
-    ("0..p[q[i] | 0]", ["0..p[q[i] | 1]", "0..p[q[i] | clamp]", "0..p[q[i] + 1 | 0]", "0..p[q[i] | s[i]]"]),
-    ("p[q[i] | 0]..M", ["p[q[i] | 1]..M", "p[q[i] | clamp]..M"]),
-    ("0..p[q[s[i] | 0] | 1]", ["0..p[q[s[i] | 1] | 1]", "0..p[q[s[i] | 0] | 2]", "0..p[q[s[i] + 1 | 0] | 1]", "0..p[s[i] | 1]"]),
-])
+@pytest.mark.parametrize(
+    ("said", "others"),
+    [
+        (
+            "0..p[q[i] | 0]",
+            ["0..p[q[i] | 1]", "0..p[q[i] | clamp]", "0..p[q[i] + 1 | 0]", "0..p[q[i] | s[i]]"],
+        ),
+        ("p[q[i] | 0]..M", ["p[q[i] | 1]..M", "p[q[i] | clamp]..M"]),
+        (
+            "0..p[q[s[i] | 0] | 1]",
+            ["0..p[q[s[i] | 1] | 1]", "0..p[q[s[i] | 0] | 2]", "0..p[q[s[i] + 1 | 0] | 1]", "0..p[s[i] | 1]"],
+        ),
+    ],
+)
 @pytest.mark.parametrize("steps", ["none", "split"])
 def test_other_data_is_refused(said: str, others: list[str], steps: str):
     assert not refused(sums(said), loops(said, steps))

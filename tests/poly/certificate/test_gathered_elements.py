@@ -78,8 +78,15 @@ op f(X: i64[M], p: i32[M] in 0..M distinct) -> Y: i64[M, M] {
 }"""
 
 
-@pytest.mark.parametrize(("text", "sizes"), [(CHOSEN_TWICE, {"M": 1, "K": 2}), (CHOSEN_TWICE, {"M": 2, "K": 3}), (IN_PARTS, {"M": 2}),
-                                             (IN_PARTS, {"M": 3})])
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (CHOSEN_TWICE, {"M": 1, "K": 2}),
+        (CHOSEN_TWICE, {"M": 2, "K": 3}),
+        (IN_PARTS, {"M": 2}),
+        (IN_PARTS, {"M": 3}),
+    ],
+)
 def test_two_elements_of_a_permutation_in_one_instance(text: str, sizes: dict[str, int]):
     """They are one where their places are: no instance is left in which they are not."""
     assert tx.schedule(tx.op(text), **sizes).certificate()

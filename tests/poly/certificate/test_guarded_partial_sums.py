@@ -1,4 +1,6 @@
-"""Partial sums under conditions on data or functions of indices: begun, added to and joined under the same one."""
+"""Partial sums under conditions on data or functions of indices: begun, added to and joined
+under the same one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_parts_are_proven(name: str):
         s.certificate()
 
 
-@pytest.mark.parametrize(("old", "new"), [("3 - j", "4 - j"), ("> 0.3", "> 0.2"), ("sin(", "cos("), ("3 - j", "2 - j")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("3 - j", "4 - j"), ("> 0.3", "> 0.2"), ("sin(", "cos("), ("3 - j", "2 - j")]
+)
 @pytest.mark.parametrize("place", range(4))
 def test_another_condition_in_one_place_is_refused(place: int, old: str, new: str):
     """Where the parts begin, are added to, are joined, or are used."""
@@ -46,4 +50,9 @@ def test_another_condition_in_one_place_is_refused(place: int, old: str, new: st
 @pytest.mark.parametrize("old", ["Y_acc_part[j, ri] = 0.0", "Y_acc_part[j, ri] +=", "Y_acc_part[j, ri_sum]"])
 def test_parts_of_another_iteration_are_refused(old: str):
     op = choice(CONDITIONS["a function of an index"])
-    assert refused(op, full_listing(parted(CONDITIONS["a function of an index"]).kernel).replace(old, old.replace("[j", "[0")))
+    assert refused(
+        op,
+        full_listing(parted(CONDITIONS["a function of an index"]).kernel).replace(
+            old, old.replace("[j", "[0")
+        ),
+    )

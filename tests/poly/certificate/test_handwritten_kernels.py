@@ -1,4 +1,6 @@
-"""Kernels that no schedule leads to, for single conditions of the certificate: most are wrong in a way that little tells."""
+"""Kernels that no schedule leads to, for single conditions of the certificate: most are wrong in
+a way that little tells.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,32 @@ kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3])
     H[v1] = T[v1]  copy
 """
 COPIES: Rows = {
-    **changed(TOTAL, COPIED, {
-        "a sum that is copied": ("", "", ""),
-        "and then more of it": ("  for i3", MORE, "sums"),
-        "a start of more than an instance": ("start  at[i0]", "start  at[i0, 1]", "values")}),
-    **changed(FOLDED, FOLD, {
-        "a fold that is copied": ("", "", ""),
-        "and then folded again": ("copy\n", "copy\n  for i1 in 0..4\n    H[i64(X[i1])] += V[i1]  eq 1  at[i1]\n", "sums"),
-        "none of a fold, and some elements that are no elements of it": (
-            "    T[v] = b[v]  at[v]\n  for i in 0..4\n    T[i64(X[i])] += V[i]  eq 1  at[i]\n",
-            "    if v < 1\n      T[v] = b[v]  at[v]\n    if v >= 1\n      T[v] = b[v] * 2  copy\n", "sums")}),
+    **changed(
+        TOTAL,
+        COPIED,
+        {
+            "a sum that is copied": ("", "", ""),
+            "and then more of it": ("  for i3", MORE, "sums"),
+            "a start of more than an instance": ("start  at[i0]", "start  at[i0, 1]", "values"),
+        },
+    ),
+    **changed(
+        FOLDED,
+        FOLD,
+        {
+            "a fold that is copied": ("", "", ""),
+            "and then folded again": (
+                "copy\n",
+                "copy\n  for i1 in 0..4\n    H[i64(X[i1])] += V[i1]  eq 1  at[i1]\n",
+                "sums",
+            ),
+            "none of a fold, and some elements that are no elements of it": (
+                "    T[v] = b[v]  at[v]\n  for i in 0..4\n    T[i64(X[i])] += V[i]  eq 1  at[i]\n",
+                "    if v < 1\n      T[v] = b[v]  at[v]\n    if v >= 1\n      T[v] = b[v] * 2  copy\n",
+                "sums",
+            ),
+        },
+    ),
 }
 
 SOME = "op f(X: f32[4]) -> Y: f32[4] { let t: f32[4]  t[i] = X[i] + 1 for i in 0..2  Y[i] = if i < 2 then t[i] else X[i] }"
@@ -93,7 +111,9 @@ kernel f(X: f32[5]) -> (Y: f32[3, 5])
     for i2 in 0..5
       Y[t2, i2] = h[t2, i2]  eq 2  at[t2, i2]
 """
-PAST_SUM = "op f(X: f32[5, 3]) -> Y: f32[5] { let h: f32[5, 3]  h[i, k] = X[i, k]  Y[i] = sum(k: h[i, k] * 2) }"
+PAST_SUM = (
+    "op f(X: f32[5, 3]) -> Y: f32[5] { let h: f32[5, 3]  h[i, k] = X[i, k]  Y[i] = sum(k: h[i, k] * 2) }"
+)
 SUM_PAST_THE_END = """
 kernel f(X: f32[5, 3]) -> (Y: f32[5])
   let h: f32[8, 3]
@@ -118,37 +138,95 @@ PAST_BOTH = """op f(X: f32[5]) -> Y: bool[3, 5] {
   h[t, i] = h[t - 1, i] and X[0] > 1 for t in 1..3
   Y[t, i] = h[t, i]
 }"""
-BOTH_PAST_THE_END = PAST_THE_END.replace("(Y: f32", "(Y: bool").replace("h: f32", "h: bool").replace("X[i]  at", "X[i] > 0.0  at").replace(
-    "h[t, i1] * 2.0", "h[t, i1] and X[0] > 1.0")
+BOTH_PAST_THE_END = (
+    PAST_THE_END.replace("(Y: f32", "(Y: bool")
+    .replace("h: f32", "h: bool")
+    .replace("X[i]  at", "X[i] > 0.0  at")
+    .replace("h[t, i1] * 2.0", "h[t, i1] and X[0] > 1.0")
+)
 NOTHING: Rows = {
-    **changed(PAST_BOTH, BOTH_PAST_THE_END, {
-        "what decides whether more is read": ("", "", "initialised"),
-        "up to the end": ("for i1 in 0..8", "for i1 in 0..5", "")}),
-    **changed(PAST_SUM, SUM_PAST_THE_END, {
-        "terms of a sum past the end": ("", "", ""),
-        "which come into another sum": ("acc[i1] += u", "acc[i1 % 5] += u", "initialised"),
-        "past the end of the terms": (
-            "for k in 0..3\n      acc[i1] += u[i1, k]", "for k in 0..4\n      acc[i1] += u[i1, k]", "initialised"),
-        "of the wrong rows": ("+= u[i1, k]", "+= u[7 - i1, k]", "initialised")}),
-    **changed(SOME, COPY_OF_SOME, {
-        "a copy of what is written in part": ("", "", ""),
-        "and one of the rest is used": ("if i2 < 2 then u", "if i2 < 3 then u", "initialised"),
-        "copied before it is written": ("  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]\n  for i1 in 0..4\n    u[i1] = t[i1]  copy",
-                                        "  for i1 in 0..4\n    u[i1] = t[i1]  copy\n  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]",
-                                        "initialised"),
-        "a copy of the copy": ("  for i2", "  let v: f32[4]\n  for i3 in 0..4\n    v[i3] = u[i3]  copy\n  for i2", "initialised"),
-        "more than a copy": ("u[i1] = t[i1]  copy", "u[i1] = t[i1] * 1.0  copy", "initialised")}),
-    **changed(ALL, COPY_OF_ALL, {
-        "copies again and again": ("", "", ""),
-        "of nothing, the last time": ("    for i in 0..4\n      t", "    for i in 0..4\n     if r < 1\n      t", "initialised")}),
-    **changed(ALL, COPY_OF_ALL.replace("u[i1]", "Y[i1]").replace("  let u: f32[4]\n", "").partition("  for i2")[0], {
-        "copies to the output": ("", "", ""),
-        "of nothing, to the output": ("    for i in 0..4\n      t", "    for i in 0..4\n     if r < 1\n      t", "initialised")}),
-    **changed(PAST, PAST_THE_END, {
-        "past the end": ("", "", ""),
-        "places that are read past the end": ("h[t, i1] * 2.0", "h[t, i1] * 2.0 + X[i64(h[t, i1])]", "initialised"),
-        "chosen by what lies past the end": (
-            "= h[t, i1] * 2.0", "= if h[t, i1] < 1.0 then h[t, i1] * 2.0 else h[t, i1] * 2.0", "initialised")}),
+    **changed(
+        PAST_BOTH,
+        BOTH_PAST_THE_END,
+        {
+            "what decides whether more is read": ("", "", "initialised"),
+            "up to the end": ("for i1 in 0..8", "for i1 in 0..5", ""),
+        },
+    ),
+    **changed(
+        PAST_SUM,
+        SUM_PAST_THE_END,
+        {
+            "terms of a sum past the end": ("", "", ""),
+            "which come into another sum": ("acc[i1] += u", "acc[i1 % 5] += u", "initialised"),
+            "past the end of the terms": (
+                "for k in 0..3\n      acc[i1] += u[i1, k]",
+                "for k in 0..4\n      acc[i1] += u[i1, k]",
+                "initialised",
+            ),
+            "of the wrong rows": ("+= u[i1, k]", "+= u[7 - i1, k]", "initialised"),
+        },
+    ),
+    **changed(
+        SOME,
+        COPY_OF_SOME,
+        {
+            "a copy of what is written in part": ("", "", ""),
+            "and one of the rest is used": ("if i2 < 2 then u", "if i2 < 3 then u", "initialised"),
+            "copied before it is written": (
+                "  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]\n  for i1 in 0..4\n    u[i1] = t[i1]  copy",
+                "  for i1 in 0..4\n    u[i1] = t[i1]  copy\n  for i in 0..2\n    t[i] = X[i] + 1.0  at[i]",
+                "initialised",
+            ),
+            "a copy of the copy": (
+                "  for i2",
+                "  let v: f32[4]\n  for i3 in 0..4\n    v[i3] = u[i3]  copy\n  for i2",
+                "initialised",
+            ),
+            "more than a copy": ("u[i1] = t[i1]  copy", "u[i1] = t[i1] * 1.0  copy", "initialised"),
+        },
+    ),
+    **changed(
+        ALL,
+        COPY_OF_ALL,
+        {
+            "copies again and again": ("", "", ""),
+            "of nothing, the last time": (
+                "    for i in 0..4\n      t",
+                "    for i in 0..4\n     if r < 1\n      t",
+                "initialised",
+            ),
+        },
+    ),
+    **changed(
+        ALL,
+        COPY_OF_ALL.replace("u[i1]", "Y[i1]").replace("  let u: f32[4]\n", "").partition("  for i2")[0],
+        {
+            "copies to the output": ("", "", ""),
+            "of nothing, to the output": (
+                "    for i in 0..4\n      t",
+                "    for i in 0..4\n     if r < 1\n      t",
+                "initialised",
+            ),
+        },
+    ),
+    **changed(
+        PAST,
+        PAST_THE_END,
+        {
+            "past the end": ("", "", ""),
+            "places that are read past the end": (
+                "h[t, i1] * 2.0",
+                "h[t, i1] * 2.0 + X[i64(h[t, i1])]",
+                "initialised",
+            ),
+            "chosen by what lies past the end": (
+                "= h[t, i1] * 2.0",
+                "= if h[t, i1] < 1.0 then h[t, i1] * 2.0 else h[t, i1] * 2.0",
+                "initialised",
+            ),
+        },
+    ),
 }
 
 CHOSEN = "op f(b: i32[4], w: i32[4], q: i64[4, 2] in 0..4) -> y: i32[4] { y[v] = b[v]  y[q[i, 1]] += w[i] }"
@@ -164,17 +242,29 @@ kernel f(b: i32[4], w: i32[4], q: i64[4, 2] in 0..4) -> (y: i32[4])
       p[0] = q[i, 1]  copy
       y[p[0]] += w[i]  eq 1  at[i]
 """
-LENT = PLACE.replace("copy\n    for j1", "copy\n      t[0] = y[p[0]]  copy\n    for j1").replace("y[p[0]] += w[i]  eq 1  at[i]", (
-    "t[0] += w[i]  eq 1  at[i]\n      y[p[0]] = t[0]  copy")).replace("    for j0", "    let t: i32[1]\n    for j0")
+LENT = (
+    PLACE.replace("copy\n    for j1", "copy\n      t[0] = y[p[0]]  copy\n    for j1")
+    .replace("y[p[0]] += w[i]  eq 1  at[i]", ("t[0] += w[i]  eq 1  at[i]\n      y[p[0]] = t[0]  copy"))
+    .replace("    for j0", "    let t: i32[1]\n    for j0")
+)
 LOANS: Rows = {
     "an element that data says": (CHOSEN, PLACE, ""),
     "an element that is put back elsewhere, as other data says": (CHOSEN, LENT, "once"),
     "an element that is put back elsewhere, of a buffer without dimensions": (
-        CHOSEN, LENT.replace("p[0]", "p").replace("t[0]", "t").replace("[1] in", " in").replace("i32[1]", "i32"), "once"),
-    "an element that is put back elsewhere, by a remainder": (CHOSEN, LENT.replace("y[p[0]]", "y[p[0] % 4]"), "once"),
+        CHOSEN,
+        LENT.replace("p[0]", "p").replace("t[0]", "t").replace("[1] in", " in").replace("i32[1]", "i32"),
+        "once",
+    ),
+    "an element that is put back elsewhere, by a remainder": (
+        CHOSEN,
+        LENT.replace("y[p[0]]", "y[p[0] % 4]"),
+        "once",
+    ),
 }
 
-ROWS = "op rows(V: i32[R, N, K]) -> H: i32[R, 4] { H[r, v] = 1 for v in 0..4\n H[r, (i + j) % 4] += V[r, i, j] }"
+ROWS = (
+    "op rows(V: i32[R, N, K]) -> H: i32[R, 4] { H[r, v] = 1 for v in 0..4\n H[r, (i + j) % 4] += V[r, i, j] }"
+)
 IN_TURNS = """
 kernel rows(V: i32[R, N, K]) -> (H: i32[R, 4])
   let P: i32[2, 4]
@@ -227,15 +317,25 @@ kernel again(X: f32[2, 4]) -> (Y: f32[4], V: f32[4])
     V[i3] = P[i3]  eq 4  at[i3]
 """
 REUSED: Rows = {
-    **changed(ROWS, IN_TURNS, {
-        "parts of rows in turns": ("", "", ""),
-        "parts of the row before": ("+= P[r % 2", "+= P[(r + 1) % 2", "initialised"),
-        "parts of no row": ("at[r, v1]", "at[v1]", "values")}),
-    **changed(NEXT, AHEAD, {
-        "sums ahead": ("", "", ""),
-        "terms of no equation": ("  at[n + 1, m1]", "  eq 9  at[n + 1, m1]", "once"),
-        "terms of no instance": ("  at[n + 1, m1]", "", "once"),
-        "a result of no instance": ("acc[n % 2]  at[n]", "acc[n % 2]", "values")}),
+    **changed(
+        ROWS,
+        IN_TURNS,
+        {
+            "parts of rows in turns": ("", "", ""),
+            "parts of the row before": ("+= P[r % 2", "+= P[(r + 1) % 2", "initialised"),
+            "parts of no row": ("at[r, v1]", "at[v1]", "values"),
+        },
+    ),
+    **changed(
+        NEXT,
+        AHEAD,
+        {
+            "sums ahead": ("", "", ""),
+            "terms of no equation": ("  at[n + 1, m1]", "  eq 9  at[n + 1, m1]", "once"),
+            "terms of no instance": ("  at[n + 1, m1]", "", "once"),
+            "a result of no instance": ("acc[n % 2]  at[n]", "acc[n % 2]", "values"),
+        },
+    ),
     "what outside code is given, after something else": (AGAIN, PASSED, "values"),
 }
 
@@ -256,13 +356,19 @@ kernel f(A: i32[4, 5], X: i32[4] in 0..3) -> (H: i32[3])
     H[v] += P[v]  reassoc eq 1
 """
 WHOLE, PARTS = "    P[v0] = 0  part eq 1  at[v0]\n", "    P[v0] = 0  part eq 7  at[v0]\n"
-FOLDS: Rows = changed(SUMMED, TOTALS, {
-    "sums that are folded into parts": ("", "", ""),
-    "parts of no equation": (WHOLE, PARTS, "values"),
-    "parts of what is no fold": ("0  part eq 1", "0  part eq 0", "values"),
-})
+FOLDS: Rows = changed(
+    SUMMED,
+    TOTALS,
+    {
+        "sums that are folded into parts": ("", "", ""),
+        "parts of no equation": (WHOLE, PARTS, "values"),
+        "parts of what is no fold": ("0  part eq 1", "0  part eq 0", "values"),
+    },
+)
 
-STEP_BY_STEP = "op steps(X: f32[4]) -> (A: f32[4], Y: f32[4]) {\n  A[i] = X[i]\n  A[i] += X[i]\n  Y[i] = A[i] }"
+STEP_BY_STEP = (
+    "op steps(X: f32[4]) -> (A: f32[4], Y: f32[4]) {\n  A[i] = X[i]\n  A[i] += X[i]\n  Y[i] = A[i] }"
+)
 AT_ONCE = """
 kernel steps(X: f32[4]) -> (A: f32[4], Y: f32[4])
   for o in 0..5 parallel
@@ -273,13 +379,19 @@ kernel steps(X: f32[4]) -> (A: f32[4], Y: f32[4])
   for i in 0..4
     Y[i] = A[i]  eq 2  at[i]
 """
-RACES: Rows = changed(STEP_BY_STEP, AT_ONCE, {
-    "elements that the iteration before began": (" parallel", "", ""),
-    "elements that another iteration begins": ("", "", "races"),
-})
+RACES: Rows = changed(
+    STEP_BY_STEP,
+    AT_ONCE,
+    {
+        "elements that the iteration before began": (" parallel", "", ""),
+        "elements that another iteration begins": ("", "", "races"),
+    },
+)
 
 CLAMPED = "op c(X: f32[8]) -> Y: bool[8] { Y[i] = max(i, 2) < 5 }"
-TURNED = "op r(X: {0}[4]) -> Y: {0}[4] {{ let T: {0}[4]\n T[3 - i] = X[i] * 2 for i in 0..4\n Y[i] = T[i] + 1 }}"
+TURNED = (
+    "op r(X: {0}[4]) -> Y: {0}[4] {{ let T: {0}[4]\n T[3 - i] = X[i] * 2 for i in 0..4\n Y[i] = T[i] + 1 }}"
+)
 
 
 def each(op: str, value: str, rest: str = "", extent: int = 4) -> tuple[str, str]:
@@ -290,7 +402,10 @@ def each(op: str, value: str, rest: str = "", extent: int = 4) -> tuple[str, str
 
 VALUES: Rows = {
     "a condition in other words": (*each(CLAMPED, "i < 5", extent=8), ""),
-    "a condition that is another where nothing is clamped": (*each(CLAMPED, "max(i, 2) < 3", extent=8), "values"),
+    "a condition that is another where nothing is clamped": (
+        *each(CLAMPED, "max(i, 2) < 3", extent=8),
+        "values",
+    ),
     "from the other end": (*each(TURNED.format("i32"), "X[3 - i] * 2 + 1", "eq 1  "), ""),
     "not from the other end": (*each(TURNED.format("i32"), "X[i] * 2 + 1", "eq 1  "), "values"),
 }
@@ -306,12 +421,24 @@ kernel moved(X: i64[4] in 0..4, E: f32[4]) -> (Y: f32[4])
   for i2 in 0..4
     Y[i2] = Z[i2] * 2.0  eq 2  at[i2]
 """
-PADS: Rows = changed(RANGED, PADDED, {
-    "places that are not needed, looked up where there is nothing": ("", "", "values"),
-    "places that are needed": ("0..5", "0..4", ""),
-})
-NAMED = {"pads": PADS, "copies": COPIES, "nothing": NOTHING, "loans": LOANS, "reused": REUSED, "folds": FOLDS, "races": RACES,
-         "values": VALUES}
+PADS: Rows = changed(
+    RANGED,
+    PADDED,
+    {
+        "places that are not needed, looked up where there is nothing": ("", "", "values"),
+        "places that are needed": ("0..5", "0..4", ""),
+    },
+)
+NAMED = {
+    "pads": PADS,
+    "copies": COPIES,
+    "nothing": NOTHING,
+    "loans": LOANS,
+    "reused": REUSED,
+    "folds": FOLDS,
+    "races": RACES,
+    "values": VALUES,
+}
 TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row in rows.items()}
 
 
@@ -321,11 +448,15 @@ def test_what_is_proven(name: str):
     assert refused(op, loops) == obligation
 
 
-@pytest.mark.parametrize("name", [name for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders])
+@pytest.mark.parametrize(
+    "name", [name for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders]
+)
 def test_an_instruction_that_rounds_as_it_likes_has_to_be_permitted(name: str):
     loops = COPIED.replace("for i1 in 0..4", f"for i1 in 0..4 instruction.{name}")
     permitted = parse_kernel(loops.replace("at[i1, k]", "reassoc  at[i1, k]"))
-    assert certify(permitted, ready(tx.op(TOTAL).program())).flushed == (("y",) if INSTRUCTIONS[name].flushes_denormals else ())
+    assert certify(permitted, ready(tx.op(TOTAL).program())).flushed == (
+        ("y",) if INSTRUCTIONS[name].flushes_denormals else ()
+    )
     with pytest.raises(tx.ScheduleError, match="an instruction adds floats in an order of its own") as e:
         certify(parse_kernel(loops), ready(tx.op(TOTAL).program()))
     assert e.value.label == "order"
@@ -344,7 +475,11 @@ kernel f(X: f32[4]) -> (Y: f32[4])
 @pytest.mark.parametrize(("written", "proven"), [(4, True), (2, False)])
 def test_a_read_that_stands_in_two_places_finds_its_value_in_both(written: int, proven: bool):
     """One node: where it is not written, the last value is still there."""
-    program = ready(tx.op("op f(X: f32[4]) -> Y: f32[4] { T[i] = X[i] * 2  Y[i] = if i < 2 then T[i] else T[i] + 1 }").program())
+    program = ready(
+        tx.op(
+            "op f(X: f32[4]) -> Y: f32[4] { T[i] = X[i] * 2  Y[i] = if i < 2 then T[i] else T[i] + 1 }"
+        ).program()
+    )
     made = parse_kernel(LAST.format(written))
     first, second = (n for n in walk(made) if isinstance(n, Read) and n.tensor.name == "T")
     shared = rewrite(made, lambda n: first if n is second else None)
@@ -384,7 +519,9 @@ kernel f(m: i32[N], X: f32[4, N]) -> (y: f32[4])
 
 def test_a_condition_is_asked_whether_the_loops_inside_run_or_not():
     assert refused(AHEAD, ASKED_AHEAD) == "bounds"  # With N = 0 there is no m[0].
-    assert refused(AHEAD.replace("m: i32[N]", "m: i32[1]"), ASKED_AHEAD.replace("m: i32[N]", "m: i32[1]")) == ""
+    assert (
+        refused(AHEAD.replace("m: i32[N]", "m: i32[1]"), ASKED_AHEAD.replace("m: i32[N]", "m: i32[1]")) == ""
+    )
 
 
 RAGGED = "op ragged(X: f32[M, K], n: i32[M] in 0..K + 1) -> y: f32[M] { y[i] = sum(j in 0..n[i]: X[i, j]) }"
@@ -395,7 +532,10 @@ CSR = """op csr(first: i64[P] in 0..K + 1, V: f32[K], c: i32[K] in 0..N, x: f32[
 
 
 @pytest.mark.parametrize("op", [RAGGED, CSR], ids=["ragged", "csr"])
-@pytest.mark.parametrize("script", ['split("{0}", 4)', 'split("i", 4)\nsplit("{0}", 4)\nparallel("io")', 'split("i", 4, tail="peel")'])
+@pytest.mark.parametrize(
+    "script",
+    ['split("{0}", 4)', 'split("i", 4)\nsplit("{0}", 4)\nparallel("io")', 'split("i", 4, tail="peel")'],
+)
 def test_a_range_is_read_under_the_conditions_around_it(op: str, script: str):
     assert tx.schedule(tx.op(op)).replay(script.format("k" if op == CSR else "j")).certificate().bit_exact
 
@@ -406,10 +546,16 @@ def test_partial_sums_of_rows_of_a_sparse_matrix():
     tx.schedule(tx.op(CSR), P=50, K=300, N=70).auto().certificate()
 
 
-@pytest.mark.parametrize("old, new, said", [
-    ("", "", ""), ("j - ", "j // 2 - ", "sums"), ("first[i + 1] - first[i]", "first[i + 1] - first[i] - 1", "sums"),
-    ("first[i + 1] - first[i]", "first[i + 1]", "values"),
-], ids=["right", "twice", "one less", "more"])
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("", "", ""),
+        ("j - ", "j // 2 - ", "sums"),
+        ("first[i + 1] - first[i]", "first[i + 1] - first[i] - 1", "sums"),
+        ("first[i + 1] - first[i]", "first[i + 1]", "values"),
+    ],
+    ids=["right", "twice", "one less", "more"],
+)
 def test_rows_of_a_sparse_matrix(old: str, new: str, said: str):
     loops = """
 kernel csr(first: i64[P] in 0..K + 1, V: f32[K], c: i32[K] in 0..N, x: f32[N]) -> (y: f32[P - 1])
@@ -429,7 +575,16 @@ def test_a_range_is_not_read_under_the_conditions_in_it():
     guard = inner.body[0]
     start, loop, store = guard.body
     late = replace(loop, body=(replace(guard, body=loop.body),))
-    wrong = replace(split, body=(replace(split.body[0], body=(replace(inner, body=(
-        replace(guard, body=(start,)), late, replace(guard, body=(store,)))),)),))
+    wrong = replace(
+        split,
+        body=(
+            replace(
+                split.body[0],
+                body=(
+                    replace(inner, body=(replace(guard, body=(start,)), late, replace(guard, body=(store,)))),
+                ),
+            ),
+        ),
+    )
     with pytest.raises(tx.ScheduleError, match="n is read outside its shape"):
         certify(wrong, ready(tx.op(RAGGED).program()))

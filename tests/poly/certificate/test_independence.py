@@ -1,4 +1,6 @@
-"""Two provers: the certificate shares isl's context and quota with the checks of steps, and nothing else."""
+"""Two provers: the certificate shares isl's context and quota with the checks of steps, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def shared_names(text: str) -> Iterator[str]:
         if module and module.startswith("texpr.poly") and not module.startswith("texpr.poly.certificate"):
             yield from (f"{module}.{a.name}" for a in n.names)
         elif module == "texpr" or isinstance(n, ast.Import):
-            yield from (a.name for a in n.names if a.name.split(".")[-1] == "poly" or a.name.startswith("texpr.poly"))
+            yield from (
+                a.name for a in n.names if a.name.split(".")[-1] == "poly" or a.name.startswith("texpr.poly")
+            )
 
 
 def _files(inside: bool) -> list[Path]:
@@ -37,4 +41,8 @@ def test_the_checks_of_steps_do_not_know_the_certificate():
 
 def test_what_is_shared_is_found():
     text = "from texpr.poly.dependence.legality import Conflict\nfrom texpr import poly\nimport texpr.poly.program\n"
-    assert list(shared_names(text)) == ["texpr.poly.dependence.legality.Conflict", "poly", "texpr.poly.program"]
+    assert list(shared_names(text)) == [
+        "texpr.poly.dependence.legality.Conflict",
+        "poly",
+        "texpr.poly.program",
+    ]

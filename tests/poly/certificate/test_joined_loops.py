@@ -1,4 +1,6 @@
-"""Faults planted in loops that count the pairs of two others: the certificate refuses each; and it needs no help from the step checks."""
+"""Faults planted in loops that count the pairs of two others: the certificate refuses each; and
+it needs no help from the step checks.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +100,11 @@ FAULTS = [
     ("all", "at[ij // N, ij % N]", "at[ij // N, 0]"),
     ("rows", "0..M * N\n", "0..M * N parallel\n"),
     ("rows", "ij % N - 1]", "ij % N]"),
-    ("rows", "Y[ij // N, ij % N] = (if 1 <= ij % N then Y[ij // N, ij % N - 1]",
-     "Y[ij // N, N - 1 - ij % N] = (if 1 <= N - 1 - ij % N then Y[ij // N, N - 2 - ij % N]"),
+    (
+        "rows",
+        "Y[ij // N, ij % N] = (if 1 <= ij % N then Y[ij // N, ij % N - 1]",
+        "Y[ij // N, N - 1 - ij % N] = (if 1 <= N - 1 - ij % N then Y[ij // N, N - 2 - ij % N]",
+    ),
 ]
 
 

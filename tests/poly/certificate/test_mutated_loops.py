@@ -35,10 +35,24 @@ from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
 
 KERNELS = SIMPLE | REUSED
-SIZES = [dict(zip("MNKVDB", each)) for each in ((9, 4, 2, 3, 2, 5), (1, 1, 1, 1, 1, 1), (3, 11, 3, 5, 1, 2), (0, 0, 0, 0, 0, 0))]
+SIZES = [
+    dict(zip("MNKVDB", each))
+    for each in ((9, 4, 2, 3, 2, 5), (1, 1, 1, 1, 1, 1), (3, 11, 3, 5, 1, 2), (0, 0, 0, 0, 0, 0))
+]
 MOST = 40
 """Places of one kind that are changed."""
-CHANGES = [shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop, without, instance, value]
+CHANGES = [
+    shifted_index,
+    changed_extent,
+    dropped_condition,
+    marked,
+    swapped,
+    removed,
+    reversed_loop,
+    without,
+    instance,
+    value,
+]
 
 
 def changed(kernel: Kernel) -> Iterator[tuple[str, str, Kernel]]:
@@ -58,7 +72,10 @@ def changed(kernel: Kernel) -> Iterator[tuple[str, str, Kernel]]:
 def difference(before: str, after: str) -> str:
     """The lines that are not in the other text."""
     old, new = before.splitlines(), after.splitlines()
-    gone, made = [line.strip() for line in old if line not in new], [line.strip() for line in new if line not in old]
+    gone, made = (
+        [line.strip() for line in old if line not in new],
+        [line.strip() for line in new if line not in old],
+    )
     return f"{' | '.join(gone) or 'lines'} -> {' | '.join(made) or 'moved'}"
 
 
@@ -69,11 +86,19 @@ def arrays(name: str, k: int) -> list[np.ndarray]:
     sizes = {v: SIZES[k][v.name] for v in program.sizes}
     made = []
     for t in program.inputs:
-        high = evaluate_size(t.value_range[1], sizes) if t.value_range is not None else 2 if t.dtype == BOOL else 50
+        high = (
+            evaluate_size(t.value_range[1], sizes)
+            if t.value_range is not None
+            else 2
+            if t.dtype == BOOL
+            else 50
+        )
         low = 0 if t.value_range is not None or t.dtype == BOOL else -50
         made.append(random.integers(low, max(high, low + 1), flat_shape(t, sizes)).astype(np.int64))
         if t.distinct:
-            made[-1] = random.permuted(np.broadcast_to(np.arange(made[-1].shape[-1]), made[-1].shape), axis=-1)
+            made[-1] = random.permuted(
+                np.broadcast_to(np.arange(made[-1].shape[-1]), made[-1].shape), axis=-1
+            )
         elif t.value_range is not None:
             made[-1].flat[-2:] = max(high - 1, 0)  # where what is left out at the end of a range is missed
     return made
@@ -99,7 +124,11 @@ def problem(name: str, kernel: Kernel) -> str:
     return ""
 
 
-RUN = [name for name, k in KERNELS.items() if not any(isinstance(n, Barrier) for n in walk(parse_kernel(k.loops))) and "inf" not in k.loops]
+RUN = [
+    name
+    for name, k in KERNELS.items()
+    if not any(isinstance(n, Barrier) for n in walk(parse_kernel(k.loops))) and "inf" not in k.loops
+]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -113,4 +142,9 @@ def test_what_is_proven_is_so(name: str, golden):
         if not refused and name in RUN:
             wrong = problem(name, new)
             assert not wrong, f"proven, but {wrong}: {what}\n{full_listing(new)}"
-    golden("\n".join(f"{kind}: {', '.join(f'{n} {label}' for label, n in sorted(found.items()))}" for kind, found in said.items()))
+    golden(
+        "\n".join(
+            f"{kind}: {', '.join(f'{n} {label}' for label, n in sorted(found.items()))}"
+            for kind, found in said.items()
+        )
+    )

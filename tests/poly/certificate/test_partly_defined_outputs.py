@@ -1,4 +1,6 @@
-"""Kernels that hand over a tensor of which some elements have no definition: all others are computed, once, and in time."""
+"""Kernels that hand over a tensor of which some elements have no definition: all others are
+computed, once, and in time.
+"""
 
 from __future__ import annotations
 
@@ -40,29 +42,48 @@ kernel f(X: f32[4, 4]) -> (e: f32[4, 4])
     e[i1, 0] += acc  eq 1  at[i1]
 """
 ROWS: Rows = {
-    **changed(TRIANGLE, OF_TRIANGLE, {
-        "all that is defined": ("", "", ""),
-        "none of the last column": ("0..i + 1", "0..min(i + 1, 3)", "covered"),
-        "none of the diagonal": ("0..i + 1", "0..i", "covered"),
-        "another value": ("X[i, j] * 2.0", "X[j, i] * 2.0", "values"),
-        "more than is defined": ("0..i + 1", "0..min(i + 2, 4)", "values")}),
-    **changed(PIECES, OF_PIECES, {
-        "two pieces": ("", "", ""),
-        "one of them": ("    e[2, j] = X[1, j] * 2.0  eq 1  at[1, j]\n", "", "covered"),
-        "in the wrong row": ("e[2, j]", "e[3, j]", "covered")}),
-    **changed(FOLD, OF_FOLD, {
-        "a fold": ("", "", ""),
-        "of which a row is left out": ("for i1 in 0..4", "for i1 in 0..3", "sums"),
-        "of which a term is left out": ("for k in 0..4", "for k in 0..3", "sums")}),
+    **changed(
+        TRIANGLE,
+        OF_TRIANGLE,
+        {
+            "all that is defined": ("", "", ""),
+            "none of the last column": ("0..i + 1", "0..min(i + 1, 3)", "covered"),
+            "none of the diagonal": ("0..i + 1", "0..i", "covered"),
+            "another value": ("X[i, j] * 2.0", "X[j, i] * 2.0", "values"),
+            "more than is defined": ("0..i + 1", "0..min(i + 2, 4)", "values"),
+        },
+    ),
+    **changed(
+        PIECES,
+        OF_PIECES,
+        {
+            "two pieces": ("", "", ""),
+            "one of them": ("    e[2, j] = X[1, j] * 2.0  eq 1  at[1, j]\n", "", "covered"),
+            "in the wrong row": ("e[2, j]", "e[3, j]", "covered"),
+        },
+    ),
+    **changed(
+        FOLD,
+        OF_FOLD,
+        {
+            "a fold": ("", "", ""),
+            "of which a row is left out": ("for i1 in 0..4", "for i1 in 0..3", "sums"),
+            "of which a term is left out": ("for k in 0..4", "for k in 0..3", "sums"),
+        },
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_kernels_that_hand_over_parts(name: str):
     equations, loops, obligation = ROWS[name]
-    program = ready(tx.op(f"op f(X: f32[4, 4]) -> Y: f32[4] {{ {equations}  Y[i] = X[i, 0] + e[0, 0] }}").program())
+    program = ready(
+        tx.op(f"op f(X: f32[4, 4]) -> Y: f32[4] {{ {equations}  Y[i] = X[i, 0] + e[0, 0] }}").program()
+    )
     handed = program.equations[0].target
-    program = replace(program, outputs=(handed,), equations=tuple(e for e in program.equations if e.target is handed))
+    program = replace(
+        program, outputs=(handed,), equations=tuple(e for e in program.equations if e.target is handed)
+    )
     try:
         certify(parse_kernel(loops), program)
     except tx.CertificateError as e:

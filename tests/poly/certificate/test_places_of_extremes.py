@@ -1,4 +1,6 @@
-"""Stores at places of extremes: they exist as the program says, and loops that write at others are refused."""
+"""Stores at places of extremes: they exist as the program says, and loops that write at others
+are refused.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,10 @@ HEAD = "op f(Z: f64[N], X: f64[K]) -> Y: f64[N]\n  require N >= 1, K >= 1 {\n"
 PLACES = {
     "an argmin": "  a[i] = argmin(r: Z[r] * X[i])\n",
     "an argmax under a condition": "  a[i] = if X[i] > 2 then argmax(r: Z[r] * X[i]) else 0\n",
-    "under two conditions": "  b[i] = if i < 2 then argmin(r: Z[r] * X[i]) else 0\n  a[i] = if X[i] > 2 then b[i] else 0\n",
-    "the further of two": "  b[i] = argmin(r: Z[r] * X[i])\n  c[i] = argmax(r: Z[r] + X[i])\n  a[i] = max(b[i], c[i])\n",
+    "under two conditions": "  b[i] = if i < 2 then argmin(r: Z[r] * X[i]) else 0\n  a[i] = if X[i] > 2 then "
+    "b[i] else 0\n",
+    "the further of two": "  b[i] = argmin(r: Z[r] * X[i])\n  c[i] = argmax(r: Z[r] + X[i])\n  a[i] = "
+    "max(b[i], c[i])\n",
 }
 STEPS = {"none": lambda s: s, "split": lambda s: s.split("Y.1.i", 4), "default": lambda s: s.auto()}
 
@@ -42,7 +46,10 @@ def test_other_places_are_refused(name: str, other: str, steps: str):
     assert refused(said, loops(scattered(PLACES[name], other), steps))
 
 
-@pytest.mark.parametrize(("old", "new"), [("+= X[i]", "+= X[K - 1 - i]"), ("argmin(r: Z[r] *", "argmin(r: Z[r] +"), ("argmin", "argmax")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("+= X[i]", "+= X[K - 1 - i]"), ("argmin(r: Z[r] *", "argmin(r: Z[r] +"), ("argmin", "argmax")],
+)
 def test_other_data_at_places_is_refused(old: str, new: str):
     said = scattered(PLACES["an argmin"])
     assert refused(said, loops(said.replace(old, new), "none"))
@@ -65,14 +72,17 @@ READ = """op f(X: f64[L, S], change: f64[S, S]) -> (Y: f64[L, S]) {
 }"""
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("", ""),
-    ("Y[t, s] = X[t, s]", "Y[t, s] = X[t, s] * 1"),
-    ("for Y.s in 0..S", "for Y.s in 0..S - 1"),
-    ("Y[t - 1, p[t - 1, s]]", "Y[t, p[t - 1, s]]"),
-    ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[t - 1, s] + 1]"),
-    ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[0, s]]"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("Y[t, s] = X[t, s]", "Y[t, s] = X[t, s] * 1"),
+        ("for Y.s in 0..S", "for Y.s in 0..S - 1"),
+        ("Y[t - 1, p[t - 1, s]]", "Y[t, p[t - 1, s]]"),
+        ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[t - 1, s] + 1]"),
+        ("Y[t - 1, p[t - 1, s]]", "Y[t - 1, p[0, s]]"),
+    ],
+)
 def test_elements_of_a_recurrence_at_places(old: str, new: str):
     """Where the program reads them they exist, and what exists was computed the row before."""
     for steps in ("none",) if old else ("none", "default"):

@@ -1,4 +1,6 @@
-"""Faults planted in final loops, as a wrong step or pass would make them: every one is refused, for the right reason, with an example."""
+"""Faults planted in final loops, as a wrong step or pass would make them: every one is refused,
+for the right reason, with an example.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ FAULTS = {
         ("for k in 0..K", "for k in 0..K + 1", "bounds"),
         ("for i2 in 0..8", "for i2 in 0..7", "covered"),
         ("for i2 in 0..8", "for i2 in 0..9", "bounds"),
-        ("        if io * 8 + i2 < M\n          C[", "        if true\n          C[", "bounds"),  # a guard dropped
+        (
+            "        if io * 8 + i2 < M\n          C[",
+            "        if true\n          C[",
+            "bounds",
+        ),  # a guard dropped
         ("        if io * 8 + i0 < M\n", "        if true\n", None),  # sums past the end, which nothing takes
         ("        if io * 8 + i1 < M\n", "        if true\n", "bounds"),
         ("        if io * 8 + i1 < M\n", "        if io * 8 + i1 < M - 1\n", "sums"),
@@ -44,7 +50,11 @@ FAULTS = {
         ("j] else 0.0)", "j] else -0.0)", "values"),
         ("row[o * 8 + k] * (", "(", "values"),
         ("row[o * 8 + k] *", "A[i, o * 8 + k] *", "bounds"),
-        ("row[o * 8 + k] *", "row[if o * 8 + k < K then o * 8 + k else 0] *", "values"),  # 0 times another element
+        (
+            "row[o * 8 + k] *",
+            "row[if o * 8 + k < K then o * 8 + k else 0] *",
+            "values",
+        ),  # 0 times another element
         ("acc = 0.0", "acc = -0.0", "values"),
         ("if o * 8 + k < K then", "if o * 8 + k + 1 < K then", "values"),
         ("in 0..(K + 7) // 8\n", "in 0..K // 8\n", "sums"),
@@ -59,8 +69,16 @@ FAULTS = {
     ],
     "parts of rows": [
         ("part[i2, l2]", "part[M - 1 - i2, l2]", "sums"),  # the parts of another row
-        ("if o * 8 + l1 < N", "if o * 8 + l1 < N and m[o * 8 + l1] > 0", "sums"),  # data says which terms are there
-        ("      total[i2] += part", "      if i2 < N and m[i2] > 0\n        total[i2] += part", "sums"),  # or which parts
+        (
+            "if o * 8 + l1 < N",
+            "if o * 8 + l1 < N and m[o * 8 + l1] > 0",
+            "sums",
+        ),  # data says which terms are there
+        (
+            "      total[i2] += part",
+            "      if i2 < N and m[i2] > 0\n        total[i2] += part",
+            "sums",
+        ),  # or which parts
     ],
     "private histograms": [
         ("part[o, v1] = -0.0", "part[o, v1] = 0.0", "values"),  # -0.0 + 0.0 is 0.0
@@ -99,13 +117,20 @@ FAULTS = {
     ],
     "scan": [
         ("for i in 0..N", "for i in 0..N parallel", "races"),
-        ("Y[i] = (if 1 <= i then Y[i - 1] else 0.0) + X[i]  at[i]",
-         "Y[N - 1 - i] = (if 1 <= N - 1 - i then Y[N - 2 - i] else 0.0) + X[N - 1 - i]  at[N - 1 - i]", "initialised"),
+        (
+            "Y[i] = (if 1 <= i then Y[i - 1] else 0.0) + X[i]  at[i]",
+            "Y[N - 1 - i] = (if 1 <= N - 1 - i then Y[N - 2 - i] else 0.0) + X[N - 1 - i]  at[N - 1 - i]",
+            "initialised",
+        ),
         ("Y[i - 1] else", "Y[i] else", "initialised"),
     ],
     "scatter": [
         ("c[i64(idx[n])] += X[n]  eq 1  at[n]", "c[i64(idx[n])] += X[n]  eq 1  at[N - 1 - n]", "values"),
-        ("c[i64(idx[n])] += X[n]  eq 1  at[n]", "c[i64(idx[N - 1 - n])] += X[N - 1 - n]  eq 1  at[N - 1 - n]", "order"),
+        (
+            "c[i64(idx[n])] += X[n]  eq 1  at[n]",
+            "c[i64(idx[N - 1 - n])] += X[N - 1 - n]  eq 1  at[N - 1 - n]",
+            "order",
+        ),
         ("c[i64(idx[n])]", "c[0]", "sums"),
         ("n in 0..N\n", "n in 0..N parallel\n", "races"),
         ("n in 0..N\n", "n in 1..N\n".replace("1..N", "0..N - 1"), "sums"),
@@ -128,12 +153,20 @@ FAULTS = {
         ("      barrier\n", "", "initialised"),
         ("S[31 - t]", "S[t]", "values"),
         ("S[31 - t]", "S[30 - t]", "bounds"),
-        ("      barrier\n      Y[n, t] = S[31 - t]  at[n, t]\n", "      Y[n, t] = S[31 - t]  at[n, t]\n      barrier\n", "initialised"),
+        (
+            "      barrier\n      Y[n, t] = S[31 - t]  at[n, t]\n",
+            "      Y[n, t] = S[31 - t]  at[n, t]\n      barrier\n",
+            "initialised",
+        ),
         ("    let S: f32[32]\n", "", "races"),  # shared by all blocks
     ],
     "products": [
         # Nothing is required of M * K.
-        ("M * N <= t\n      S[t - M * N] = X[t - M * N]", "M * K <= t\n      S[t - M * K] = X[t - M * K]", "races"),
+        (
+            "M * N <= t\n      S[t - M * N] = X[t - M * N]",
+            "M * K <= t\n      S[t - M * K] = X[t - M * K]",
+            "races",
+        )
     ],
     "rounds": [
         ("      barrier\n    y[t]", "    y[t]", "races"),  # the next round writes what this one still reads
@@ -162,7 +195,11 @@ FAULTS = {
     ],
     "past": [
         ("let T: f32[M, 24]", "let T: f32[M, 20]", "bounds"),
-        ("        T[i0, o * 8 + l] =", "        T[i0, (o * 8 + l) % 20] =", "values"),  # past the end, where a real one lives
+        (
+            "        T[i0, o * 8 + l] =",
+            "        T[i0, (o * 8 + l) % 20] =",
+            "values",
+        ),  # past the end, where a real one lives
         ("at[i0, o * 8 + l]", "at[i0, (o * 8 + l) % 20]", "values"),
         ("at[i0, o * 8 + l]", "at[i0, o * 8 + l - 4]", "values"),
         ("T[i1, 19 - j]", "T[i1, 20 - j]", "values"),  # takes one that is no value of the program
@@ -173,7 +210,11 @@ FAULTS = {
     ],
     "ends": [
         ("for i in 0..6", "for i in 0..8", "bounds"),
-        ("for i in 0..6\n    T[i] = X[i]", "for i in 0..8\n    T[i] = X[i % 6]", "values"),  # past the end, where others live
+        (
+            "for i in 0..6\n    T[i] = X[i]",
+            "for i in 0..8\n    T[i] = X[i % 6]",
+            "values",
+        ),  # past the end, where others live
     ],
     "into": [
         ("for i in 0..4", "for i in 0..8", "values"),  # totals past the end, in elements that exist
@@ -184,8 +225,16 @@ FAULTS = {
         ("Y[n1, m1] = T[n1, m1]", "Y[n1, m1] = T[n1, M - 1 - m1]", "values"),
         ("T[n, m] = X[n, m] + 1.0  at[n, m]", "T[n, m] = X[n, m] + 1.0  eq 1  at[n, m]", "values"),
         ("let T: f32[N, M]", "let T: f32[M, N]", "bounds"),
-        ("Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]", "Y[n1, m1] = T[n1, m1] * 2.0  eq 5  at[n1, m1]", "values"),
-        ("Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]", "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1]", "values"),
+        (
+            "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]",
+            "Y[n1, m1] = T[n1, m1] * 2.0  eq 5  at[n1, m1]",
+            "values",
+        ),
+        (
+            "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]",
+            "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1]",
+            "values",
+        ),
     ],
     "signs": [
         ("k[i] * k[0] < 0 or m * n < 0", "m * n < 0", "values"),  # products of data may be negative
@@ -204,7 +253,7 @@ FAULTS = {
         ("Y[i64(q[r, i2])]", "Y[i64(q[0, i2])]", "sums"),
     ],
     "guarded": [
-        ("for i in 0..N", "for i in 0..N parallel", "races"),  # what is not there is not distinct
+        ("for i in 0..N", "for i in 0..N parallel", "races")  # what is not there is not distinct
     ],
     "lengths": [
         ("for j in 0..n[i]", "for j in 0..n[0]", "values"),
@@ -220,7 +269,7 @@ FAULTS = {
         ("for b in 0..B", "for b in 0..B parallel", "races"),
     ],
     "successors": [
-        ("    if k[i] + 1 > k[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values"),
+        ("    if k[i] + 1 > k[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values")
     ],
     "stencils": [
         ("max(0, min(i, N - 2))", "min(i, N - 2)", "bounds"),  # at N = 1
@@ -255,7 +304,9 @@ def test_sound_loops_are_proven(name: str):
     proven(name, KERNELS[name].loops)
 
 
-@pytest.mark.parametrize(("name", "old", "new", "obligation"), CASES, ids=[f"{n}-{k}" for k, (n, *_) in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("name", "old", "new", "obligation"), CASES, ids=[f"{n}-{k}" for k, (n, *_) in enumerate(CASES)]
+)
 def test_a_fault_is_refused(name: str, old: str, new: str, obligation: str | None):
     text = planted(name, old, new)
     if obligation is None:

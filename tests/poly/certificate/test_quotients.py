@@ -1,4 +1,6 @@
-"""Quotients: factors that have but one value where they are used are numbers; where the certificate has no form for one, it refuses."""
+"""Quotients: factors that have but one value where they are used are numbers; where the
+certificate has no form for one, it refuses.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def test_a_quotient_by_a_size_is_refused_and_nothing_breaks():
 @pytest.mark.parametrize("size", (1, 2, 3, 8))
 @pytest.mark.parametrize("name", ("adaptive_avgpool3d", "adaptive_maxpool1d"))
 def test_what_has_one_value_is_a_number(name: str, size: int, order: int):
-    """Windows of adaptive pooling: their extents, which divide, are 1 where there is one element, and where they begin, to which a place
-    is added that may be any number, is 0.
+    """Windows of adaptive pooling: their extents, which divide, are 1 where there is one element,
+    and where they begin, to which a place is added that may be any number, is 0.
     """
     program = usual(vars(load(str(LIBRARY / "pooling.tx"), prove=False))[name])
     for _ in range(order):

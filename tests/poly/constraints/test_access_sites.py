@@ -72,14 +72,23 @@ def test_where_accesses_outside_go():
         let h: f32[N]
         h[i] = X[i] for i in {}
         Y[i] = {} }}"""
-    for index, within in (("i - 2 | clamp", "0..N"), ("i + 2 | clamp", "0..N"), ("i - 2 | wrap", "0..N"), ("i + 2 | wrap", "0..N"),
-                          ("i - 2 | reflect", "0..N"), ("i + 2 | reflect", "0..N")):
+    for index, within in (
+        ("i - 2 | clamp", "0..N"),
+        ("i + 2 | clamp", "0..N"),
+        ("i - 2 | wrap", "0..N"),
+        ("i + 2 | wrap", "0..N"),
+        ("i - 2 | reflect", "0..N"),
+        ("i + 2 | reflect", "0..N"),
+    ):
         tx.op(turned.format(within, f"h[{index}]"))
-    for index, within, value in (("i - 2 | clamp", "0..N - 2", "h[{0}]"), ("i + 2 | clamp", "2..N", "h[{0}]"),
-                                 ("i - 1 | reflect", "0..N - 1", "if i > 1 then 0.0 else h[{0}]"),
-                                 ("i + 1 | reflect", "1..N", "if i + 2 < N then 0.0 else h[{0}]"),
-                                 ("i - 1 | wrap", "2..N", "if i > 0 then 0.0 else h[{0}]"),
-                                 ("i + 1 | wrap", "0..2", "if i + 1 < N then 0.0 else h[{0}]"),
-                                 ("i + 1 | wrap", "1..N", "if i + 1 < N then h[{0}] else 0.0"),
-                                 ("i + 2 | wrap", "1..2", "if i + 1 < N then 0.0 else h[{0}]")):
+    for index, within, value in (
+        ("i - 2 | clamp", "0..N - 2", "h[{0}]"),
+        ("i + 2 | clamp", "2..N", "h[{0}]"),
+        ("i - 1 | reflect", "0..N - 1", "if i > 1 then 0.0 else h[{0}]"),
+        ("i + 1 | reflect", "1..N", "if i + 2 < N then 0.0 else h[{0}]"),
+        ("i - 1 | wrap", "2..N", "if i > 0 then 0.0 else h[{0}]"),
+        ("i + 1 | wrap", "0..2", "if i + 1 < N then 0.0 else h[{0}]"),
+        ("i + 1 | wrap", "1..N", "if i + 1 < N then h[{0}] else 0.0"),
+        ("i + 2 | wrap", "1..2", "if i + 1 < N then 0.0 else h[{0}]"),
+    ):
         tx.op(turned.format(within, value.format(index)))

@@ -7,7 +7,14 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, FloorDiv, Max, Min, Or, Select, Sub, Tensor, Var
 from texpr.ir.loop import If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import carried_dependence, flow_stays_within, footprint, reversed_dependence, runs_in_order, runs_same_instances
+from texpr.poly import (
+    carried_dependence,
+    flow_stays_within,
+    footprint,
+    reversed_dependence,
+    runs_in_order,
+    runs_same_instances,
+)
 from texpr.poly.dependence import kernel_model as nest
 
 N, M, K = Var("N"), Var("M"), Var("K")
@@ -19,7 +26,10 @@ def in_order_of(at_iteration: Expr, *stores: Store) -> bool:
     """Whether a loop over the stores may run its iterations in this order."""
     made = tuple(put(s.tensor, s.indices, s.value) for s in stores)
     before, after = kernel(loop(i, 4, *stores)), kernel(loop(i, 4, *made))
-    return reversed_dependence(before, after, dict(zip(made, stores)), {s: {i: at_iteration} for s in made}) is None
+    return (
+        reversed_dependence(before, after, dict(zip(made, stores)), {s: {i: at_iteration} for s in made})
+        is None
+    )
 
 
 def test_an_order_that_stays_in_one_case_only():
@@ -40,7 +50,9 @@ def test_the_next_iteration_of_two_halves():
 
 
 def test_a_quotient_is_of_the_instance_that_runs():
-    """Two statements change places, in a loop that counts from 0 instead of 2: `i // 2` is 0 there, and 1 where the element was meant."""
+    """Two statements change places, in a loop that counts from 0 instead of 2: `i // 2` is 0
+    there, and 1 where the element was meant.
+    """
     half = FloorDiv(i, e(2))
 
     def both(element: Expr, condition: Expr, *values: int) -> tuple[Kernel, list[Store]]:
@@ -70,8 +82,12 @@ def test_an_instance_that_runs_again_in_a_further_loop():
 def test_an_instance_that_runs_again_in_a_further_case():
     first = put(Y, (i,), ZERO)
     before = kernel(loop(i, 4, first))
-    for value, once in ((Select(less(i, 2), plus(i, 2), Sub(i, e(2))), True), (Select(less(i, 2), i, Sub(i, e(2))), False),
-                        (Max(i, e(1)), False), (Min(i, e(2)), False)):
+    for value, once in (
+        (Select(less(i, 2), plus(i, 2), Sub(i, e(2))), True),
+        (Select(less(i, 2), i, Sub(i, e(2))), False),
+        (Max(i, e(1)), False),
+        (Min(i, e(2)), False),
+    ):
         one = put(Y, (i,), ZERO)
         assert runs_same_instances(before, kernel(loop(i, 4, one)), {one: first}, {one: {i: value}}) == once
 
@@ -83,7 +99,11 @@ def stays(*body, requires: tuple[Expr, ...] = (), inputs: tuple[Tensor, ...] = (
 
 
 def test_two_writes_cover_what_a_requirement_says():
-    parts = loop(i, K, put(T, (i,), ZERO)), loop(j, Sub(M, K), put(T, (plus(j, K),), ZERO)), loop(k, N, put(Y, (k,), at(T, k)))
+    parts = (
+        loop(i, K, put(T, (i,), ZERO)),
+        loop(j, Sub(M, K), put(T, (plus(j, K),), ZERO)),
+        loop(k, N, put(Y, (k,), at(T, k))),
+    )
     fits, cut = Compare("<=", N, M), Compare("<=", K, M)
     assert stays(*parts, requires=(fits, cut))
     assert not stays(*parts, requires=(cut,))
@@ -103,8 +123,14 @@ def test_elements_at_numbers_of_data():
 
 def test_a_write_somewhere_covers_nothing_for_sure():
     p, X = tensor("p", 99, dtype=I64), tensor("X", 99)
-    for place, sure in ((i, True), (at(p, i), False), (FloorDiv(at(p, i), e(2)), False), (Min(i, at(p, i)), False),
-                        (Max(at(p, 0), i), False), (times(i, 2), False)):
+    for place, sure in (
+        (i, True),
+        (at(p, i), False),
+        (FloorDiv(at(p, i), e(2)), False),
+        (Min(i, at(p, i)), False),
+        (Max(at(p, 0), i), False),
+        (times(i, 2), False),
+    ):
         write, read = loop(i, 4, put(T, (place,), at(X, i))), loop(j, 4, put(Y, (j,), at(T, j)))
         assert stays(write, read, inputs=(p, X)) == sure, place
 
@@ -114,7 +140,12 @@ def test_a_write_where_one_of_two_conditions_holds():
     X = tensor("X", 99)
     positive, low, high = Compare(">", at(X, i), ZERO), less(i, 2), Compare(">=", i, e(2))
     read = loop(j, 4, put(Y, (j,), at(T, j)))
-    for condition, sure in ((Or(low, high), True), (Or(positive, low), False), (Or(low, positive), False), (And(positive, low), False)):
+    for condition, sure in (
+        (Or(low, high), True),
+        (Or(positive, low), False),
+        (Or(low, positive), False),
+        (And(positive, low), False),
+    ):
         assert stays(loop(i, 4, If(condition, (put(T, (i,), at(X, i)),))), read, inputs=(X,)) == sure
 
 
@@ -124,7 +155,12 @@ def test_rows_that_hold_each_value_once():
     p = tensor("p", 9, 9, dtype=I64, distinct=True, value_range=(e(0), e(9)))
     q = tensor("q", 9, 9, dtype=I64, value_range=(e(0), e(9)))
     b, c, n, m = Var("b"), Var("c"), Var("n"), Var("m")
-    for rows, row, other, one in ((p, c, c, True), (q, c, c, False), (p, plus(c, 0), Sub(e(3), c), False), (p, Sub(e(3), c), c, False)):
+    for rows, row, other, one in (
+        (p, c, c, True),
+        (q, c, c, False),
+        (p, plus(c, 0), Sub(e(3), c), False),
+        (p, Sub(e(3), c), c, False),
+    ):
         first, second = put(X, (b, at(rows, b, n)), ZERO), put(W, (c, m), at(X, other, at(rows, row, m)))
         again = put(W, (b, n), at(X, *(substitute(x, {c: b, m: n}) for x in (other, at(rows, row, m)))))
         before = kernel(loop(b, 4, loop(n, 9, first)), loop(c, 4, loop(m, 9, second)), inputs=(p, q))
@@ -142,14 +178,23 @@ def test_a_loop_of_which_one_access_of_several_depends():
 
 
 def test_one_statement_of_two_that_keeps_its_place():
-    """The second runs one iteration ahead: the loop is shared as before, and only the first runs when it did."""
+    """The second runs one iteration ahead: the loop is shared as before, and only the first runs
+    when it did.
+    """
     X = tensor("X", 4)
     first, second = put(T, (i,), at(X, i)), put(Y, (i,), at(T, i))
     before = kernel(loop(i, 4, first, second), inputs=(X,))
     for by, kept in ((0, True), (1, False)):
-        one, ahead, rest = put(T, (i,), at(X, i)), put(Y, (plus(i, by),), at(T, plus(i, by))), put(Y, (0,), at(T, 0))
+        one, ahead, rest = (
+            put(T, (i,), at(X, i)),
+            put(Y, (plus(i, by),), at(T, plus(i, by))),
+            put(Y, (0,), at(T, 0)),
+        )
         parts = (loop(i, 4, one, If(less(plus(i, by), 4), (ahead,))), *((rest,) if by else ()))
-        origin, instance = {one: first, ahead: second, rest: second}, {one: {}, ahead: {i: plus(i, by)}, rest: {i: e(0)}}
+        origin, instance = (
+            {one: first, ahead: second, rest: second},
+            {one: {}, ahead: {i: plus(i, by)}, rest: {i: e(0)}},
+        )
         assert (reversed_dependence(before, kernel(*parts, inputs=(X,)), origin, instance) is None) == kept
 
 
@@ -160,7 +205,10 @@ def test_two_kernels_whose_expressions_are_remembered_apart(monkeypatch):
     before = kernel(loop(i, 4, first))
     for at_iteration, kept in ((r, True), (Sub(e(3), r), False)):
         one = put(Y, (plus(at_iteration, 1),), at(Y, at_iteration))
-        assert (reversed_dependence(before, kernel(loop(r, 4, one)), {one: first}, {one: {i: at_iteration}}) is None) == kept
+        assert (
+            reversed_dependence(before, kernel(loop(r, 4, one)), {one: first}, {one: {i: at_iteration}})
+            is None
+        ) == kept
 
 
 def test_folds_of_two_nests_that_change_places():
@@ -172,7 +220,9 @@ def test_folds_of_two_nests_that_change_places():
         for turned in (False, True):
             nests = [loop(i, 4, new[0]), loop(j, 4, new[1])]
             after = kernel(*(nests[::-1] if turned else nests), inputs=(X,))
-            assert runs_in_order(after, before, {Y}, dict(zip(new, old)), {s: {} for s in new}) == (marked or not turned)
+            assert runs_in_order(after, before, {Y}, dict(zip(new, old)), {s: {} for s in new}) == (
+                marked or not turned
+            )
 
 
 def test_a_box_that_holds_an_access_in_one_case_only():
@@ -186,7 +236,9 @@ def test_a_box_that_holds_an_access_in_one_case_only():
 
 
 def test_many_cases_of_which_some_happen_in_one_of_two():
-    """Six indices of two cases each are too many at once; each happens where the loop is on one side of a gap or the other."""
+    """Six indices of two cases each are too many at once; each happens where the loop is on one
+    side of a gap or the other.
+    """
     W = tensor("W", *([9] * 6))
     places = tuple(Max(Sub(i, e(4)), e(0)) for _ in range(6))
     where = Or(less(i, 3), less(5, i))

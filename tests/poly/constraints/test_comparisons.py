@@ -22,8 +22,13 @@ LARGEST = 6
 
 def composed(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     constants = st.integers(-2, 4).map(e)
-    return st.one_of(st.builds(Min, inner, inner), st.builds(Max, inner, inner), st.builds(Add, inner, constants),
-                     st.builds(Sub, inner, constants), st.builds(FloorDiv, inner, st.integers(-1, 4).map(e)))
+    return st.one_of(
+        st.builds(Min, inner, inner),
+        st.builds(Max, inner, inner),
+        st.builds(Add, inner, constants),
+        st.builds(Sub, inner, constants),
+        st.builds(FloorDiv, inner, st.integers(-1, 4).map(e)),
+    )
 
 
 indices = st.recursive(st.sampled_from([N, M, i, e(0), e(3)]), composed, max_leaves=6)
@@ -60,12 +65,15 @@ def test_many_extremes_are_left_alone():
     assert split_comparison(less(i, extent)) is None
 
 
-@pytest.mark.parametrize(("condition", "facts", "fails"), [
-    (less(i, N), [], False),
-    (less(N, i), [], True),
-    (less(N, 3), [less(N, 5)], False),  # sizes of which that is not known
-    (less(at(tensor("k", N, dtype=I64), i), N), [], False),  # data
-])
+@pytest.mark.parametrize(
+    ("condition", "facts", "fails"),
+    [
+        (less(i, N), [], False),
+        (less(N, i), [], True),
+        (less(N, 3), [less(N, 5)], False),  # sizes of which that is not known
+        (less(at(tensor("k", N, dtype=I64), i), N), [], False),  # data
+    ],
+)
 def test_a_point_where_a_condition_fails(condition: Expr, facts: list[Expr], fails: bool):
     axes = [Axis(i, e(0), N)]
     assert fails_somewhere(condition, axes, facts) is fails

@@ -6,7 +6,25 @@ import pytest
 
 from tests.poly.nests import at, e, less, plus, tensor, times
 from texpr.ir.dtypes import BOOL, I8, I32, I64
-from texpr.ir.expr import And, Axis, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
+from texpr.ir.expr import (
+    And,
+    Axis,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
 from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.poly import always, never
 
@@ -57,16 +75,30 @@ OPEN = {
     "a choice of open conditions": (Select(less(i, j), less(i, plus(j, 1)), less(i, j)), AXES, []),
     "another choice of open conditions": (Select(less(i, j), less(j, i), Compare(">=", i, j)), AXES, []),
     "the magnitude of the least number": (Compare(">=", Call("abs", (wide,)), e(0)), AXES, []),
-    "the quotient of the least number": (Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, e(-1)), e(0))), AXES, []),
+    "the quotient of the least number": (
+        Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, e(-1)), e(0))),
+        AXES,
+        [],
+    ),
     "the successor of the largest number": (less(wide, plus(wide, 1)), AXES, []),
-    "twice as much as half of the largest number, and again": (Or(less(half, 0), Compare(">=", times(half, 4), e(0))), AXES, []),
+    "twice as much as half of the largest number, and again": (
+        Or(less(half, 0), Compare(">=", times(half, 4), e(0))),
+        AXES,
+        [],
+    ),
     "a quotient that may be of the least number": (
-        Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, Select(less(M, 3), e(-1), e(2))), e(0))), AXES, [less(M, 3)]),
+        Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, Select(less(M, 3), e(-1), e(2))), e(0))),
+        AXES,
+        [less(M, 3)],
+    ),
     "a product with a large number": (Compare(">=", times(i, LARGEST_FACTOR + 1), e(0)), AXES, []),
     "a negative product of sizes": (Compare(">", Mul(times(N, -1), M), e(0)), [], [less(0, N), less(0, M)]),
     "a product of 32 bits": (Compare(">=", Cast(square, dtype=I64), e(0)), [], []),
     "a quotient by a size or a number": (
-        Compare(">", FloorDiv(plus(i, N), Select(less(M, 3), e(2), N)), e(0)), AXES, [less(3, M)]),
+        Compare(">", FloorDiv(plus(i, N), Select(less(M, 3), e(2), N)), e(0)),
+        AXES,
+        [less(3, M)],
+    ),
     "what is no less than the smaller of two": (Compare(">=", between, N), AXES, []),
     "what is below the larger of two": (less(between, N), AXES, []),
     "a number of 9 bits": (less(converted(128), i), AXES, []),

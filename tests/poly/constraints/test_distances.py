@@ -29,14 +29,20 @@ def value(form: Form, at: dict) -> int:
 
 @st.composite
 def nests(draw):
-    """Loops, the indices of two accesses, by the same terms where they are to tell something, and a value of a size."""
+    """Loops, the indices of two accesses, by the same terms where they are to tell something,
+    and a value of a size.
+    """
     loops = loops_of(draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
     keys = [*(n.var for n in loops), SIZE]
 
     def form() -> tuple:
         if draw(st.booleans()):  # most indices are a loop and a number
             return ((draw(st.sampled_from(keys)), 1),)
-        return tuple((k, c) for k, c in zip(keys, draw(st.lists(st.integers(-2, 4), min_size=len(keys), max_size=len(keys)))) if c)
+        return tuple(
+            (k, c)
+            for k, c in zip(keys, draw(st.lists(st.integers(-2, 4), min_size=len(keys), max_size=len(keys))))
+            if c
+        )
 
     at = [Form(form(), draw(st.integers(-1, 1))) for _ in range(draw(st.integers(1, 3)))]
     to = [Form(f.terms if draw(st.integers(0, 3)) else form(), draw(st.integers(-1, 1))) for f in at]
@@ -45,7 +51,10 @@ def nests(draw):
 
 def pairs(loops: list[For], at: list[Form], to: list[Form], size: int):
     """All pairs of instances that access one element."""
-    points = [dict(zip((n.var for n in loops), p)) | {SIZE: size} for p in product(*(range(int(n.extent.value)) for n in loops))]  # type: ignore[attr-defined]
+    points = [
+        dict(zip((n.var for n in loops), p)) | {SIZE: size}
+        for p in product(*(range(int(n.extent.value)) for n in loops))
+    ]  # type: ignore[attr-defined]
     there: dict[tuple, list[dict]] = {}
     for point in points:
         there.setdefault(tuple(value(f, point) for f in to), []).append(point)
@@ -75,7 +84,9 @@ def test_distances_are_seen() -> None:
 
 @st.composite
 def rearranged(draw):
-    """A nest and its loops in another order, some of them in tiles, some counted from the other end or shifted by what others count."""
+    """A nest and its loops in another order, some of them in tiles, some counted from the other
+    end or shifted by what others count.
+    """
     loops, at, to, size = draw(nests())
     new: list[For] = []
     forms: dict[Var, Form] = {}
@@ -84,11 +95,16 @@ def rearranged(draw):
         match draw(st.sampled_from(["stays", "tiles", "reversed", "skewed"])):
             case "tiles":
                 factor = draw(st.integers(1, 4))
-                outer, inner = For(Var(name + "o"), index(-(-extent // factor)), ()), For(Var(name + "i"), index(factor), ())
+                outer, inner = (
+                    For(Var(name + "o"), index(-(-extent // factor)), ()),
+                    For(Var(name + "i"), index(factor), ()),
+                )
                 new += [outer, inner]
                 forms[n.var] = variable(outer.var).times(factor).plus(variable(inner.var))
             case "reversed":
-                back = n if draw(st.booleans()) else For(Var(name + "r"), n.extent, ())  # the step does the former
+                back = (
+                    n if draw(st.booleans()) else For(Var(name + "r"), n.extent, ())
+                )  # the step does the former
                 new.append(back)
                 forms[n.var] = Form(((back.var, -1),), extent - 1)
             case "skewed" if k and loops[0].var in forms and len(forms[loops[0].var].terms) == 1:
@@ -108,8 +124,12 @@ def test_an_order_that_is_said_to_be_kept_is(case) -> None:
     known = distances(at, to, loops, is_shared)
     if known is None:
         return
-    kept = stays_first(order((n.var for n in loops), known), in_text,
-                       order((n.var for n in new), in_new_loops(known, forms, new, is_shared)), in_new_text)
+    kept = stays_first(
+        order((n.var for n in loops), known),
+        in_text,
+        order((n.var for n in new), in_new_loops(known, forms, new, is_shared)),
+        in_new_text,
+    )
     if not kept:
         return
     where = {}

@@ -1,4 +1,6 @@
-"""Contradictions found by elimination are contradictions, and what it leaves has a solution exactly if the constraints have one."""
+"""Contradictions found by elimination are contradictions, and what it leaves has a solution
+exactly if the constraints have one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ VARIABLES = [Var(f"x{k}") for k in range(WIDTH)]
 BOX: list[Row] = [row for k in range(WIDTH) for row in (([(k, 1)], 0, False), ([(k, -1)], LARGEST, False))]
 """Each column is in 0..4, so that all points can be tried."""
 
-terms = st.lists(st.tuples(st.integers(0, WIDTH - 1), st.sampled_from([-4, -3, -2, -1, 1, 1, 2, 3, 4])), min_size=0, max_size=4)
+terms = st.lists(
+    st.tuples(st.integers(0, WIDTH - 1), st.sampled_from([-4, -3, -2, -1, 1, 1, 2, 3, 4])),
+    min_size=0,
+    max_size=4,
+)
 constraints = st.lists(st.tuples(terms, st.integers(-6, 6), st.booleans()), max_size=4)
 many = settings(max_examples=500)
 
@@ -51,13 +57,19 @@ def test_bounds_that_exclude_each_other_have_no_solution(rows: list[Row]):
 
 def test_bounds_that_exclude_each_other_are_seen():
     between = [([(0, 1), (1, -2)], -3, False), ([(1, 2), (0, -1)], 2, False)]  # 3 <= x - 2y <= 2
-    assert is_contradiction(piece(between)) and not is_contradiction(piece([between[0], ([(1, 2), (0, -1)], 3, False)]))
+    assert is_contradiction(piece(between)) and not is_contradiction(
+        piece([between[0], ([(1, 2), (0, -1)], 3, False)])
+    )
 
 
 def piece(rows: Iterable[Row]) -> Conjunction:
     """Rows as constraints; columns are keys, each once."""
-    return tuple(Constraint(Form(tuple((VARIABLES[k], c) for k, c in collect_terms(given).items() if c), constant), equality)
-                 for given, constant, equality in rows)
+    return tuple(
+        Constraint(
+            Form(tuple((VARIABLES[k], c) for k, c in collect_terms(given).items() if c), constant), equality
+        )
+        for given, constant, equality in rows
+    )
 
 
 @many
@@ -92,8 +104,16 @@ def tiles(sign: int, *more: Row) -> list[Row]:
 FOUND = {
     "a column above itself": [([(0, 1), (0, -1)], -1, False)],
     "equal ones, one of them larger": [([(0, 1), (1, -1)], 0, True), ([(0, 1), (1, -1)], -1, False)],
-    "equal through a third": [([(0, 1), (2, -1)], 0, True), ([(1, 1), (2, -1)], 0, True), ([(1, 1), (0, -1)], -1, False)],
-    "equal through a third, twice over": [([(0, 2), (2, -2)], 0, True), ([(1, 3), (2, -3)], 0, True), ([(1, 1), (0, -1)], -1, False)],
+    "equal through a third": [
+        ([(0, 1), (2, -1)], 0, True),
+        ([(1, 1), (2, -1)], 0, True),
+        ([(1, 1), (0, -1)], -1, False),
+    ],
+    "equal through a third, twice over": [
+        ([(0, 2), (2, -2)], 0, True),
+        ([(1, 3), (2, -3)], 0, True),
+        ([(1, 1), (0, -1)], -1, False),
+    ],
     "an odd number that is even": [([(0, 2), (1, -4)], 1, True)],
     "between two numbers": [([(0, 3)], -1, False), ([(0, -3)], 2, False)],
     "opposite sums": [([(0, 1), (1, 1)], -3, False), ([(0, -1), (1, -1)], 2, False)],
@@ -101,9 +121,11 @@ FOUND = {
     "places in equal tiles apart": tiles(0, ([(1, 1), (3, -1)], -1, False)),
     "a neighbour two tiles on": tiles(1, ([(0, 1), (2, -1)], -2, False)),
     "a neighbour a tile back": tiles(1, ([(2, 1), (0, -1)], -1, False)),
-    "a neighbour in the same tile before": tiles(1, ([(0, 1), (2, -1)], 0, True), ([(3, 1), (1, -1)], -1, False)),
-    "three digits": [row for k in (1, 2, 4, 5) for row in (([(k, 1)], 0, False), ([(k, -1)], 3, False))] + [
-        ([(0, 16), (1, 4), (2, 1), (3, -16), (4, -4), (5, -1)], 0, True), ([(1, 1), (4, -1)], -1, False)],
+    "a neighbour in the same tile before": tiles(
+        1, ([(0, 1), (2, -1)], 0, True), ([(3, 1), (1, -1)], -1, False)
+    ),
+    "three digits": [row for k in (1, 2, 4, 5) for row in (([(k, 1)], 0, False), ([(k, -1)], 3, False))]
+    + [([(0, 16), (1, 4), (2, 1), (3, -16), (4, -4), (5, -1)], 0, True), ([(1, 1), (4, -1)], -1, False)],
     "beyond the end": [([(0, 1)], 0, False), ([(1, -1)], 0, False), ([(0, -1), (1, 1)], -1, False)],
 }
 
@@ -144,7 +166,9 @@ def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], mo
 
 
 FREE_SUM = [(0, 2), (1, 3)]
-"""Of columns without ends, none of which an equality expresses by the others in integers at once."""
+"""Of columns without ends, none of which an equality expresses by the others in integers at
+once.
+"""
 
 
 @pytest.mark.parametrize("value, contradicts", [(5, True), (6, False), (7, False), (8, False), (9, True)])
@@ -154,4 +178,7 @@ def test_a_sum_is_one_of_the_values_that_it_may_have(value: int, contradicts: bo
     assert ReducedSystem([least, most]).also([(FREE_SUM, -value, True)]).is_contradiction == contradicts
     assert ReducedSystem([least]).also([(FREE_SUM, -value, True)]).is_contradiction == (value < 6)
     assert ReducedSystem([most]).also([(FREE_SUM, -value, True)]).is_contradiction == (value > 8)
-    assert ReducedSystem([least, most]).also([([(k, -c) for k, c in FREE_SUM], value, True)]).is_contradiction == contradicts
+    assert (
+        ReducedSystem([least, most]).also([([(k, -c) for k, c in FREE_SUM], value, True)]).is_contradiction
+        == contradicts
+    )

@@ -15,11 +15,21 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 ZERO = index(0)
 
 
-@pytest.mark.parametrize(("e", "fitting"), [
-    (sub(N, maximum(A, ZERO)), True), (sub(maximum(B, maximum(A, ZERO)), maximum(A, ZERO)), True), (sub(K, maximum(A, ZERO)), True),
-    (Add(K, maximum(A, ZERO)), False), (Add(minimum(A, index(5)), K), False), (sub(N, A), False),
-    (sub(minimum(A, N), maximum(B, ZERO)), False),
-    (Neg(A), False), (Neg(maximum(A, ZERO)), True), (Add(A, index(1)), False)])
+@pytest.mark.parametrize(
+    ("e", "fitting"),
+    [
+        (sub(N, maximum(A, ZERO)), True),
+        (sub(maximum(B, maximum(A, ZERO)), maximum(A, ZERO)), True),
+        (sub(K, maximum(A, ZERO)), True),
+        (Add(K, maximum(A, ZERO)), False),
+        (Add(minimum(A, index(5)), K), False),
+        (sub(N, A), False),
+        (sub(minimum(A, N), maximum(B, ZERO)), False),
+        (Neg(A), False),
+        (Neg(maximum(A, ZERO)), True),
+        (Add(A, index(1)), False),
+    ],
+)
 def test_fits(e: Expr, fitting: bool):
     """Sizes and loops are not below 0, data are anything."""
     assert fits_in_64_bits(e, {A, B}.__contains__) is fitting

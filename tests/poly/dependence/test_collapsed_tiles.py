@@ -1,4 +1,6 @@
-"""Loops that count pairs: what depends on what in them, found by running every instance, and questions about their numbers."""
+"""Loops that count pairs: what depends on what in them, found by running every instance, and
+questions about their numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,20 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.ir.index.test_uncollapse import cut
-from tests.poly.nests import ZERO, at, carried_by_brute_force, events, kernel, loop, meet, outer, plus, put, tensor, times
+from tests.poly.nests import (
+    ZERO,
+    at,
+    carried_by_brute_force,
+    events,
+    kernel,
+    loop,
+    meet,
+    outer,
+    plus,
+    put,
+    tensor,
+    times,
+)
 from texpr.ir.build import compare
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.index.uncollapse import parted
@@ -31,7 +46,10 @@ def kernels(draw) -> Kernel:
 
     def near() -> tuple[Expr, Expr]:
         shape = draw(st.sampled_from(["plain", "plain", "plain", "row", "column", "turned"]))
-        x, y = plus(a, draw(st.sampled_from([0, 0, 0, 1, -1, 2]))), plus(b, draw(st.sampled_from([0, 0, 0, 1, -1, -3])))
+        x, y = (
+            plus(a, draw(st.sampled_from([0, 0, 0, 1, -1, 2]))),
+            plus(b, draw(st.sampled_from([0, 0, 0, 1, -1, -3]))),
+        )
         return {"plain": (x, y), "row": (x, index(0)), "column": (index(0), y), "turned": (y, x)}[shape]
 
     written = (a, b) if draw(st.booleans()) else near()
@@ -58,10 +76,15 @@ def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
         return
     sizes = {M: found.sizes["M"], N: found.sizes["N"]}
     run = events(k, sizes)
-    first, second = (next(x for x in run if x.store is s and x.named == where) for s, where in (found.source, found.sink))
+    first, second = (
+        next(x for x in run if x.store is s and x.named == where) for s, where in (found.source, found.sink)
+    )
     assert (A, found.element) in meet(first, second)
     depth = first.loops.index(asked.var)
-    assert first.iteration[:depth] == second.iteration[:depth] and first.iteration[depth] < second.iteration[depth]
+    assert (
+        first.iteration[:depth] == second.iteration[:depth]
+        and first.iteration[depth] < second.iteration[depth]
+    )
 
 
 @st.composite
@@ -70,8 +93,10 @@ def pairs(draw) -> Kernel:
     r, v, k = Var("r"), Var("v"), Var("k")
 
     def element() -> tuple[Expr, ...]:
-        row, column = draw(st.sampled_from([FloorDiv(v, N), FloorDiv(v, N), plus(FloorDiv(v, N), 1), index(0)])), draw(
-            st.sampled_from([Mod(v, N), Mod(v, N), k, plus(Mod(v, N), k), r]))
+        row, column = (
+            draw(st.sampled_from([FloorDiv(v, N), FloorDiv(v, N), plus(FloorDiv(v, N), 1), index(0)])),
+            draw(st.sampled_from([Mod(v, N), Mod(v, N), k, plus(Mod(v, N), k), r])),
+        )
         return row, column
 
     first = loop(k, 2, put(A, element(), at(A, *element())))
@@ -83,7 +108,9 @@ def pairs(draw) -> Kernel:
 @given(pairs(), st.integers(1, 3))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_what_happens_in_one_iteration(k: Kernel, depth: int):
-    """Of some loops around: reads of what was written, writes over what others read, and what needs what."""
+    """Of some loops around: reads of what was written, writes over what others read, and what
+    needs what.
+    """
     loops = [n for n in statements(k) if isinstance(n, For)][:depth]
     if depth == 3 and len(loops[1].body) != 1:  # Without tiles the third loop is not around both stores.
         loops = loops[:2]
@@ -92,16 +119,26 @@ def test_what_happens_in_one_iteration(k: Kernel, depth: int):
     outside = len(loops) - 1
     asked = {
         "read": (read_after_write(k, A, loops), lambda x, y: x.writes & y.reads),
-        "over": (anti_dependence(k, {one}, len(loops)), lambda x, y: x.store is one and y.store is two and x.reads & y.writes),
-        "needs": (dependence_on(k, {two}, {one}, outside, 1), lambda x, y: x.store is one and y.store is two and meet(x, y)),
+        "over": (
+            anti_dependence(k, {one}, len(loops)),
+            lambda x, y: x.store is one and y.store is two and x.reads & y.writes,
+        ),
+        "needs": (
+            dependence_on(k, {two}, {one}, outside, 1),
+            lambda x, y: x.store is one and y.store is two and meet(x, y),
+        ),
     }
     for sizes in ({M: m, N: n} for m, n in product(range(1, 4), range(1, 5))):
         run = [x for x in events(k, sizes) if all(v in x.loops for v in names)]
         for kind, (found, meets) in asked.items():
             count, near = (outside, 1) if kind == "needs" else (len(loops), 0)
-            happens = any(x.iteration[:count] == y.iteration[:count] and meets(x, y) for n, x in enumerate(run) for y in run[n + 1 :]
-                          if kind != "needs" or y.iteration[count] - x.iteration[count] <= near)
-            assert not happens or found is not None, f'{kind}\n{show_kernel(k)}'
+            happens = any(
+                x.iteration[:count] == y.iteration[:count] and meets(x, y)
+                for n, x in enumerate(run)
+                for y in run[n + 1 :]
+                if kind != "needs" or y.iteration[count] - x.iteration[count] <= near
+            )
+            assert not happens or found is not None, f"{kind}\n{show_kernel(k)}"
 
 
 def test_one_iteration_of_the_loop_over_tiles():

@@ -1,4 +1,6 @@
-"""The box that one iteration of a loop touches: pictures of known tiles, and the law that it holds every access."""
+"""The box that one iteration of a loop touches: pictures of known tiles, and the law that it
+holds every access.
+"""
 
 from __future__ import annotations
 
@@ -54,49 +56,144 @@ WINDOWS = """op f(Z: f32[N], off: i32[K] in 0..N, X: f32[N + 8], V: f32[M]) -> Y
 RAGGED = "op f(n: i32[N] in 0..5) -> Y: i32[N] { Y[i] = sum(j in 0..n[i]: n[i + j | 0]) }"
 
 TILES = {
-    "matmul": (MATMUL, {}, 's.split("i", 8).split("k", 16).reorder("io", "ko", "j", "ii", "ki")', "A", "C.ko",
-               "A[io * 8 +: 8, ko * 16 +: 16]"),
+    "matmul": (
+        MATMUL,
+        {},
+        's.split("i", 8).split("k", 16).reorder("io", "ko", "j", "ii", "ki")',
+        "A",
+        "C.ko",
+        "A[io * 8 +: 8, ko * 16 +: 16]",
+    ),
     "whole rows": (MATMUL, {}, 's.split("i", 8)', "A", "io", "A[io * 8 +: 8, 0 +: K]"),
     "all of it": (MATMUL, {}, 's.split("i", 8)', "B", "io", "B[0 +: K, 0 +: N]"),
-    "lanes": (MATMUL, {"M": 64, "K": 64},
-              's.split("i", 16).split("k", 8).reorder("io", "ko", "ii", "ki").fuse("ii", "ki").split("iiki", 32)', "A", "ko",
-              "A[io * 16 +: 16, ko * 8 +: 8]"),
-    "a clipped tile": (MATMUL, {"K": 20}, 's.split("k", 16).reorder("ko", "i", "j", "ki")', "A", "ko", "A[0 +: M, ko * 16 +: 16]"),
-    "strided": (CONV, {"P": 3, "Q": 3}, 's.split("y", 4).split("x", 16).reorder("yo", "xo", "yi", "xi", "p", "q")', "X", "xo",
-                "X[yo * 8 +: 9, xo * 16 - 1 +: 18]"),
+    "lanes": (
+        MATMUL,
+        {"M": 64, "K": 64},
+        's.split("i", 16).split("k", 8).reorder("io", "ko", "ii", "ki").fuse("ii", "ki").split("iiki", 32)',
+        "A",
+        "ko",
+        "A[io * 16 +: 16, ko * 8 +: 8]",
+    ),
+    "a clipped tile": (
+        MATMUL,
+        {"K": 20},
+        's.split("k", 16).reorder("ko", "i", "j", "ki")',
+        "A",
+        "ko",
+        "A[0 +: M, ko * 16 +: 16]",
+    ),
+    "strided": (
+        CONV,
+        {"P": 3, "Q": 3},
+        's.split("y", 4).split("x", 16).reorder("yo", "xo", "yi", "xi", "p", "q")',
+        "X",
+        "xo",
+        "X[yo * 8 +: 9, xo * 16 - 1 +: 18]",
+    ),
     "clamped": (BLUR, {}, 's.split("i", 8)', "X", "io", "X[io * 8 - 1 +: 10]"),
     "gathered": (GATHER, {}, 's.split("d", 8).reorder("do", "k", "di")', "E", "do", "E[0 +: N, do * 8 +: 8]"),
     "triangle": (TRIANGLE, {}, "s", "X", "i", "X[i +: 1, 0 +: M]"),
-    "reflected": ("op f(X: f32[N]) -> Y: f32[N] require N >= 2 { Y[i] = X[i - 1 | reflect] + X[i + 1 | reflect] }", {}, 's.split("i", 8)',
-                  "X", "io", "X[io * 8 - 1 +: 10]"),
+    "reflected": (
+        "op f(X: f32[N]) -> Y: f32[N] require N >= 2 { Y[i] = X[i - 1 | reflect] + X[i + 1 | reflect] }",
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[io * 8 - 1 +: 10]",
+    ),
     "quotients": (QUOTIENT.format("i // 4"), {}, 's.split("i", 8)', "X", "io", "X[io * 2 +: 2]"),
     "twice quotients": (QUOTIENT.format("2 * (i // 4)"), {}, 's.split("i", 8)', "X", "io", "X[io * 4 +: 3]"),
-    "quotients backwards": (QUOTIENT.format("N - 1 - i // 4"), {}, 's.split("i", 8)', "X", "io", "X[N - io * 2 - 2 +: 2]"),
+    "quotients backwards": (
+        QUOTIENT.format("N - 1 - i // 4"),
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[N - io * 2 - 2 +: 2]",
+    ),
     "two quotients": (QUOTIENT.format("i // 4 + i // 2"), {}, 's.split("i", 8)', "X", "io", "X[io * 6 +: 5]"),
-    "quotients that tiles cut": (QUOTIENT.format("i // 4"), {}, 's.split("i", 6)', "X", "io", "X[0 +: N * 4]"),
+    "quotients that tiles cut": (
+        QUOTIENT.format("i // 4"),
+        {},
+        's.split("i", 6)',
+        "X",
+        "io",
+        "X[0 +: N * 4]",
+    ),
     "quotients by a size": (QUOTIENT.format("i // N"), {}, 's.split("i", 8)', "X", "io", "X[0 +: N * 4]"),
-    "quotients from outside": ("op f(X: f32[M, N]) -> Y: f32[4 * M, N] { Y[i, j] = X[i // 4, j] }", {}, 's.split("j", 8)', "X", "jo",
-                               "X[i // 4 +: 1, jo * 8 +: 8]"),
-    "several uses": ("op f(Z: f32[N], X: f32[N + 4]) -> Y: f32[N] { Y[i] = X[i + 4] + X[i] + X[i + 2] }", {}, 's.split("i", 8)', "X", "io",
-                     "X[io * 8 +: 12]"),
-    "uses far from each other": ("op f(Z: f32[N], X: f32[2 * N]) -> Y: f32[N] { Y[i] = X[i] + X[i + N] }", {}, 's.split("i", 8)', "X", "io",
-                                 "X[0 +: N * 2]"),
-    "uses that begin apart": (SPANS.format("V[i] * X[N] * X[N - j] * X[N - 1]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "quotients from outside": (
+        "op f(X: f32[M, N]) -> Y: f32[4 * M, N] { Y[i, j] = X[i // 4, j] }",
+        {},
+        's.split("j", 8)',
+        "X",
+        "jo",
+        "X[i // 4 +: 1, jo * 8 +: 8]",
+    ),
+    "several uses": (
+        "op f(Z: f32[N], X: f32[N + 4]) -> Y: f32[N] { Y[i] = X[i + 4] + X[i] + X[i + 2] }",
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[io * 8 +: 12]",
+    ),
+    "uses far from each other": (
+        "op f(Z: f32[N], X: f32[2 * N]) -> Y: f32[N] { Y[i] = X[i] + X[i + N] }",
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[0 +: N * 2]",
+    ),
+    "uses that begin apart": (
+        SPANS.format("V[i] * X[N] * X[N - j] * X[N - 1]"),
+        {},
+        "s",
+        "X",
+        "i",
+        "X[0 +: N + 1]",
+    ),
     "two uses that begin apart": (SPANS.format("V[i] * X[N] * X[N - j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
     "uses that end apart": (SPANS.format("V[i] * X[0] * X[j] * X[1]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
     "two uses that end apart": (SPANS.format("V[i] * X[0] * X[j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
     "rows of a length that is no box": (
-        "op f(X: f32[N], Z: f32[M], V: f32[N]) -> Y: f32[N] require M > 0 { Y[i] = sum(j in 0..i // M + 1: X[j | 0] * V[i]) }", {}, "s",
-        "X", "i", "X[0 +: N]"),
-    "a use that is no box": ("op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] { Y[i] = X[i] + X[i // N | 0] + X[i] }", {},
-                             's.split("i", 8)', "X", "io", "X[0 +: N * 4]"),
+        "op f(X: f32[N], Z: f32[M], V: f32[N]) -> Y: f32[N] require M > 0 { Y[i] = sum(j in 0..i // M + 1: "
+        "X[j | 0] * V[i]) }",
+        {},
+        "s",
+        "X",
+        "i",
+        "X[0 +: N]",
+    ),
+    "a use that is no box": (
+        "op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] { Y[i] = X[i] + X[i // N | 0] + X[i] }",
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[0 +: N * 4]",
+    ),
     "the last": (ENDS.format("N - 1"), {}, "s", "X", "i", "X[0 +: N]"),
     "the first": (ENDS.format("0"), {}, "s", "X", "i", "X[0 +: N]"),
-    "held back": ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[min(i + 2, N - 1)] }", {}, 's.split("i", 8)', "X", "io", "X[0 +: N]"),
+    "held back": (
+        "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[min(i + 2, N - 1)] }",
+        {},
+        's.split("i", 8)',
+        "X",
+        "io",
+        "X[0 +: N]",
+    ),
     "indices": (SCATTER, {}, 's.split("Y.1.i", 8)', "at", "Y.1.io", "at[io * 8 +: 8]"),
     "conditions": (SCATTER, {}, 's.split("Y.1.i", 8)', "m", "Y.1.io", "m[io * 8 +: 8]"),
     "where data say": (WINDOWS, {}, "s", "X", "k", "X[i64(off[k]) +: 8]"),
-    "where data say, in a tile that an edge cuts": (WINDOWS, {}, 's.split("k", 4)', "X", "j", "X[i64(off[ko * 4 + ki]) + j +: 1]"),
+    "where data say, in a tile that an edge cuts": (
+        WINDOWS,
+        {},
+        's.split("k", 4)',
+        "X",
+        "j",
+        "X[i64(off[ko * 4 + ki]) + j +: 1]",
+    ),
     "where data say, beside that edge": (WINDOWS, {}, 's.split("k", 4)', "X", "ki", "X[0 +: N + 8]"),
     "an extent outside": (RAGGED, {}, "s", "n", "j", "n[i + j +: 1]"),
     "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[56 - io * 8 +: 8]"),
@@ -118,9 +215,13 @@ def test_what_is_written():
 
 
 def held(t: Tensor, box: list[tuple[Expr, Expr]], values: dict, element: tuple[int, ...]) -> bool:
-    """Whether an element lies in the box. Along a dimension that is the whole tensor nothing is claimed: these indices may leave it."""
-    return all(n is size or 0 <= i - evaluate(b, values, {}, set()) < evaluate(n, values, {}, set())
-               for i, (b, n), size in zip(element, box, t.shape))
+    """Whether an element lies in the box. Along a dimension that is the whole tensor nothing is
+    claimed: these indices may leave it.
+    """
+    return all(
+        n is size or 0 <= i - evaluate(b, values, {}, set()) < evaluate(n, values, {}, set())
+        for i, (b, n), size in zip(element, box, t.shape)
+    )
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -135,12 +236,22 @@ def test_every_access_lies_in_the_box(k: Kernel):
             assert box is not None
             for x in inside:
                 values = dict(zip(x.loops, x.iteration))
-                assert all(held(t, list(zip(box.bases, box.extents)), values, e) for u, e in x.reads | x.writes if u is t)
+                assert all(
+                    held(t, list(zip(box.bases, box.extents)), values, e)
+                    for u, e in x.reads | x.writes
+                    if u is t
+                )
 
 
 def test_out_of_quota(monkeypatch):
-    """A question that took too long leaves nothing for the next one to pay; a box that takes too long is the whole tensor."""
-    s = tx.schedule(tx.op("""op f(X: f32[M]) -> Y: f32[M] { T[i] = X[i] * 2 Y[i] = max(k in 0..3: T[i + k - 1 | clamp]) for i in 0..M }"""))
+    """A question that took too long leaves nothing for the next one to pay; a box that takes too
+    long is the whole tensor.
+    """
+    s = tx.schedule(
+        tx.op(
+            """op f(X: f32[M]) -> Y: f32[M] { T[i] = X[i] * 2 Y[i] = max(k in 0..3: T[i + k - 1 | clamp]) for i in 0..M }"""
+        )
+    )
     s.peel("Y.i", 1, 1)
     monkeypatch.setattr(solver, "ROWS", 3)
     monkeypatch.setattr(nest, "_MEMO", OrderedDict())
@@ -150,7 +261,9 @@ def test_out_of_quota(monkeypatch):
 
 
 def test_out_of_quota_is_no_band(monkeypatch):
-    """What distances leave open is asked: element j + 9 is of no row, which only the ranges of the loops tell."""
+    """What distances leave open is asked: element j + 9 is of no row, which only the ranges of
+    the loops tell.
+    """
     s = tx.schedule(tx.op("op f(X: f32[N]) -> A: f32[N, 8] { A[i, j] = A[i-1, j+9 | 0] + X[i] }"))
     assert permutable(s.kernel, [[find_loops(s.kernel, name)[0].var] for name in "ij"])
     monkeypatch.setattr(solver, "ROWS", 3)

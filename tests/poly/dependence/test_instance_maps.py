@@ -1,4 +1,6 @@
-"""Whether a kernel runs the instances of another one once each, and what an iteration has for itself, against running them."""
+"""Whether a kernel runs the instances of another one once each, and what an iteration has for
+itself, against running them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def runs_once(before: Kernel, after: Kernel, origin: Origin, instance: Instance)
     for x in events(after, {}):
         values = dict(zip(x.loops, x.iteration))
         old = instance[x.store]
-        ran[origin[x.store], tuple(evaluate_at(old[v], values) for v in variables_of(before, origin[x.store]))] += 1
+        ran[
+            origin[x.store], tuple(evaluate_at(old[v], values) for v in variables_of(before, origin[x.store]))
+        ] += 1
     return ran == Counter((x.store, x.iteration) for x in events(before, {}))
 
 
@@ -35,7 +39,9 @@ def longer(after: Kernel, number: int, by: int) -> Kernel:
     loops = [n for n in walk(after) if isinstance(n, For)]
     chosen = loops[number % len(loops)]
     extent = index(max((integer(chosen.extent) or 0) + by, 0))
-    return rewrite(after, lambda n: For(n.var, extent, n.body) if isinstance(n, For) and n.var is chosen.var else None)  # type: ignore[return-value]
+    return rewrite(
+        after, lambda n: For(n.var, extent, n.body) if isinstance(n, For) and n.var is chosen.var else None
+    )  # type: ignore[return-value]
 
 
 def unconditional(after: Kernel) -> Kernel:
@@ -50,16 +56,25 @@ def again(after: Kernel, origin: Origin, instance: Instance, extent: int) -> tup
     new = {n.var: Var(n.var.name + "y") for n in walk(first) if isinstance(n, For)}
     body = tuple(substitute(s, new) for s in first.body)
     old_stores, stores = ([n for s in b for n in walk(s) if isinstance(n, Store)] for b in (first.body, body))
-    body = tuple(rewrite(s, lambda n: For(new.get(n.var, n.var), n.extent, n.body) if isinstance(n, For) else None) for s in body)
+    body = tuple(
+        rewrite(s, lambda n: For(new.get(n.var, n.var), n.extent, n.body) if isinstance(n, For) else None)
+        for s in body
+    )
     stores = [n for s in body for n in walk(s) if isinstance(n, Store)]
     origin = origin | {s: origin[old] for s, old in zip(stores, old_stores)}
-    instance = instance | {s: {v: substitute(x, new) for v, x in instance[old].items()} for s, old in zip(stores, old_stores)}
+    instance = instance | {
+        s: {v: substitute(x, new) for v, x in instance[old].items()} for s, old in zip(stores, old_stores)
+    }
     nest = For(new[first.var], index(extent), body)  # type: ignore[arg-type]
     return kernel(*after.body, nest), origin, instance
 
 
 @SOME
-@given(rewritten(), st.sampled_from(["", "longer", "shorter", "unconditional", "again", "shifted"]), st.integers(0, 5))
+@given(
+    rewritten(),
+    st.sampled_from(["", "longer", "shorter", "unconditional", "again", "shifted"]),
+    st.integers(0, 5),
+)
 def test_same_work(nests, fault: str, number: int):
     before, after, origin, instance = nests
     match fault:
@@ -92,7 +107,9 @@ def test_an_instance_that_runs_twice():
     alone, before = put(Y, (0,), ZERO), kernel(first := put(Y, (0,), ZERO))
     assert runs_same_instances(before, kernel(alone), {alone: first}, {alone: {}})
     other = put(Y, (0,), ZERO)
-    assert not runs_same_instances(before, kernel(alone, other), {alone: first, other: first}, {alone: {}, other: {}})
+    assert not runs_same_instances(
+        before, kernel(alone, other), {alone: first, other: first}, {alone: {}, other: {}}
+    )
 
 
 def test_one_statement_of_two_that_runs_less():
@@ -101,7 +118,9 @@ def test_one_statement_of_two_that_runs_less():
     before = kernel(loop(i, 4, old[0]), loop(j, 4, old[1]))
     for extents in ((4, 4), (3, 4), (4, 3)):
         after = kernel(loop(i, extents[0], new[0]), loop(j, extents[1], new[1]))
-        assert runs_same_instances(before, after, dict(zip(new, old)), {s: {} for s in new}) == (extents == (4, 4))
+        assert runs_same_instances(before, after, dict(zip(new, old)), {s: {} for s in new}) == (
+            extents == (4, 4)
+        )
 
 
 def test_a_buffer_is_of_all_loops_around_its_allocation():
@@ -117,11 +136,17 @@ def test_a_buffer_is_of_all_loops_around_its_allocation():
 
 
 def test_what_data_lets_run_covers_no_more_than_that():
-    """The data is the same in the statement that writes and in the one that reads, and so one may run without the other."""
+    """The data is the same in the statement that writes and in the one that reads, and so one
+    may run without the other.
+    """
     i, T, Y, s = Var("i"), tensor("T", 4), tensor("Y", 4), tensor("s", 1, dtype=I32)
     asked = Cast(at(s, 0), dtype=I64)
     for least, most, covered in ((0, 5, True), (0, -1, False), (3, 2, True), (3, 5, True)):
-        written = If(Compare("<", index(-1), asked), (put(T, (i,), ZERO),)) if covered else If(less(asked, most), (put(T, (i,), ZERO),))
+        written = (
+            If(Compare("<", index(-1), asked), (put(T, (i,), ZERO),))
+            if covered
+            else If(less(asked, most), (put(T, (i,), ZERO),))
+        )
         nest = loop(i, 4, written, If(Compare("<", index(least), asked), (put(Y, (i,), at(T, i)),)))
         assert flow_stays_within(kernel(nest, inputs=(s,)), T, [nest]) == covered
 

@@ -1,4 +1,6 @@
-"""What is asked of two statements of one loop, one answer after the other: which way they depend on each other, and how far apart."""
+"""What is asked of two statements of one loop, one answer after the other: which way they depend
+on each other, and how far apart.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ KERNEL = """kernel k(X: f32[N], p: i32[N + 8] in 0..N distinct, q: i32[4, N] in 
     {0}
 """
 PAIRS = {
-    # statements: how far before the second the first runs, at most, that it depends on; the same the other way round; None: on no iteration
+    # statements: how far before the second the first runs, at most, that it depends on; the same
+    # the other way round; None: on no iteration
     "the same element": ("T[i] = X[i]\n    Y[i] = T[i]", 0, None),
     "the next one": ("Y[i] = T[i]\n    T[i + 1] = X[i]", None, 1),
     "one of two on": ("T[i] = X[i]\n    Y[i] = T[i + 2]", None, 2),
@@ -75,7 +78,8 @@ def test_two_statements(name: str):
 
 
 OVER = {
-    # What the reader reads is written over later: by any iteration, by the same one, by the same one of two loops.
+    # What the reader reads is written over later: by any iteration, by the same one, by the same
+    # one of two loops.
     "at once": ("Y[i] = T[i]\n    T[i] = X[i]", 0, (True, True, False)),
     "later": ("Y[i] = T[i + 3]\n    T[i] = X[i]", 0, (True, False, False)),
     "updated": ("Y[i] = T[i]\n    T[i] += X[i]", 0, (True, True, False)),
@@ -83,7 +87,11 @@ OVER = {
     "read by another": ("Y[i] = T[i]\n    T[i] = X[i]", 1, (False, False, False)),
     "by itself": ("T[i] = T[i + 1]\n    Y[i] = X[i]", 0, (False, False, False)),
     "what it writes": ("Y[i] = T[i]\n    Y[i] = X[i]", 0, (False, False, False)),
-    "in loops of their own": ("for j in 0..4\n      Y[i] = T[j]\n    for h in 0..4\n      T[h] = X[i]", 0, (True, True, False)),
+    "in loops of their own": (
+        "for j in 0..4\n      Y[i] = T[j]\n    for h in 0..4\n      T[h] = X[i]",
+        0,
+        (True, True, False),
+    ),
     "in one loop": ("for j in 0..4\n      Y[i] = T[j]\n      T[j] = X[i]", 0, (True, True, True)),
 }
 
@@ -97,17 +105,29 @@ def test_what_is_written_over(name: str):
 
 
 def test_updates_in_any_order():
-    """Sums of floats keep their order unless it is given up; what is written does as well, whatever its type."""
+    """Sums of floats keep their order unless it is given up; what is written does as well,
+    whatever its type.
+    """
     i, x = Var("i"), tensor("x", 4)
-    for dtype, update, reassoc, free in ((F32, "add", False, False), (F32, "add", True, True), (F32, "max", False, True),
-                                         (F32, "min", False, True), (F32, "mul", False, False), (I32, "add", False, True),
-                                         (I32, None, False, False)):
-        k = kernel(loop(i, 4, put(tensor("y", 1, dtype=dtype), (0,), at(x, i), update, reassoc=reassoc)), inputs=(x,))
+    for dtype, update, reassoc, free in (
+        (F32, "add", False, False),
+        (F32, "add", True, True),
+        (F32, "max", False, True),
+        (F32, "min", False, True),
+        (F32, "mul", False, False),
+        (I32, "add", False, True),
+        (I32, None, False, False),
+    ):
+        k = kernel(
+            loop(i, 4, put(tensor("y", 1, dtype=dtype), (0,), at(x, i), update, reassoc=reassoc)), inputs=(x,)
+        )
         assert (carried_dependence(k, outer(k), free=reassociable) is None) == free
 
 
 def test_one_instance_of_an_equation_run_twice():
-    """It writes the same value again; another instance does not, nor does one that the equation does not tell."""
+    """It writes the same value again; another instance does not, nor does one that the equation
+    does not tell.
+    """
     i, j, Y = Var("i"), Var("j"), tensor("Y", 4)
     for instance, free in (((j,), True), ((plus(j, 2),), True), ((i,), False), ((i, j), False), ((), False)):
         k = kernel(loop(i, 4, loop(j, 4, put(Y, (j,), ZERO, at=instance))))
@@ -120,12 +140,20 @@ def test_what_the_kernel_computes_differs_from_iteration_to_iteration():
     where = Cast(at(S, 0), dtype=I64)
     first, second = put(T, (where,), ZERO), put(Y, (i,), at(T, plus(where, 1)))
     for inputs, meets in (((), True), ((S,), False)):
-        assert (dependence_on(kernel(loop(i, 4, first, second), inputs=inputs), {second}, {first}, 0, 2) is not None) == meets
+        assert (
+            dependence_on(kernel(loop(i, 4, first, second), inputs=inputs), {second}, {first}, 0, 2)
+            is not None
+        ) == meets
 
 
 def test_floats_are_not_looked_into():
     x = tensor("x", 4)
-    for e in (Const(1.5, dtype=F32), Select(less(Var("n"), 1), ZERO, at(x, 0)), Max(at(x, 0), ZERO), Compare("<", at(x, 0), at(x, 0))):
+    for e in (
+        Const(1.5, dtype=F32),
+        Select(less(Var("n"), 1), ZERO, at(x, 0)),
+        Max(at(x, 0), ZERO),
+        Compare("<", at(x, 0), at(x, 0)),
+    ):
         found = Converter((), (x,))
         if e.dtype == F32:
             ((_, form),) = found.values(e).cases
@@ -147,8 +175,14 @@ def test_the_example_is_a_value_that_flows_where_there_is_one():
     assert conflict is not None and conflict.kind == "flow"
 
 
-@pytest.mark.parametrize("name, body", {
-    "value": "Y[i] = T[i]", "index": "Y[i64(S[i])] = X[i]", "condition": "if S[i] < 3\n      Y[i] = X[i]"}.items())
+@pytest.mark.parametrize(
+    "name, body",
+    {
+        "value": "Y[i] = T[i]",
+        "index": "Y[i64(S[i])] = X[i]",
+        "condition": "if S[i] < 3\n      Y[i] = X[i]",
+    }.items(),
+)
 def test_what_is_read_is_found(name: str, body: str):
     k = k_of(f"T[i] = X[i]\n    S[i] = 1\n    {body}")
     read = {t.name: read_after_write(k, t, [outer(k)]) is not None for t in k.temporaries}
@@ -157,7 +191,10 @@ def test_what_is_read_is_found(name: str, body: str):
 
 def test_only_what_is_in_the_loop_is_read_too_late():
     """What a loop beside it writes is none of its business."""
-    k = k_of("for j in 0..N\n      T[j] = X[j]\n    for r in 0..N\n      Y[r] = T[r]\n    for t in 0..N\n      T[t] = Y[t]")
+    k = k_of(
+        "for j in 0..N\n      T[j] = X[j]\n    for r in 0..N\n      Y[r] = T[r]\n    for t in 0..N\n      "
+        "T[t] = Y[t]"
+    )
     loops = {n.var.name: n for n in walk(k) if isinstance(n, For)}
     T = next(t for t in k.temporaries if t.name == "T")
     assert read_after_write(k, T, [loops["i"], loops["r"]]) is None
@@ -172,15 +209,26 @@ TWO = """for j in 0..i
     for r in 0..N
       Y[r] = T[r]"""
 STAYS = {
-    # What a read sees was written in its iteration; names of what the whole kernel has in common may be any.
+    # What a read sees was written in its iteration; names of what the whole kernel has in common
+    # may be any.
     "written": ("T[i] = X[i]\n    Y[i] = T[i]", True),
     "where a number says so": ("if a < 5\n      T[i] = X[i]\n    Y[i] = T[i]", False),
     "both where a number says so": ("if a < 5\n      T[i] = X[i]\n    if a < 3\n      Y[i] = T[i]", True),
     "where another number says so": ("if a < 5\n      T[i] = X[i]\n    if b < 3\n      Y[i] = T[i]", False),
-    "at a number": ("if 0 <= a and a < N\n      T[a] = X[i]\n    if 0 <= a and a < N\n      Y[i] = T[a]", True),
+    "at a number": (
+        "if 0 <= a and a < N\n      T[a] = X[i]\n    if 0 <= a and a < N\n      Y[i] = T[a]",
+        True,
+    ),
     "at another number": ("T[max(a, 0)] = X[i]\n    Y[i] = T[max(b, 0)]", False),
-    "half of it": ("for j in 0..N // 2\n      T[j] = X[j]\n    for r in 0..N\n      if 2 * r + 1 < N\n        Y[r] = T[r]", True),
-    "as many as data say": ("for j in 0..i64(w[i]) + 1\n      T[j] = X[j]\n    for r in 0..N\n      Y[r] = T[r]", False),
+    "half of it": (
+        "for j in 0..N // 2\n      T[j] = X[j]\n    for r in 0..N\n      if 2 * r + 1 < N\n        Y[r] = "
+        "T[r]",
+        True,
+    ),
+    "as many as data say": (
+        "for j in 0..i64(w[i]) + 1\n      T[j] = X[j]\n    for r in 0..N\n      Y[r] = T[r]",
+        False,
+    ),
     "by two writers": (TWO.format("<="), True),
     "not by two writers": (TWO.format("<"), False),
 }
@@ -196,7 +244,11 @@ def test_values_stay_in_an_iteration(name: str):
 def test_what_is_used_outside_does_not_stay():
     """Not even where nothing else is used beside it."""
     body, stays = STAYS["written"]
-    for more, expected in (("", stays), ("\n  for j in 0..N\n    T[j] = 0.0", False), ("\n  for j in 0..N\n    Y[j] = 0.0", stays)):
+    for more, expected in (
+        ("", stays),
+        ("\n  for j in 0..N\n    T[j] = 0.0", False),
+        ("\n  for j in 0..N\n    Y[j] = 0.0", stays),
+    ):
         k = k_of(body + more)
         assert flow_stays_within(k, next(t for t in k.temporaries if t.name == "T"), [outer(k)]) == expected
 
@@ -205,13 +257,25 @@ def test_one_store_under_other_loops():
     """What is remembered of a statement is so for its loops and conditions."""
     i, y, x = Var("i"), tensor("y", 1), tensor("x", 4)
     s = put(y, (0,), at(x, i))
-    meets = [carried_dependence(k, outer(k)) is not None for k in (kernel(loop(i, n, body), inputs=(x,)) for n, body in (
-        (4, s), (1, s), (4, If(less(i, 1), (s,))), (4, If(less(i, 2), (s,)))))]
+    meets = [
+        carried_dependence(k, outer(k)) is not None
+        for k in (
+            kernel(loop(i, n, body), inputs=(x,))
+            for n, body in ((4, s), (1, s), (4, If(less(i, 1), (s,))), (4, If(less(i, 2), (s,))))
+        )
+    ]
     assert meets == [True, False, False, True]
 
 
-@pytest.mark.parametrize("value, loops", [(lambda k, h: times(k, 2), 1), (lambda k, h: plus(k, 1), 1), (lambda k, h: plus(k, h), 2),
-                                          (lambda k, h: plus(h, 0), 1)])
+@pytest.mark.parametrize(
+    "value, loops",
+    [
+        (lambda k, h: times(k, 2), 1),
+        (lambda k, h: plus(k, 1), 1),
+        (lambda k, h: plus(k, h), 2),
+        (lambda k, h: plus(h, 0), 1),
+    ],
+)
 def test_other_instances_are_not_the_same_work(value, loops: int):
     """Loops of the same extents do not run the same instances where these are others."""
     i, j, h, g, Y = Var("i"), Var("j"), Var("k"), Var("h"), tensor("Y", 9, 9)
@@ -227,14 +291,26 @@ def ranges(extent: Expr, condition: Expr | None, x: Tensor) -> tuple[Kernel, Sto
     return kernel(loop(i, extent, s if condition is None else If(condition, (s,))), inputs=(x,)), s
 
 
-@pytest.mark.parametrize("old, new, same", [((4, 2), (4, 2), True), ((4, 2), (4, None), False), ((4, None), (4, 2), False),
-                                            ((4, 2), (4, 3), False), ((None, 2), (None, 2), True), ((None, None), (4, None), False),
-                                            ((4, None), (None, None), False)])
+@pytest.mark.parametrize(
+    "old, new, same",
+    [
+        ((4, 2), (4, 2), True),
+        ((4, 2), (4, None), False),
+        ((4, None), (4, 2), False),
+        ((4, 2), (4, 3), False),
+        ((None, 2), (None, 2), True),
+        ((None, None), (4, None), False),
+        ((4, None), (None, None), False),
+    ],
+)
 def test_what_data_say_of_all_instances(old: tuple, new: tuple, same: bool):
     """A number that is read is one number in both kernels."""
     x = tensor("x", 1, dtype=I32)
     number = Cast(at(x, 0), dtype=I64)
-    made = [ranges(number if n is None else plus(n), None if most is None else less(number, most), x) for n, most in (old, new)]
+    made = [
+        ranges(number if n is None else plus(n), None if most is None else less(number, most), x)
+        for n, most in (old, new)
+    ]
     (before, first), (after, second) = made
     i, k = (outer(each).var for each in (before, after))
     assert runs_same_instances(before, after, {second: first}, {second: {i: k}}) == same
@@ -249,11 +325,15 @@ def test_what_the_kernel_computes_is_not_taken_to_be_distinct():
 
 
 def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
-    """Two kernels may know of other variables, where too many expressions were forgotten in between."""
+    """Two kernels may know of other variables, where too many expressions were forgotten in
+    between.
+    """
     i, k, X, Y = Var("i"), Var("k"), tensor("X", Var("N")), tensor("Y", Var("N"))
     old, new, again = put(Y, (i,), at(X, i)), put(Y, (k,), at(X, k)), put(Y, (k,), at(X, k))
-    before, after, less_of_it = (kernel(loop(v, X.shape[0], s), inputs=(X,))
-                                 for v, s in ((i, old), (k, new), (k, If(less(0, k), (again,)))))
+    before, after, less_of_it = (
+        kernel(loop(v, X.shape[0], s), inputs=(X,))
+        for v, s in ((i, old), (k, new), (k, If(less(0, k), (again,))))
+    )
     monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
     for origin in ({new: old, again: old},):
         assert runs_same_instances(before, after, origin, {new: {i: k}})

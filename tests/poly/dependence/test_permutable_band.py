@@ -25,9 +25,10 @@ def test_copies_that_need_only_what_stands_before_them_are_a_band():
 
 
 def test_a_copy_that_a_later_one_feeds_is_in_none():
-    """Row i + 1 needs, in the first columns, what row i writes in those after them; tiles would run the first columns of both first."""
+    """Row i + 1 needs, in the first columns, what row i writes in those after them; tiles would
+    run the first columns of both first.
+    """
     s = tx.schedule(tx.op(AGAINST)).peel("j", 2, 0)
     assert not permutable(s.kernel, band(s, "i", "j"))
     with pytest.raises(ScheduleError, match="reverses a dependence"):
         s.tile("i", "j", sizes=(4, 4))
-

@@ -23,10 +23,18 @@ DEPTHS = {
     "a sum": ("T[i] = 0.0\n    for j in 0..N\n      T[i] += X[j]\n    Y[i] = T[i]", 1),
     "written again": ("T[i + 1] = X[i]\n    T[i] = X[i]\n    Y[i] = T[i]", 1),
     "written again too late": ("T[i + 1] = X[i]\n    Y[i] = T[i]\n    T[i] = X[i]", 2),
-    "written again where data say so": ("T[i + 1] = X[i]\n    if X[i] < 1.0\n      T[i] = X[i]\n    Y[i] = T[i]", 2),
-    "written again where a number says so": ("T[i + 1] = X[i]\n    if a < 5\n      T[i] = X[i]\n    Y[i] = T[i]", 2),
+    "written again where data say so": (
+        "T[i + 1] = X[i]\n    if X[i] < 1.0\n      T[i] = X[i]\n    Y[i] = T[i]",
+        2,
+    ),
+    "written again where a number says so": (
+        "T[i + 1] = X[i]\n    if a < 5\n      T[i] = X[i]\n    Y[i] = T[i]",
+        2,
+    ),
     "written again in one iteration alone": (
-        "if 3 <= i\n      T[i + 1] = X[i]\n      if i == 3\n        T[i] = X[i]\n      Y[i] = T[i]", 2),
+        "if 3 <= i\n      T[i + 1] = X[i]\n      if i == 3\n        T[i] = X[i]\n      Y[i] = T[i]",
+        2,
+    ),
     "another one written again": ("T[i + 1] = X[i]\n    T[i + 2] = X[i]\n    Y[i] = T[i]", 3),
 }
 

@@ -97,7 +97,9 @@ class _Run:
         return all(0 <= i < n for i, n in zip(at, self.shape(t)))
 
     def definitions(self) -> None:
-        needed = self.reads | {(t, at) for t in self.program.outputs for at in product(*map(range, self.shape(t)))}
+        needed = self.reads | {
+            (t, at) for t in self.program.outputs for at in product(*map(range, self.shape(t)))
+        }
         if any(x not in self.needs for x in needed if x[0] not in self.program.inputs):
             self.found.add("coverage")
         left = {x: {n for n in reads if n in self.needs} for x, reads in self.needs.items()}

@@ -70,14 +70,21 @@ def values(draw, names: str, tensors: str) -> str:
 
 
 LEFT = ["i", "i", "i", "i + 1", "i - 1", "2*i", "i // 2", "N - 1 - i", "max(i, 1)"]
-PAIRS = [("2*i + j", "i in 0..N, j in 0..2"), ("i + j", "i in 0..N, j in 0..M"), ("2*i + j", "i in 0..M, j in 0..i")]
+PAIRS = [
+    ("2*i + j", "i in 0..N, j in 0..2"),
+    ("i + j", "i in 0..N, j in 0..M"),
+    ("2*i + j", "i in 0..M, j in 0..i"),
+]
 RANGES = ["0..N", "0..N", "0..N", "0..M", "1..N", "0..N + 1", "0..1", "0..2*N", "0..N//2"]
 
 
 @st.composite
 def equations(draw, target: str, tensors: str) -> str:
-    at, ranges = draw(st.sampled_from(PAIRS)) if draw(st.integers(0, 4)) == 0 else (
-        draw(st.sampled_from(LEFT)), f"i in {draw(st.sampled_from(RANGES))}")
+    at, ranges = (
+        draw(st.sampled_from(PAIRS))
+        if draw(st.integers(0, 4)) == 0
+        else (draw(st.sampled_from(LEFT)), f"i in {draw(st.sampled_from(RANGES))}")
+    )
     names = "ij" if "j" in at else "i"
     where = f" where {draw(conditions(names))}" if draw(st.integers(0, 3)) == 0 else ""
     guard = draw(st.sampled_from(["", "", "", " | drop"]))
@@ -93,7 +100,9 @@ def programs(draw) -> str:
     extent = draw(st.sampled_from(["N", "N", "N", "N + 1", "2*N", "N - 1", "N//2 + 1", "M"]))
     require = draw(st.sampled_from(["", "", " require N <= M", " require N >= 2"]))
     let = "  let T: f32[N]\n" if "T" in tensors else ""
-    return f"op t(A: f32[N], X: f32[N, M]) -> B: f32[{extent}]{require} {{\n{let}  " + "\n  ".join(lines) + "\n}"
+    return (
+        f"op t(A: f32[N], X: f32[N, M]) -> B: f32[{extent}]{require} {{\n{let}  " + "\n  ".join(lines) + "\n}"
+    )
 
 
 def example_of(e: CheckError) -> dict[str, int]:

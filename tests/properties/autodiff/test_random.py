@@ -7,7 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.autodiff.checking import check_gradient
-from tests.autodiff.writing import Array, Value, array, axes, call, equation, iff, names, or_value, program, reduce, to
+from tests.autodiff.writing import (
+    Array,
+    Value,
+    array,
+    axes,
+    call,
+    equation,
+    iff,
+    names,
+    or_value,
+    program,
+    reduce,
+    to,
+)
 from texpr.autodiff import grad
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Guard
@@ -82,7 +95,9 @@ def programs(draw: st.DrawFn) -> Program:
         two = draw(st.booleans())
         target = array(f"T{n}", *((N, M) if two else (M,)))
         over = axes(i, N, j, M) if two else axes(j, M)
-        equations.append(equation(target, (i, j) if two else (j,), over, draw(scalar(known, [i, j] if two else [j], 3))))
+        equations.append(
+            equation(target, (i, j) if two else (j,), over, draw(scalar(known, [i, j] if two else [j], 3)))
+        )
         known.append(target)
     return program("random", inputs, known[2:], equations, [N, M])
 

@@ -1,7 +1,7 @@
 """What is compiled computes what the interpreter says.
 
-Sums and products here are of small multiples of 1/4, which floats hold exactly, so any order of summation and any fused multiply-add give
-the same bits. Where rounding matters the bound is stated.
+Sums and products here are of small multiples of 1/4, which floats hold exactly, so any order of
+summation and any fused multiply-add give the same bits. Where rounding matters the bound is stated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def tuple_of(result: object) -> tuple[np.ndarray, ...]:
 
 def check(op: tx.Op, *arrays: object, **constants: object) -> None:
     """The compiled operator and the interpreter give the same bits."""
-    for found, expected in zip(tuple_of(op(*arrays, **constants)), tuple_of(tx.interpret(op, *arrays, **constants)), strict=True):
+    for found, expected in zip(
+        tuple_of(op(*arrays, **constants)), tuple_of(tx.interpret(op, *arrays, **constants)), strict=True
+    ):
         assert_same_bits(np.asarray(found), np.asarray(expected))
 
 
@@ -57,7 +59,18 @@ def test_copies(dtype, shape):
     check(OPS["copy"], numbers(dtype, shape))
 
 
-MATRICES = [(1, 1, 1), (3, 17, 2), (17, 3, 33), (33, 33, 33), (2, 65, 1), (1, 2, 65), (0, 3, 3), (3, 0, 3), (3, 3, 0), (8, 8, 16)]
+MATRICES = [
+    (1, 1, 1),
+    (3, 17, 2),
+    (17, 3, 33),
+    (33, 33, 33),
+    (2, 65, 1),
+    (1, 2, 65),
+    (0, 3, 3),
+    (3, 0, 3),
+    (3, 3, 0),
+    (8, 8, 16),
+]
 
 
 @pytest.mark.parametrize("m, k, n", MATRICES)
@@ -82,7 +95,10 @@ def test_packs_of_any_rank(rank):
     check(OPS["places"], numbers("f4", (*front, 19)))
     check(OPS["any_all"], numbers("?", (*front, 5)))
     for axis in range(rank + 1):
-        x, z = numbers("i4", (*front[:axis], 3, *front[axis:])), numbers("i4", (*front[:axis], 5, *front[axis:]), 1)
+        x, z = (
+            numbers("i4", (*front[:axis], 3, *front[axis:])),
+            numbers("i4", (*front[:axis], 5, *front[axis:]), 1),
+        )
         check(OPS["concat"], x, z, axis=axis)
 
 
@@ -152,7 +168,9 @@ def test_inputs_that_are_sizes_or_defaults():
 
 def close(op: tx.Op, ulps: float, *arrays: object, **constants: object) -> None:
     """Within so many units in the last place of the largest element."""
-    for found, expected in zip(tuple_of(op(*arrays, **constants)), tuple_of(tx.interpret(op, *arrays, **constants)), strict=True):
+    for found, expected in zip(
+        tuple_of(op(*arrays, **constants)), tuple_of(tx.interpret(op, *arrays, **constants)), strict=True
+    ):
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
         largest = np.max(np.abs(expected[np.isfinite(expected)]), initial=0)
         np.testing.assert_allclose(found, expected, rtol=0, atol=ulps * np.spacing(largest))
@@ -172,7 +190,9 @@ def test_functions(dtype, n):
 @pytest.mark.parametrize("lengths", [(1, 1), (5, 7), (17, 33)])
 def test_calls_of_operators(lengths):
     generator = np.random.default_rng(0)
-    q, k, v = (generator.standard_normal((2, n, 8)).astype(np.float32) for n in (lengths[0], lengths[1], lengths[1]))
+    q, k, v = (
+        generator.standard_normal((2, n, 8)).astype(np.float32) for n in (lengths[0], lengths[1], lengths[1])
+    )
     close(OPS["attention"], 32, q, k, v)
 
 
@@ -182,7 +202,14 @@ def test_gradients():
     close(tx.grad(OPS["activations"]), 32, x, g, g, g)
     a, b, c = numbers("f4", (17, 5)), numbers("f4", (5, 33)), numbers("f4", (17, 33))
     check(tx.grad(OPS["matmul"]), a, b, c)
-    check(tx.grad(OPS["conv1d"]), numbers("f4", (2, 3, 9)), numbers("f4", (4, 3, 3)), numbers("f4", (2, 4, 5)), S=2, P=1)
+    check(
+        tx.grad(OPS["conv1d"]),
+        numbers("f4", (2, 3, 9)),
+        numbers("f4", (4, 3, 3)),
+        numbers("f4", (2, 4, 5)),
+        S=2,
+        P=1,
+    )
     forward, backward = tx.vjp(OPS["matmul"])
     assert_same_bits(forward(a, b), OPS["matmul"](a, b))
     check(backward, a, b, c)
@@ -191,7 +218,9 @@ def test_gradients():
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n", [1, 17, 1000, 5003])
 def test_sums_are_within_their_bound(dtype, n):
-    """|error| <= n * eps * sum |terms|: Higham, Accuracy and Stability, 2002, section 4.2; holds for any order."""
+    """|error| <= n * eps * sum |terms|: Higham, Accuracy and Stability, 2002, section 4.2; holds
+    for any order.
+    """
     generator = np.random.default_rng(n)
     x = (generator.standard_normal(n) * 10.0 ** generator.integers(-6, 6, n)).astype(dtype)
     exact = float(np.sum(x.astype(np.longdouble)))

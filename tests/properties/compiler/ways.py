@@ -11,7 +11,9 @@ from texpr.ir.shapes import bind_sizes
 from texpr.runtime.process import qemu
 
 WAYS = ["naive", "default", "symbolic", "vectors", "tails", "aarch64", "gpu"]
-"""Loops as written; what a call compiles; that for symbolic sizes; vectors with masks, or with a rest; other machines."""
+"""Loops as written; what a call compiles; that for symbolic sizes; vectors with masks, or with a
+rest; other machines.
+"""
 
 
 def computed(way: str, op: tx.Op, *arrays: object, **constants: object) -> tuple[np.ndarray, ...]:
@@ -29,7 +31,7 @@ def computed(way: str, op: tx.Op, *arrays: object, **constants: object) -> tuple
             result = _vectorized(scheduled, None).compile()(*arrays)
         case "tails":
             result = _vectorized(scheduled, "peel").compile()(*arrays)
-        case "aarch64" if (tool := qemu.missing()):
+        case "aarch64" if tool := qemu.missing():
             pytest.skip(f"{tool} is not installed")
         case "aarch64":
             result = scheduled.auto("aarch64").compile("aarch64").emulate(*arrays)
@@ -49,7 +51,9 @@ def _extents(op: tx.Op, arrays: tuple[object, ...], constants: dict[str, object]
 
 
 def _vectorized(scheduled: tx.Schedule, tail: str | None) -> tx.Schedule:
-    """Every loop that may become a vector, as one: whole with masks, or in pieces of 4 with a rest."""
+    """Every loop that may become a vector, as one: whole with masks, or in pieces of 4 with a
+    rest.
+    """
     for loop in [str(handle.name) for handle in scheduled.loops]:
         try:
             if tail is None:
@@ -63,7 +67,9 @@ def _vectorized(scheduled: tx.Schedule, tail: str | None) -> tx.Schedule:
 
 
 def assert_everywhere(way: str, op: tx.Op, *arrays: object, ulps: int = 0, **constants: object) -> None:
-    """The bits of the interpreter; or as many units in the last place of the largest element next to them."""
+    """The bits of the interpreter; or as many units in the last place of the largest element
+    next to them.
+    """
     found = computed(way, op, *arrays, **constants)
     with np.errstate(all="ignore"):
         expected = tx.interpret(op, *arrays, **constants)
@@ -73,4 +79,6 @@ def assert_everywhere(way: str, op: tx.Op, *arrays: object, ulps: int = 0, **con
             continue
         finite = np.isfinite(b)
         np.testing.assert_array_equal(a[~finite], b[~finite])
-        np.testing.assert_allclose(a[finite], b[finite], rtol=0, atol=ulps * np.spacing(np.max(np.abs(b[finite]), initial=1)))
+        np.testing.assert_allclose(
+            a[finite], b[finite], rtol=0, atol=ulps * np.spacing(np.max(np.abs(b[finite]), initial=1))
+        )

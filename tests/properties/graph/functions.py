@@ -1,4 +1,6 @@
-"""Random functions of tensors: the same Python code for tensors with values, without them, and in modules."""
+"""Random functions of tensors: the same Python code for tensors with values, without them, and
+in modules.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ class Function:
     def arrays(self) -> list[np.ndarray]:
         """Small multiples of 1/8, or of 1/7, none of them equal."""
         random, part = np.random.default_rng(len(self.steps)), 8 if self.exact else 7
-        return [((random.permutation(40)[: int(np.prod(s))] - 20) / part).reshape(s).astype(t) for s, t in zip(self.shapes, self.dtypes)]
+        return [
+            ((random.permutation(40)[: int(np.prod(s))] - 20) / part).reshape(s).astype(t)
+            for s, t in zip(self.shapes, self.dtypes)
+        ]
 
     def __repr__(self) -> str:
         return f"f({self.shapes}, {self.dtypes}): " + "; ".join(f"{s.name}{s.of}" for s in self.steps)
@@ -78,27 +83,50 @@ def _cast(name: str) -> Callable[[Any], Any]:
 
 
 ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
-    "neg": lambda x: -x, "abs": abs, "square": lambda x: x * x, "detached": lambda x: x * x.detach(), "without": _without,
-    "clip": lambda x: x.clip(-1, 1.5), "kept": lambda x: tx.where(x > 0.5, x, x * 0.5), "copied": lambda x: x * 1,
+    "neg": lambda x: -x,
+    "abs": abs,
+    "square": lambda x: x * x,
+    "detached": lambda x: x * x.detach(),
+    "without": _without,
+    "clip": lambda x: x.clip(-1, 1.5),
+    "kept": lambda x: tx.where(x > 0.5, x, x * 0.5),
+    "copied": lambda x: x * 1,
 }
 ROUNDED: dict[str, Callable[[Any], Any]] = {
-    "tanh": lambda x: x.tanh(), "exp": lambda x: (-abs(x)).exp(), "root": lambda x: (x * x + 0.5).sqrt(), "third": lambda x: x / 3,
-    "inverse": lambda x: 1 / (x * x + 0.3), "sigmoid": lambda x: x.sigmoid(), "cubed": lambda x: x**3,
-    "wide": _cast("f64"), "narrow": _cast("f32"),
+    "tanh": lambda x: x.tanh(),
+    "exp": lambda x: (-abs(x)).exp(),
+    "root": lambda x: (x * x + 0.5).sqrt(),
+    "third": lambda x: x / 3,
+    "inverse": lambda x: 1 / (x * x + 0.3),
+    "sigmoid": lambda x: x.sigmoid(),
+    "cubed": lambda x: x**3,
+    "wide": _cast("f64"),
+    "narrow": _cast("f32"),
 }
 MOVED: dict[str, Callable[[Any], Any]] = {
-    "reversed": lambda x: x[::-1], "first": lambda x: x[0], "flat": lambda x: x.reshape(-1), "turned": lambda x: x.T,
+    "reversed": lambda x: x[::-1],
+    "first": lambda x: x[0],
+    "flat": lambda x: x.reshape(-1),
+    "turned": lambda x: x.T,
     "longer": lambda x: x[None],
-    "chosen": lambda x: x[np.array([0, -1, 0])], "along": _along, "whole": lambda x: x.astype("i32") + x,
+    "chosen": lambda x: x[np.array([0, -1, 0])],
+    "along": _along,
+    "whole": lambda x: x.astype("i32") + x,
 }
 REDUCED: dict[str, Callable[[Any], Any]] = {
-    "sum": lambda x: x.sum(), "rows": lambda x: x.sum(0), "kept rows": lambda x: x.sum(-1, keepdims=True), "max": lambda x: x.max(0),
+    "sum": lambda x: x.sum(),
+    "rows": lambda x: x.sum(0),
+    "kept rows": lambda x: x.sum(-1, keepdims=True),
+    "max": lambda x: x.max(0),
     "product": lambda x: x @ x.T,
 }
 PAIRS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
     "largest": lambda x, y: tx.where(x > y, x, y),
-    "apart": lambda x, y: x * y - y * x, "fused": lambda x, y: x * y + x,
+    "apart": lambda x, y: x * y - y * x,
+    "fused": lambda x, y: x * y + x,
 }
 
 
@@ -123,7 +151,12 @@ def functions(draw: Callable, *, sums: bool = True, rounded: bool = True, most: 
 
 def _step(draw: Callable, known: list[Shape], sums: bool, rounded: bool) -> Step:
     """Draw a step and note the shape of its value."""
-    table = [*ELEMENTWISE.items(), *MOVED.items(), *(ROUNDED.items() if rounded else ()), *(REDUCED.items() if sums else ())]
+    table = [
+        *ELEMENTWISE.items(),
+        *MOVED.items(),
+        *(ROUNDED.items() if rounded else ()),
+        *(REDUCED.items() if sums else ()),
+    ]
     if draw(st.booleans()):
         name, compute = draw(st.sampled_from(list(PAIRS.items())))
         of = (draw(st.integers(0, len(known) - 1)), draw(st.integers(0, len(known) - 1)))
@@ -154,16 +187,28 @@ def _shape(compute: Callable[..., Any], shapes: Sequence[Shape]) -> Shape | None
     return found if np.prod(found) <= 64 and len(found) < 4 else None
 
 
-UNARY = {"-{}": "-{}", "abs({})": "abs({})", "tanh({})": "{}.tanh()", "sqrt(abs({}) + 0.5)": "(abs({}) + 0.5).sqrt()", "exp(-abs({}))":
-         "(-abs({})).exp()", "({} / 3)": "({} / 3)", "sin({})": "{}.sin()", "floor({})": "{}.floor()"}
+UNARY = {
+    "-{}": "-{}",
+    "abs({})": "abs({})",
+    "tanh({})": "{}.tanh()",
+    "sqrt(abs({}) + 0.5)": "(abs({}) + 0.5).sqrt()",
+    "exp(-abs({}))": "(-abs({})).exp()",
+    "({} / 3)": "({} / 3)",
+    "sin({})": "{}.sin()",
+    "floor({})": "{}.floor()",
+}
 BINARY = {f"({{}} {sign} {{}})": f"({{}} {sign} {{}})" for sign in "+-*"} | {
-    "({} / (abs({}) + 0.5))": "({} / (abs({}) + 0.5))", "max({}, {})": "tx.ops.maximum({}, {})",
-    "(if {} < {} then 2.5 else X[i])": "tx.where({} < {}, 2.5, X)"}
+    "({} / (abs({}) + 0.5))": "({} / (abs({}) + 0.5))",
+    "max({}, {})": "tx.ops.maximum({}, {})",
+    "(if {} < {} then 2.5 else X[i])": "tx.where({} < {}, 2.5, X)",
+}
 
 
 @st.composite
 def expressions(draw: Callable, depth: int = 4) -> tuple[str, str]:
-    """An expression of the elements of X and Y in the language, and the same of tensors in Python."""
+    """An expression of the elements of X and Y in the language, and the same of tensors in
+    Python.
+    """
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         name = draw(st.sampled_from("XY"))
         return f"{name}[i]", name

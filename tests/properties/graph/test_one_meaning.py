@@ -1,4 +1,5 @@
-"""A function gives the same values and gradients lazily, step by step, traced, and in a module; what was called before does not matter.
+"""A function gives the same values and gradients lazily, step by step, traced, and in a module;
+what was called before does not matter.
 
 Bit for bit where no sum is reordered, or where all sums are exact; else in a bound.
 """
@@ -17,7 +18,9 @@ from tests.properties.graph.functions import Function, Step, expressions, functi
 from texpr import nn
 
 BOUND = {"float32": 2e-4, "float64": 1e-12}
-"""Relative to the largest value: sums of up to 64 products of numbers up to 2.5, a few after each other."""
+"""Relative to the largest value: sums of up to 64 products of numbers up to 2.5, a few after
+each other.
+"""
 
 
 class Layer(nn.Module):
@@ -33,6 +36,7 @@ class Layer(nn.Module):
 
 def _eager(f: Function) -> Function:
     """Every step computed at once."""
+
     def now(step: Step) -> Step:
         return Step(step.name, lambda *x: step.compute(*x).realize(), step.of)
 
@@ -67,7 +71,10 @@ def _check_values(f: Function, exact: bool) -> None:
 
 
 def _slopes(f: Callable, create_graph: bool = False) -> Callable:
-    """The derivatives of a weighted sum of the results; with `create_graph`, of the square of those."""
+    """The derivatives of a weighted sum of the results; with `create_graph`, of the square of
+    those.
+    """
+
     def slopes(*inputs: Any) -> tuple:
         total = sum((y.astype("f64") * y.astype("f64") * 0.5 + y.astype("f64")).sum() for y in f(*inputs))
         if not total.requires_grad:
@@ -132,7 +139,9 @@ def test_gradients(create_graph: bool, f: Function):
 @settings(max_examples=3)
 @given(texts=expressions())
 def test_operators_by_name(dtype: str, texts: tuple[str, str]):
-    """Elements have no sums: all agree bit for bit. Gradients of operators are simplified as a whole."""
+    """Elements have no sums: all agree bit for bit. Gradients of operators are simplified as a
+    whole.
+    """
     expression, code = texts
     t = {"f4": "f32", "f8": "f64"}[dtype]
     op = tx.op(f"op f(X: {t}[N], Y: {t}[N]) -> Z: {t}[N] {{ Z[i] = 0 * X[i] + 0 * Y[i] + {expression} }}")
@@ -148,10 +157,21 @@ def test_operators_by_name(dtype: str, texts: tuple[str, str]):
         return [function(tx.tensor(x), tx.tensor(y))]
 
     wanted = [op(x, y)]
-    given = {"operator on tensors": tensors(op), "lazily": tensors(f), "traced": tensors(tx.jit(f)),
-             "traced operator": [tx.jit(lambda a, b: op(a, b))(x, y)], "module": tensors(Layer(op)), "module on arrays": [Layer(f)(x, y)]}
+    given = {
+        "operator on tensors": tensors(op),
+        "lazily": tensors(f),
+        "traced": tensors(tx.jit(f)),
+        "traced operator": [tx.jit(lambda a, b: op(a, b))(x, y)],
+        "module": tensors(Layer(op)),
+        "module on arrays": [Layer(f)(x, y)],
+    }
     for where, found in given.items():
         np.testing.assert_array_equal(np.asarray(found[0]), wanted[0], err_msg=where)
     by_name, lazily = slopes(op), slopes(f)
     for a, b in zip(by_name, lazily, strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=0, atol={"f4": 1e-4, "f8": 1e-12}[dtype] * max(1, np.abs(b.numpy()).max()))
+        np.testing.assert_allclose(
+            a.numpy(),
+            b.numpy(),
+            rtol=0,
+            atol={"f4": 1e-4, "f8": 1e-12}[dtype] * max(1, np.abs(b.numpy()).max()),
+        )

@@ -52,8 +52,14 @@ def test_equal_is_an_equivalence(e: Expr):
 def test_equal_looks_through_names_of_bound_variables():
     x, n = Tensor("X", F32, plain(index(3))), index(3)
     i, j = names("i j")
-    assert equal(Reduce("sum", (axis(i, n),), Read(x, (i,)), dtype=F32), Reduce("sum", (axis(j, n),), Read(x, (j,)), dtype=F32))
-    assert not equal(Reduce("sum", (axis(i, n),), Read(x, (i,)), dtype=F32), Reduce("sum", (axis(j, n),), Read(x, (index(0),)), dtype=F32))
+    assert equal(
+        Reduce("sum", (axis(i, n),), Read(x, (i,)), dtype=F32),
+        Reduce("sum", (axis(j, n),), Read(x, (j,)), dtype=F32),
+    )
+    assert not equal(
+        Reduce("sum", (axis(i, n),), Read(x, (i,)), dtype=F32),
+        Reduce("sum", (axis(j, n),), Read(x, (index(0),)), dtype=F32),
+    )
 
 
 @given(exprs)
@@ -76,7 +82,9 @@ def test_substitution_is_evaluation(e: Expr, env: dict[Var, int]):
 
 affine = st.recursive(
     st.sampled_from([X, Y, index(1), index(-3)]),
-    lambda below: st.one_of(st.builds(Add, below, below), st.builds(lambda a, b: Add(a, Add(b, index(2))), below, below)),
+    lambda below: st.one_of(
+        st.builds(Add, below, below), st.builds(lambda a, b: Add(a, Add(b, index(2))), below, below)
+    ),
 )
 
 

@@ -1,4 +1,6 @@
-"""Expressions of every kind and type: what is printed parses back to the same expression, once what folds has folded."""
+"""Expressions of every kind and type: what is printed parses back to the same expression, once
+what folds has folded.
+"""
 
 from __future__ import annotations
 
@@ -58,22 +60,44 @@ def _consts(t: DType) -> st.SearchStrategy[Expr]:
         return st.sampled_from([Const(True, dtype=BOOL), Const(False, dtype=BOOL)])
     if t.is_int:
         lo, hi = int_range(t)
-        return st.sampled_from([0, 1, 2, 7, -1, -3, lo, hi]).filter(lambda n: lo <= n <= hi).map(lambda n: Const(n, dtype=t))
-    return st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e-30, float("inf"), float("-inf")]).map(lambda x: Const(round_float(x, t), dtype=t))
+        return (
+            st.sampled_from([0, 1, 2, 7, -1, -3, lo, hi])
+            .filter(lambda n: lo <= n <= hi)
+            .map(lambda n: Const(n, dtype=t))
+        )
+    return st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e-30, float("inf"), float("-inf")]).map(
+        lambda x: Const(round_float(x, t), dtype=t)
+    )
 
 
 def _index() -> st.SearchStrategy[Expr]:
     leaves: st.SearchStrategy[Expr] = st.sampled_from([AT, N, index(0), index(3)])
-    return st.recursive(leaves, lambda e: st.one_of(
-        st.builds(lambda kind, a, b: kind(a, b), st.sampled_from([Add, Sub, Max, Min]), e, e),
-        st.builds(lambda kind, a, n: kind(a, index(n)), st.sampled_from([Mul, FloorDiv, Mod]), e, st.integers(2, 5)),
-        st.builds(Neg, e)), max_leaves=4)
+    return st.recursive(
+        leaves,
+        lambda e: st.one_of(
+            st.builds(lambda kind, a, b: kind(a, b), st.sampled_from([Add, Sub, Max, Min]), e, e),
+            st.builds(
+                lambda kind, a, n: kind(a, index(n)),
+                st.sampled_from([Mul, FloorDiv, Mod]),
+                e,
+                st.integers(2, 5),
+            ),
+            st.builds(Neg, e),
+        ),
+        max_leaves=4,
+    )
 
 
 def _reads(t: DType) -> st.SearchStrategy[Expr]:
-    guards = st.one_of(st.none(), st.sampled_from(["clamp", "wrap", "reflect"]).map(Guard), _consts(t).map(lambda c: Guard("value", c)))
-    return st.one_of(st.builds(lambda i, g: Read(VECTORS[t], (i,), g), _index(), guards),
-                     st.builds(lambda i, j, g: Read(PACKED[t], (P, i, j), g), _index(), _index(), guards))
+    guards = st.one_of(
+        st.none(),
+        st.sampled_from(["clamp", "wrap", "reflect"]).map(Guard),
+        _consts(t).map(lambda c: Guard("value", c)),
+    )
+    return st.one_of(
+        st.builds(lambda i, g: Read(VECTORS[t], (i,), g), _index(), guards),
+        st.builds(lambda i, j, g: Read(PACKED[t], (P, i, j), g), _index(), _index(), guards),
+    )
 
 
 @cache
@@ -86,18 +110,45 @@ def expressions(t: DType, depth: int) -> st.SearchStrategy[Expr]:
     conditions = st.deferred(lambda: expressions(BOOL, depth - 1))
     found = [leaves, st.builds(Select, conditions, below, below), _casts(t, depth)]
     if t == BOOL:
-        numbers = st.sampled_from(TYPES[1:]).flatmap(lambda u: st.tuples(expressions(u, depth - 1), expressions(u, depth - 1)))
-        found += [st.builds(lambda kind, a, b: kind(a, b), st.sampled_from([And, Or]), below, below), st.builds(Not, below),
-                  st.builds(lambda op, ab: Compare(op, *ab), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers),
-                  st.builds(lambda op, e: Reduce(op, (_binder(),), e, None, dtype=BOOL), st.sampled_from(["any", "all"]), below)]
+        numbers = st.sampled_from(TYPES[1:]).flatmap(
+            lambda u: st.tuples(expressions(u, depth - 1), expressions(u, depth - 1))
+        )
+        found += [
+            st.builds(lambda kind, a, b: kind(a, b), st.sampled_from([And, Or]), below, below),
+            st.builds(Not, below),
+            st.builds(
+                lambda op, ab: Compare(op, *ab), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers
+            ),
+            st.builds(
+                lambda op, e: Reduce(op, (_binder(),), e, None, dtype=BOOL),
+                st.sampled_from(["any", "all"]),
+                below,
+            ),
+        ]
         return st.one_of(found)
     binary = [Add, Sub, Mul, Max, Min, FloorDiv, Mod, *([Div, Pow] if t.is_float else [])]
-    found += [st.builds(lambda kind, a, b: kind(a, b), st.sampled_from(binary), below, below), st.builds(Neg, below)]
-    functions = [f for f in FUNCTIONS.values() if f.result != "bool" and (f.domain == "num" or (f.domain == "float") == t.is_float)]
-    found.append(st.sampled_from(functions).flatmap(
-        lambda f: st.tuples(*[below] * f.arity).map(lambda args: Call(f.name, args))))
-    found.append(st.builds(lambda op, e, c: _reduce(op, e, c), st.sampled_from(["sum", "prod", "max", "min"]), below, conditions)
-                 .filter(lambda e: e.dtype == t))
+    found += [
+        st.builds(lambda kind, a, b: kind(a, b), st.sampled_from(binary), below, below),
+        st.builds(Neg, below),
+    ]
+    functions = [
+        f
+        for f in FUNCTIONS.values()
+        if f.result != "bool" and (f.domain == "num" or (f.domain == "float") == t.is_float)
+    ]
+    found.append(
+        st.sampled_from(functions).flatmap(
+            lambda f: st.tuples(*[below] * f.arity).map(lambda args: Call(f.name, args))
+        )
+    )
+    found.append(
+        st.builds(
+            lambda op, e, c: _reduce(op, e, c),
+            st.sampled_from(["sum", "prod", "max", "min"]),
+            below,
+            conditions,
+        ).filter(lambda e: e.dtype == t)
+    )
     return st.one_of(found)
 
 
@@ -112,13 +163,23 @@ def _reduce(op: str, body: Expr, where: Expr) -> Expr:
 
 
 def _casts(t: DType, depth: int) -> st.SearchStrategy[Expr]:
-    return st.sampled_from([u for u in TYPES if u != t]).flatmap(lambda u: expressions(u, depth - 1)).map(lambda e: Cast(e, dtype=t))
+    return (
+        st.sampled_from([u for u in TYPES if u != t])
+        .flatmap(lambda u: expressions(u, depth - 1))
+        .map(lambda e: Cast(e, dtype=t))
+    )
 
 
 def _program(value: Expr) -> Program:
     target = Tensor("Y", value.dtype, (Dim((S,), True), Dim((N,))))
     axes = (axis(P, S), axis(AT, N))
-    return Program("f", (*VECTORS.values(), *PACKED.values()), (target,), (Equation(target, (P, AT), axes, value),), (N, S))
+    return Program(
+        "f",
+        (*VECTORS.values(), *PACKED.values()),
+        (target,),
+        (Equation(target, (P, AT), axes, value),),
+        (N, S),
+    )
 
 
 def again(text: str) -> Program:

@@ -15,12 +15,21 @@ from texpr.ir.traverse import equal
 from texpr.lang import OpDeclaration, elaborate, parse
 
 OPS = parse((Path(__file__).parents[2] / "lang" / "operators.tx").read_text(), "operators.tx").ops
-CONSTANTS = {"iota": {"N": 8}, "embed_grad": {"V": 10}, "one_hot": {"C": 4}, "conv2d_dX": {"H": 5, "W": 5}, "resize": {"V": 4}}
+CONSTANTS = {
+    "iota": {"N": 8},
+    "embed_grad": {"V": 10},
+    "one_hot": {"C": 4},
+    "conv2d_dX": {"H": 5, "W": 5},
+    "resize": {"V": 4},
+}
 
 
 def without_constants(program: Program) -> Program:
     """A printed program has its dtypes filled in, so it has no type variables left to remember."""
-    calls = tuple(replace(e, program=without_constants(e.program)) if isinstance(e, Invoke) else e for e in program.equations)
+    calls = tuple(
+        replace(e, program=without_constants(e.program)) if isinstance(e, Invoke) else e
+        for e in program.equations
+    )
     return replace(program, constants=(), equations=calls)
 
 
@@ -39,20 +48,30 @@ def test_print_parse_elaborate(name):
         assert equal(without_constants(program), without_constants(again))
 
 
-@pytest.mark.parametrize("name", [name for name in OPS if name not in ("sorted", "two")])  # sorting has no derivative here
+@pytest.mark.parametrize(
+    "name", [name for name in OPS if name not in ("sorted", "two")]
+)  # sorting has no derivative here
 def test_gradients_print_and_parse(name):
     program = instance(OPS[name])
-    if not program.equations or not any(t.dtype.is_float for t in program.outputs) or not any(t.dtype.is_float for t in program.inputs):
+    if (
+        not program.equations
+        or not any(t.dtype.is_float for t in program.outputs)
+        or not any(t.dtype.is_float for t in program.inputs)
+    ):
         return
     gradient = grad(program)
     again = elaborate(parse(show_program(gradient, with_callees=True)).ops[gradient.name], {}, {})
     assert equal(without_constants(gradient), without_constants(again))
 
 
-@pytest.mark.parametrize("text", [
-    "op f(p: u16, X: f32[N]) -> Y: f32[N] { let a: u16  a = p  Y[i] = X[i] + f32(a) }",
-    "op f(p: i8, X: i8[N]) -> Y: i8[N] { Y[i] = if X[i] * 0 <= p then 1 else X[i] * 0 // p }",
-], ids=["a copy", "beside what was folded"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op f(p: u16, X: f32[N]) -> Y: f32[N] { let a: u16  a = p  Y[i] = X[i] + f32(a) }",
+        "op f(p: i8, X: i8[N]) -> Y: i8[N] { Y[i] = if X[i] * 0 <= p then 1 else X[i] * 0 // p }",
+    ],
+    ids=["a copy", "beside what was folded"],
+)
 def test_rank_0_integers_keep_their_types(text):
     program = elaborate(parse(text).ops["f"], {}, {})
     assert show_program(elaborate(parse(show_program(program)).ops["f"], {}, {})) == show_program(program)

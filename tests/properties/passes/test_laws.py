@@ -1,4 +1,6 @@
-"""Every pass keeps what a program or a kernel computes, bit for bit, and gives a well-formed one."""
+"""Every pass keeps what a program or a kernel computes, bit for bit, and gives a well-formed
+one.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,14 @@ from texpr.passes.tensor.promote_to_f64 import widened
 
 TENSOR_PASSES: list[Callable[[Program], Program]] = [inline_calls, desugar, hoist]
 LOOP_PASSES: list[Callable[[Kernel], Kernel]] = [
-    place, expand_unrolled, drop_guards, unswitch, lambda k: chunk_vectors(k, 16), lambda k: invariants_first(k, 8), insert_polls]
+    place,
+    expand_unrolled,
+    drop_guards,
+    unswitch,
+    lambda k: chunk_vectors(k, 16),
+    lambda k: invariants_first(k, 8),
+    insert_polls,
+]
 
 
 def same(program: Program, original: Program, arrays: list[np.ndarray]) -> None:
@@ -128,23 +137,36 @@ def test_a_kernel_with_nothing_to_do_is_the_same_object():
 
 
 def test_long_loops_are_polled():
-    """Between two polls lies a bounded amount of work, whatever the shape of the nest; a symbolic loop may be long."""
+    """Between two polls lies a bounded amount of work, whatever the shape of the nest; a
+    symbolic loop may be long.
+    """
     for program in PROGRAMS.values():
         for loop in walk(insert_polls(lower(program))):
             if isinstance(loop, For) and isinstance(loop.extent, Var):
                 assert any(isinstance(n, Poll) for n in loop.body)
-    for name, sizes in (("sequence", (1 << 12, 1 << 12)), ("lag", (1 << 30,)), ("matmul", (512, 512, 512)), ("nothing", (1 << 30,))):
+    for name, sizes in (
+        ("sequence", (1 << 12, 1 << 12)),
+        ("lag", (1 << 30,)),
+        ("matmul", (512, 512, 512)),
+        ("nothing", (1 << 30,)),
+    ):
         program = PROGRAMS[name]
         kernel = insert_polls(lower(specialize(program, dict(zip(program.sizes, sizes)))))
         assert any(isinstance(n, Poll) for n in walk(kernel))
         for loop in walk(kernel):
-            if isinstance(loop, For) and isinstance(loop.extent, Const) and not any(isinstance(n, Poll) for n in walk(loop)):
+            if (
+                isinstance(loop, For)
+                and isinstance(loop.extent, Const)
+                and not any(isinstance(n, Poll) for n in walk(loop))
+            ):
                 assert polls.work(loop) <= polls.SHORT
 
 
 @pytest.mark.parametrize("name", ["matmul", "sequence", "lag", "nothing"])
 def test_what_is_brief_for_all_sizes_is_brief_for_each(name: str):
-    """The bound of a symbolic kernel's work holds at every size up to the one it was asked for, and is near it."""
+    """The bound of a symbolic kernel's work holds at every size up to the one it was asked for,
+    and is near it.
+    """
     program = PROGRAMS[name]
     symbolic = insert_polls(lower(program))
     for largest in (1, 7, 64, 5000):

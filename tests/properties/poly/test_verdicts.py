@@ -52,7 +52,11 @@ def indices(draw, variables: tuple[Var, ...], forms: int = 9) -> Expr:
 
 @st.composite
 def conditions(draw, variables: tuple[Var, ...]) -> Expr:
-    return Compare(draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="])), draw(indices(variables)), e(draw(st.integers(0, 2))))
+    return Compare(
+        draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="])),
+        draw(indices(variables)),
+        e(draw(st.integers(0, 2))),
+    )
 
 
 @st.composite
@@ -66,7 +70,9 @@ def stores(draw, tensors: tuple[Tensor, ...], variables: tuple[Var, ...]) -> Stm
         read = element(draw(st.sampled_from([t for t in tensors if t.dtype == F32])))
         value = Add(value, Select(draw(conditions(variables)), read, ZERO) if draw(st.booleans()) else read)
     update = draw(st.sampled_from([None, None, "add", "max"]))
-    store = Store(target.tensor, target.indices, value, update, reassoc=update == "add" and draw(st.booleans()))
+    store = Store(
+        target.tensor, target.indices, value, update, reassoc=update == "add" and draw(st.booleans())
+    )
     return If(draw(conditions(variables)), (store,)) if draw(st.integers(0, 3)) == 0 else store
 
 
@@ -107,7 +113,9 @@ def test_carried(k: Kernel):
         if conflict is not None:
             assert is_real(conflict, events(k, {}))
             (source, first), (sink, second) = conflict.source, conflict.sink
-            same_stores = [(a.iteration, b.iteration) for a, b in pairs if a.store is source and b.store is sink]
+            same_stores = [
+                (a.iteration, b.iteration) for a, b in pairs if a.store is source and b.store is sink
+            ]
             assert (tuple(first.values()), tuple(second.values())) == min(same_stores)
 
 
@@ -135,7 +143,9 @@ def test_carried_for_all_sizes(k: Kernel):
 
 @st.composite
 def rewritten(draw) -> tuple[Kernel, Kernel, dict, dict]:
-    """A nest of two or three loops around one or two stores; and its stores in nests of their own or together, in other orders."""
+    """A nest of two or three loops around one or two stores; and its stores in nests of their
+    own or together, in other orders.
+    """
     tensors = tensor("A", 9, 9), tensor("B", 9)
     variables = tuple(Var(x) for x in "ijk"[: draw(st.integers(2, 3))])
     extents = {v: draw(st.integers(1, 3)) for v in variables}
@@ -147,7 +157,9 @@ def rewritten(draw) -> tuple[Kernel, Kernel, dict, dict]:
         return body[0]
 
     before = kernel(nest(made, variables))
-    groups = [(s,) for s in draw(st.permutations(made))] if draw(st.booleans()) else [draw(st.permutations(made))]
+    groups = (
+        [(s,) for s in draw(st.permutations(made))] if draw(st.booleans()) else [draw(st.permutations(made))]
+    )
     nests, origin, instance = [], {}, {}
     for group in groups:
         renamed, order, values = [], draw(st.permutations(variables)), {}
@@ -158,7 +170,9 @@ def rewritten(draw) -> tuple[Kernel, Kernel, dict, dict]:
             values[v] = plus(times(outer, 2), inner[v]) if v is split else inner[v]
         for s in group:
             new = substitute(s, values)
-            for old_store, new_store in zip([x for x in walk(s) if isinstance(x, Store)], [x for x in walk(new) if isinstance(x, Store)]):
+            for old_store, new_store in zip(
+                [x for x in walk(s) if isinstance(x, Store)], [x for x in walk(new) if isinstance(x, Store)]
+            ):
                 origin[new_store], instance[new_store] = old_store, values
             renamed.append(new)
         body: tuple[Stmt, ...] = tuple(renamed)
@@ -179,10 +193,15 @@ def turned_around(before: Kernel, after: Kernel, origin: dict, instance: dict) -
     for k, x in enumerate(events(after, {})):
         values = dict(zip(x.loops, x.iteration))
         old = instance[x.store]
-        place[origin[x.store], tuple(evaluate_at(old[v], values) for v in variables_of(before, origin[x.store]))] = k
+        place[
+            origin[x.store], tuple(evaluate_at(old[v], values) for v in variables_of(before, origin[x.store]))
+        ] = k
     found = events(before, {})
-    return any(meet(a, b) and not ignorable(a, b) and place[a.store, a.iteration] > place[b.store, b.iteration]
-               for m, a in enumerate(found) for b in found[m + 1:])
+    return any(
+        meet(a, b) and not ignorable(a, b) and place[a.store, a.iteration] > place[b.store, b.iteration]
+        for m, a in enumerate(found)
+        for b in found[m + 1 :]
+    )
 
 
 def variables_of(k: Kernel, store: Store) -> tuple[Var, ...]:
@@ -221,7 +240,9 @@ def test_flow(k: Kernel):
 
 def test_what_is_written_and_then_updated_stays_within():
     a, y, i, j = tensor("acc", 9), tensor("Y", 9), Var("i"), Var("j")
-    k = kernel(loop(i, N, Store(a, (i,), ZERO), loop(j, N, Store(a, (i,), ZERO, "add")), Store(y, (i,), at(a, i))))
+    k = kernel(
+        loop(i, N, Store(a, (i,), ZERO), loop(j, N, Store(a, (i,), ZERO, "add")), Store(y, (i,), at(a, i)))
+    )
     assert flow_stays_within(k, a, [k.body[0]])  # type: ignore[list-item]
 
 

@@ -27,7 +27,8 @@ from texpr.tools.fuzz.cases import drawn_steps
 
 TEXTS = {
     "matmul": "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
-    "stencil": "op stencil(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i - 1, j | 0] + 2.0 * X[i, j + 1 | clamp] }",
+    "stencil": "op stencil(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i - 1, j | 0] + 2.0 * X[i, j + 1 | "
+    "clamp] }",
     "blur": """op blur(X: f32[M, N]) -> Y: f32[M, N] {
         h[i, j] = X[i, j - 1 | clamp] + X[i, j] + X[i, j + 1 | clamp]
         Y[i, j] = h[i - 1, j | clamp] + h[i, j] + h[i + 1, j | clamp] }""",
@@ -42,7 +43,8 @@ TEXTS = {
         m[i] = max(j: X[i, j])
         e[i, j] = exp(X[i, j] - m[i])
         Y[i, j] = e[i, j] / sum(k: e[i, k]) }""",
-    "integers": "op integers(X: i32[M, N]) -> (s: i32[M], p: i64) { s[i] = sum(j: X[i, j] * X[i, j])  p = sum<i64>(i, j: i64(X[i, j])) }",
+    "integers": "op integers(X: i32[M, N]) -> (s: i32[M], p: i64) { s[i] = sum(j: X[i, j] * X[i, j])  p = "
+    "sum<i64>(i, j: i64(X[i, j])) }",
     "exact": "op exact(A: i32[M, K], B: i32[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
     "largest": "op largest(X: f32[M, N, K]) -> y: f32[M] { y[i] = max(j, k: X[i, j, k]) }",
     "triangle": "op triangle(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i: X[i, j]) }",
@@ -65,8 +67,10 @@ TEXTS = {
         t[M + 1] = 5
         t[i + 1] = X[i]  for i in 0..M
         Y[i] = t[i] - t[i + 2] }""",
-    "bounce": "op bounce(X: f32[M]) -> Y: f32[M] require M > 1 { Y[i] = X[i - 1 | reflect] * X[i + 1 | wrap] }",
-    "lazy": "op lazy(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = if i > 0 and j < N - 1 then X[i - 1, j + 1] else X[i, j] }",
+    "bounce": "op bounce(X: f32[M]) -> Y: f32[M] require M > 1 { Y[i] = X[i - 1 | reflect] * X[i + 1 | wrap] "
+    "}",
+    "lazy": "op lazy(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = if i > 0 and j < N - 1 then X[i - 1, j + 1] "
+    "else X[i, j] }",
     "updates": """op updates(X: f32[M], idx: i32[M] in 0..N, b: f32[N]) -> (Y: f32[N], z: i32[N]) {
         Y[n] = b[n]
         Y[idx[i]] max= X[i]
@@ -75,11 +79,15 @@ TEXTS = {
     "lag": """op lag(X: f32[M]) -> Y: f32[M] {
         h[i] = X[i] * 2
         Y[i] = h[i] + h[i - 1 | 0] }""",
-    "nothing": "op nothing(X: f32[M]) -> (a: bool, b: bool, p: f32) { a = any(i: X[i] > 9)  b = all(i: X[i] < 9)  p = prod(i: X[i]) }",
-    "repeat": "op repeat(a: f32, X: f32[M, N]) -> (y: f32, z: f32[N]) { y = sum(k in 0..M: a)  z[j] = max(l in 0..M: a) }",
-    "wave": "op wave(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, j] }",
+    "nothing": "op nothing(X: f32[M]) -> (a: bool, b: bool, p: f32) { a = any(i: X[i] > 9)  b = all(i: X[i] "
+    "< 9)  p = prod(i: X[i]) }",
+    "repeat": "op repeat(a: f32, X: f32[M, N]) -> (y: f32, z: f32[N]) { y = sum(k in 0..M: a)  z[j] = max(l "
+    "in 0..M: a) }",
+    "wave": "op wave(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, "
+    "j] }",
     "diagonal": "op diagonal(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j] }",
-    "lagging": "op lagging(X: f32[M]) -> Y: f32[M] { h[i] = Y[i - 1 | 0] * 2 for i in 0..M  Y[i] = h[i] + X[i] }",
+    "lagging": "op lagging(X: f32[M]) -> Y: f32[M] { h[i] = Y[i - 1 | 0] * 2 for i in 0..M  Y[i] = h[i] + "
+    "X[i] }",
     "bordered": """op bordered(X: f32[M, N]) -> Y: f32[M, N] {
         t[i, j] = X[i, j + 1 | 0] + 1 for i in 0..M, j in 0..N
         u[i, j] = t[i, j] * 2
@@ -110,7 +118,9 @@ def random_arrays(program: Program, sizes: Mapping[Var, int], seed: int = 0) -> 
         if t.value_range is not None:
             arrays.append(generator.integers(0, evaluate_size(t.value_range[1], sizes), shape).astype(dtype))
         elif t.dtype.is_float:
-            arrays.append((generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)).astype(dtype))
+            arrays.append(
+                (generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)).astype(dtype)
+            )
         else:
             arrays.append(generator.integers(-100, 100, shape).astype(dtype))
     return arrays
@@ -122,7 +132,9 @@ ROUNDING = ("tf32", "reciprocal", "tanh_to_sigmoid", "exp_to_exp2")
 
 @st.composite
 def scheduled(draw: st.DrawFn, naive: Kernel, most: int = 6) -> tuple[Kernel, list[Step]]:
-    """A kernel after random legal steps that keep every bit, and the steps; illegal ones are refused and left out."""
+    """A kernel after random legal steps that keep every bit, and the steps; illegal ones are
+    refused and left out.
+    """
     kernel, steps = naive, []
     choose = drawn_steps(draw(st.randoms(use_true_random=False)), most)
     while (step := choose(kernel)) is not None:

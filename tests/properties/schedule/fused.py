@@ -73,7 +73,13 @@ def _lines(*steps: str) -> str:
 
 
 _IMAGES = ({"M": 33, "N": 65}, {"M": 1, "N": 3}, {"M": 40, "N": 70})
-_ROWS = ('peel("h.j", 1, 1)', 'split("h.j", 64, tail="peel")', 'vectorize("h.ji")', 'split("Y.j", 64, tail="peel")', 'vectorize("Y.ji")')
+_ROWS = (
+    'peel("h.j", 1, 1)',
+    'split("h.j", 64, tail="peel")',
+    'vectorize("h.ji")',
+    'split("Y.j", 64, tail="peel")',
+    'vectorize("Y.ji")',
+)
 _INLINED = ('peel("Y.j", 1, 1)', 'split("Y.j", 64, tail="peel")', 'vectorize("Y.ji")', 'parallel("Y.i")')
 _SUMS = 'split("{0}", 64)', 'rfactor("{0}i", reassoc=True)', 'vectorize("{0}i")', 'vectorize("{0}i_sum")'
 
@@ -84,44 +90,151 @@ def _sum(loop: str) -> list[str]:
 
 
 EXAMPLES = {
-    "blur": Example(BLUR, {"M": 2048, "N": 2048}, _IMAGES, {
-        "tile": _lines('split("Y.i", 8)', 'split("Y.j", 16)', 'reorder("Y.io", "Y.jo", "Y.ii", "Y.ji")', 'compute_at("h", "Y.jo")',
-                       'parallel("Y.io")'),
-        "strip": _lines(*_ROWS, 'split("Y.i", 32)', 'compute_at("h", "Y.io")', 'parallel("Y.io")'),
-        "row": _lines(*_ROWS, 'compute_at("h", "Y.i")', 'parallel("Y.i")'),
-        "window": _lines('split("Y.i", 64)', 'compute_at("h", "Y.ii", slide=True)', 'fold_storage("h", 0)', 'parallel("Y.io")'),
-        "ahead": _lines(*_ROWS, 'split("Y.i", 8)', 'split("Y.io", 8)', 'compute_at("h", "Y.ioi")', 'pipeline("h")', 'parallel("Y.ioo")'),
-        "inlined": _lines('inline("h")', *_INLINED),
-    }),
-    "unsharp": Example(UNSHARP, {"M": 1024, "N": 2048}, _IMAGES, {
-        "inlined": _lines('inline("r")', 'inline("s")', 'compute_at("v", "Y.i")', 'compute_at("h", "Y.i")', 'parallel("Y.i")'),
-        "strips": _lines('inline("r")', 'inline("s")', 'split("Y.i", 16)', 'compute_at("v", "Y.ii")', 'compute_at("h", "Y.ii", slide=True)',
-                         'fold_storage("h", 0)', 'parallel("Y.io")'),
-        "all": _lines('inline("r")', 'inline("s")', 'inline("v")', 'inline("h")', *_INLINED),
-    }),
-    "harris": Example(HARRIS, {"M": 1024, "N": 1024}, _IMAGES, {
-        "rows": _lines(*(f'inline("{t}")' for t in ("xx", "yy", "xy", "sxx", "syy", "sxy")), 'split("Y.i", 16)',
-                       'compute_at("dx", "Y.io")', 'compute_at("dy", "Y.io")', 'parallel("Y.io")'),
-        "tiles": _lines('split("Y.i", 8)', 'split("Y.j", 16)', 'reorder("Y.io", "Y.jo", "Y.ii", "Y.ji")',
-                        *(f'compute_at("{t}", "Y.jo")' for t in ("sxx", "syy", "sxy", "xx", "yy", "xy", "dx", "dy")), 'parallel("Y.io")'),
-    }),
-    "softmax": Example(SOFTMAX, {"M": 2048, "N": 1024}, ({"M": 5, "N": 130}, {"M": 1, "N": 1}), {
-        "row": _lines(*_sum("m.j"), *_sum("Y_sum.k"), 'split("e.j", 64)', 'vectorize("e.ji")', 'split("Y.j", 64)', 'vectorize("Y.ji")',
-                      'compute_at("Y_sum", "Y.i")', 'compute_at("e", "Y.i")', 'compute_at("m", "Y.i")', 'parallel("Y.i")'),
-        "upward": _lines('reverse_compute_at("e", "m.i")', 'reverse_compute_at("Y_sum", "m.i")', 'reverse_compute_at("Y", "m.i")',
-                         'parallel("m.i")'),
-    }),
-    "layernorm": Example(LAYERNORM, {"M": 2048, "N": 1024}, ({"M": 5, "N": 130}, {"M": 1, "N": 1}), {
-        "row": _lines('inline("c")', 'compute_at("var", "Y.i")', 'compute_at("mean", "Y.i")', 'parallel("Y.i")'),
-    }),
-    "attention": Example(ATTENTION, {"T": 512, "S": 512, "D": 64}, ({"T": 9, "S": 5, "D": 3}, {"T": 16, "S": 16, "D": 8}), {
-        "block": _lines('split("O.t", 8)', *(f'compute_at("{t}", "O.to")' for t in "ozpms"), 'parallel("O.to")'),
-    }),
-    "conv": Example(CONV, {"C": 32, "H": 56, "W": 56, "K": 32}, ({"C": 2, "H": 5, "W": 9, "K": 3},), {
-        "epilogue": _lines('split("A.x", 8)', 'reorder("A.k", "A.y", "A.xo", "A.c", "A.r", "A.s", "A.xi")',
-                           'reverse_compute_at("Y", "A.xo")', 'parallel("A.k")'),
-    }),
-    "lstm": Example(LSTM, {"T": 64, "I": 64, "N": 64}, ({"T": 5, "I": 3, "N": 4}, {"T": 1, "I": 1, "N": 1}), {
-        "gates": _lines('compute_at("x", "gate.t")', 'fold_storage("x", 0)', 'fold_storage("gate", 0)', 'fold_storage("c", 0)'),
-    }),
+    "blur": Example(
+        BLUR,
+        {"M": 2048, "N": 2048},
+        _IMAGES,
+        {
+            "tile": _lines(
+                'split("Y.i", 8)',
+                'split("Y.j", 16)',
+                'reorder("Y.io", "Y.jo", "Y.ii", "Y.ji")',
+                'compute_at("h", "Y.jo")',
+                'parallel("Y.io")',
+            ),
+            "strip": _lines(*_ROWS, 'split("Y.i", 32)', 'compute_at("h", "Y.io")', 'parallel("Y.io")'),
+            "row": _lines(*_ROWS, 'compute_at("h", "Y.i")', 'parallel("Y.i")'),
+            "window": _lines(
+                'split("Y.i", 64)',
+                'compute_at("h", "Y.ii", slide=True)',
+                'fold_storage("h", 0)',
+                'parallel("Y.io")',
+            ),
+            "ahead": _lines(
+                *_ROWS,
+                'split("Y.i", 8)',
+                'split("Y.io", 8)',
+                'compute_at("h", "Y.ioi")',
+                'pipeline("h")',
+                'parallel("Y.ioo")',
+            ),
+            "inlined": _lines('inline("h")', *_INLINED),
+        },
+    ),
+    "unsharp": Example(
+        UNSHARP,
+        {"M": 1024, "N": 2048},
+        _IMAGES,
+        {
+            "inlined": _lines(
+                'inline("r")',
+                'inline("s")',
+                'compute_at("v", "Y.i")',
+                'compute_at("h", "Y.i")',
+                'parallel("Y.i")',
+            ),
+            "strips": _lines(
+                'inline("r")',
+                'inline("s")',
+                'split("Y.i", 16)',
+                'compute_at("v", "Y.ii")',
+                'compute_at("h", "Y.ii", slide=True)',
+                'fold_storage("h", 0)',
+                'parallel("Y.io")',
+            ),
+            "all": _lines('inline("r")', 'inline("s")', 'inline("v")', 'inline("h")', *_INLINED),
+        },
+    ),
+    "harris": Example(
+        HARRIS,
+        {"M": 1024, "N": 1024},
+        _IMAGES,
+        {
+            "rows": _lines(
+                *(f'inline("{t}")' for t in ("xx", "yy", "xy", "sxx", "syy", "sxy")),
+                'split("Y.i", 16)',
+                'compute_at("dx", "Y.io")',
+                'compute_at("dy", "Y.io")',
+                'parallel("Y.io")',
+            ),
+            "tiles": _lines(
+                'split("Y.i", 8)',
+                'split("Y.j", 16)',
+                'reorder("Y.io", "Y.jo", "Y.ii", "Y.ji")',
+                *(f'compute_at("{t}", "Y.jo")' for t in ("sxx", "syy", "sxy", "xx", "yy", "xy", "dx", "dy")),
+                'parallel("Y.io")',
+            ),
+        },
+    ),
+    "softmax": Example(
+        SOFTMAX,
+        {"M": 2048, "N": 1024},
+        ({"M": 5, "N": 130}, {"M": 1, "N": 1}),
+        {
+            "row": _lines(
+                *_sum("m.j"),
+                *_sum("Y_sum.k"),
+                'split("e.j", 64)',
+                'vectorize("e.ji")',
+                'split("Y.j", 64)',
+                'vectorize("Y.ji")',
+                'compute_at("Y_sum", "Y.i")',
+                'compute_at("e", "Y.i")',
+                'compute_at("m", "Y.i")',
+                'parallel("Y.i")',
+            ),
+            "upward": _lines(
+                'reverse_compute_at("e", "m.i")',
+                'reverse_compute_at("Y_sum", "m.i")',
+                'reverse_compute_at("Y", "m.i")',
+                'parallel("m.i")',
+            ),
+        },
+    ),
+    "layernorm": Example(
+        LAYERNORM,
+        {"M": 2048, "N": 1024},
+        ({"M": 5, "N": 130}, {"M": 1, "N": 1}),
+        {
+            "row": _lines(
+                'inline("c")', 'compute_at("var", "Y.i")', 'compute_at("mean", "Y.i")', 'parallel("Y.i")'
+            )
+        },
+    ),
+    "attention": Example(
+        ATTENTION,
+        {"T": 512, "S": 512, "D": 64},
+        ({"T": 9, "S": 5, "D": 3}, {"T": 16, "S": 16, "D": 8}),
+        {
+            "block": _lines(
+                'split("O.t", 8)', *(f'compute_at("{t}", "O.to")' for t in "ozpms"), 'parallel("O.to")'
+            )
+        },
+    ),
+    "conv": Example(
+        CONV,
+        {"C": 32, "H": 56, "W": 56, "K": 32},
+        ({"C": 2, "H": 5, "W": 9, "K": 3},),
+        {
+            "epilogue": _lines(
+                'split("A.x", 8)',
+                'reorder("A.k", "A.y", "A.xo", "A.c", "A.r", "A.s", "A.xi")',
+                'reverse_compute_at("Y", "A.xo")',
+                'parallel("A.k")',
+            )
+        },
+    ),
+    "lstm": Example(
+        LSTM,
+        {"T": 64, "I": 64, "N": 64},
+        ({"T": 5, "I": 3, "N": 4}, {"T": 1, "I": 1, "N": 1}),
+        {
+            "gates": _lines(
+                'compute_at("x", "gate.t")',
+                'fold_storage("x", 0)',
+                'fold_storage("gate", 0)',
+                'fold_storage("c", 0)',
+            )
+        },
+    ),
 }

@@ -1,4 +1,6 @@
-"""Steps on what other steps made, at sizes where little is left, and errors whose replay shows the difference."""
+"""Steps on what other steps made, at sizes where little is left, and errors whose replay shows
+the difference.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,18 @@ def test_a_copy_made_too_early_is_shown():
 
 
 def test_a_tensor_without_elements_is_computed_nowhere():
-    text = "op f(X: f32[M, N]) -> (Y: f32[M, N], s: f32[M]) { s[i] = sum(j: X[i, j])  Y[i, j] = X[i, j] / s[i] }"
+    text = (
+        "op f(X: f32[M, N]) -> (Y: f32[M, N], s: f32[M]) { s[i] = sum(j: X[i, j])  Y[i, j] = X[i, j] / s[i] }"
+    )
     s = tx.schedule(tx.op(text), N=0).specialize(M=5)
     with pytest.raises(tx.ScheduleError, match="`Y` has no elements, so nothing computes it"):
         s.reverse_compute_at("Y", "i_M5")
 
 
 def test_clamps_in_all_dimensions_are_proven():
-    """Three dimensions of four cases each would be 64; those that never happen are left out before they are multiplied."""
+    """Three dimensions of four cases each would be 64; those that never happen are left out
+    before they are multiplied.
+    """
     heat = tx.op("""op heat(X: f32[M, N]; T) -> Y: f32[M, N] {
         let A: f32[T + 1, M, N]
         A[0, i, j] = X[i, j]
@@ -59,17 +65,24 @@ def test_clamps_in_all_dimensions_are_proven():
 
 
 def test_fold_of_an_output_that_nothing_stores_to():
-    s = tx.schedule(tx.op("op f(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i-1, j | 0] + X[i, j] }"), N=0).specialize(M=4)
+    s = tx.schedule(
+        tx.op("op f(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i-1, j | 0] + X[i, j] }"), N=0
+    ).specialize(M=4)
     with pytest.raises(tx.ScheduleError, match="`A` is no temporary"):
         s.fold_storage("A", 0, 3)
 
 
 def test_overlapping_tiles_of_threads_read_nothing_that_others_write():
-    """Both tiles write the same to the row they share, but one may read while the other writes: refused in either order of the steps."""
+    """Both tiles write the same to the row they share, but one may read while the other writes:
+    refused in either order of the steps.
+    """
     rows = tx.op("op rows(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i, j - 1 | 0] + X[i, j] }")
     tx.schedule(rows).split("i", 2, tail="overlap")
     tx.schedule(rows).parallel("i")
-    for steps in (('split("i", 2, tail="overlap")', 'parallel("io")'), ('parallel("i")', 'split("i", 2, tail="overlap")')):
+    for steps in (
+        ('split("i", 2, tail="overlap")', 'parallel("io")'),
+        ('parallel("i")', 'split("i", 2, tail="overlap")'),
+    ):
         with pytest.raises(tx.ScheduleError, match="its iterations depend on each other") as error:
             tx.schedule(rows).replay("\n".join(steps))
         assert error.value.witness["sizes"] == {"M": 3, "N": 2}
@@ -84,7 +97,9 @@ def test_a_layout_leaves_threads_a_buffer_each(layout: str):
     s.layout("X_cache", layout)
     sizes = dict.fromkeys(s.program.sizes, 3)
     for order in ORDERS:
-        check(Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, random_arrays(s.program, sizes), order)
+        check(
+            Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, random_arrays(s.program, sizes), order
+        )
 
 
 def test_lanes_share_no_buffers_of_a_pipeline():
@@ -92,12 +107,16 @@ def test_lanes_share_no_buffers_of_a_pipeline():
       t[i, j] = X[i, j] * 2
       Y[i, j] = t[i, j] + 1 }""")
     s = tx.schedule(op).reorder("Y.j", "Y.i").vectorize("Y.j", 2).compute_at("t", "Y.i")
-    with pytest.raises(tx.ScheduleError, match="after pipeline, vector run of `ji`: its iterations depend on each other"):
+    with pytest.raises(
+        tx.ScheduleError, match="after pipeline, vector run of `ji`: its iterations depend on each other"
+    ):
         s.pipeline("t")
     tx.schedule(op).parallel("Y.i").compute_at("t", "Y.j").pipeline("t")
 
 
-@pytest.mark.parametrize("outside, legal", [('unroll("Y.io")', True), ('vectorize("Y.io", 2)', False), ("", True)])
+@pytest.mark.parametrize(
+    "outside, legal", [('unroll("Y.io")', True), ('vectorize("Y.io", 2)', False), ("", True)]
+)
 @pytest.mark.parametrize("first", [True, False])
 def test_threads_inside_lanes_have_no_buffers_of_their_own(outside: str, legal: bool, first: bool):
     """Where a loop around is written out they have, in whichever order the loops were marked."""
@@ -117,7 +136,10 @@ def test_threads_inside_lanes_have_no_buffers_of_their_own(outside: str, legal: 
 
 def test_buffers_of_copies_for_other_sizes_are_empty():
     """For Q = 1 the sums of the copy for Q = 4 would have a row of W - 3 = -2 elements."""
-    op = tx.op("op smooth(X: f32[W], w: f32[Q]) -> Y: f32[W - Q + 1] require Q >= 1, Q <= W { Y[i] = sum(q: X[i + q] * w[q]) + 1 }")
+    op = tx.op(
+        "op smooth(X: f32[W], w: f32[Q]) -> Y: f32[W - Q + 1] require Q >= 1, Q <= W { Y[i] = sum(q: X[i + "
+        "q] * w[q]) + 1 }"
+    )
     s = tx.schedule(op).specialize(Q=4)
     for width, taps in ((1, 1), (2, 2), (5, 4), (6, 5)):
         arrays = [np.arange(width, dtype="f4"), np.arange(taps, dtype="f4")]

@@ -36,11 +36,18 @@ def scheduled(text: str, script: str, **sizes: int) -> tx.Schedule:
 
 
 def computes(s: tx.Schedule, *sizes: int) -> None:
-    """It gives what the program means, in any order of what runs at once, with all sizes the same."""
+    """It gives what the program means, in any order of what runs at once, with all sizes the
+    same.
+    """
     for n in sizes:
         bound = dict.fromkeys(s.program.sizes, n)
         for order in ORDERS:
-            check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), order)
+            check(
+                Scheduled(s.program, bound, s.kernel, s.steps),
+                s.kernel,
+                random_arrays(s.program, bound),
+                order,
+            )
 
 
 def refusal(text: str, script: str, **sizes: int) -> str:
@@ -57,7 +64,10 @@ def test_a_box_at_an_index_of_data_after_another_nest():
 
 def test_a_condition_among_the_statements_of_a_loop_is_cut_off():
     s = scheduled(MERGED, 'compute_at("A", "B.1.i")\nfission("B.1.i")')
-    assert len([line for line in show_kernel(s.kernel).splitlines() if "for B.1.i" in line or "for i" in line]) >= 2
+    assert (
+        len([line for line in show_kernel(s.kernel).splitlines() if "for B.1.i" in line or "for i" in line])
+        >= 2
+    )
     computes(s, 0, 2, 5)
 
 
@@ -95,10 +105,20 @@ def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
         check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound))
 
 
-@pytest.mark.parametrize("script", ["", 'compute_at("n", "Y.i")', 'compute_at("n", "Y.i", recompute=True)', 'inline("n")',
-                                    'compute_at("n", "Y.i")\npipeline("n")', 'compute_at("n", "Y.i")\nfold_storage("n", 0, 1)',
-                                    'layout("n", "i -> i/4 i%4")', 'cache_read("n", "Y.i")',
-                                    'compute_at("n", "Y.i")\nsplit("Y.i", 4)\ncache_write("n", "Y.io")'])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "",
+        'compute_at("n", "Y.i")',
+        'compute_at("n", "Y.i", recompute=True)',
+        'inline("n")',
+        'compute_at("n", "Y.i")\npipeline("n")',
+        'compute_at("n", "Y.i")\nfold_storage("n", 0, 1)',
+        'layout("n", "i -> i/4 i%4")',
+        'cache_read("n", "Y.i")',
+        'compute_at("n", "Y.i")\nsplit("Y.i", 4)\ncache_write("n", "Y.io")',
+    ],
+)
 def test_a_range_reads_what_the_kernel_computes(script: str):
     s = scheduled(COUNTED, script)
     computes(s, 1, 2, 5)
@@ -109,8 +129,12 @@ def test_a_range_reads_what_the_kernel_computes(script: str):
 
 
 def test_a_range_that_is_not_computed_yet():
-    said = refusal(COUNTED.replace("Y: f32", "(Z: f32[N], Y: f32").replace("f32[N] {\n", "f32[N]) {\n  Z[i] = X[i, 0 | 0]\n"),
-                   'compute_at("Y", "Z.i", recompute=False)')
+    said = refusal(
+        COUNTED.replace("Y: f32", "(Z: f32[N], Y: f32").replace(
+            "f32[N] {\n", "f32[N]) {\n  Z[i] = X[i, 0 | 0]\n"
+        ),
+        'compute_at("Y", "Z.i", recompute=False)',
+    )
     assert "reverses a dependence" in said and "both use n[0]" in said
 
 
@@ -144,7 +168,9 @@ def test_a_list_is_a_tuple_in_scripts():
 
 
 def test_cases_along_the_loop_whose_iterations_go_together():
-    """The loop that tells cases apart is also the one of which several iterations are taken together."""
+    """The loop that tells cases apart is also the one of which several iterations are taken
+    together.
+    """
     op = tx.op("""op f(A: f64[6, 3, 4], B: f64[6, 3, 4]) -> Y: f64[4, 3, 4] {
   Y[i, j, k] = (if i == 3 then A[0, j, k] else 0) + (if i == 2 then B[0, j, k] else 0)
 }""")
@@ -152,13 +178,21 @@ def test_cases_along_the_loop_whose_iterations_go_together():
     np.testing.assert_array_equal(op(a, b), [np.zeros((3, 4)), np.zeros((3, 4)), b[0], a[0]])
 
 
-@pytest.mark.parametrize("value", ["k[i] * 3 // 3", "k[i] * 3 % 3", "(k[i] + k[i]) // 2", "(k[i] * 4 + 1) // 4", "k[i] * 4 // 2"])
+@pytest.mark.parametrize(
+    "value", ["k[i] * 3 // 3", "k[i] * 3 % 3", "(k[i] + k[i]) // 2", "(k[i] * 4 + 1) // 4", "k[i] * 4 // 2"]
+)
 @pytest.mark.parametrize("dtype", ["i64", "u64", "i32", "i8"])
 @pytest.mark.parametrize("tail", ["mask", "peel", "overlap"])
 def test_products_of_data_wrap_before_tiles_divide_them(tail, dtype, value):
-    """Quotients of index arithmetic are simplified in tiles; three times a number that is large is another number."""
+    """Quotients of index arithmetic are simplified in tiles; three times a number that is large
+    is another number.
+    """
     op = tx.op(f"op f(k: {dtype}[N]) -> Y: {dtype}[N] {{ Y[i] = {value} }}")
     s = tx.schedule(op, N=11).split("i", 4, tail=tail)
     bits = int(dtype[1:])
-    k = np.random.default_rng(bits).integers(0, 1 << bits, 11, dtype=np.uint64).astype(f"{dtype[0]}{bits // 8}")
+    k = (
+        np.random.default_rng(bits)
+        .integers(0, 1 << bits, 11, dtype=np.uint64)
+        .astype(f"{dtype[0]}{bits // 8}")
+    )
     np.testing.assert_array_equal(s.compile()(k), tx.interpret(op, k))

@@ -1,6 +1,8 @@
-"""What steps say against enumeration: accepted steps change nothing at any small size, refused ones have a witness that is one.
+"""What steps say against enumeration: accepted steps change nothing at any small size, refused ones
+have a witness that is one.
 
-The fuzzer (`python -m texpr fuzz --only schedules`) tries the same random schedules, for as long as one likes.
+The fuzzer (`python -m texpr fuzz --only schedules`) tries the same random schedules, for as long as
+one likes.
 """
 
 from __future__ import annotations
@@ -56,7 +58,11 @@ def recurrence(draw: st.DrawFn) -> str:
 
 def folded(draw: st.DrawFn) -> str:
     a, b, c = draw(st.integers(0, 2)), draw(st.integers(0, 2)), draw(st.integers(1, 3))
-    index = draw(st.sampled_from([f"({a} * i + {b} * j) // {c}", f"({a} * i + {b} * j) % {c}", f"{a} * i + {b} * j + {c}"]))
+    index = draw(
+        st.sampled_from(
+            [f"({a} * i + {b} * j) // {c}", f"({a} * i + {b} * j) % {c}", f"{a} * i + {b} * j + {c}"]
+        )
+    )
     update = draw(st.sampled_from(["+=", "max=", "*="]))
     return f"op f(X: f32[N, M]) -> Y: f32[N] {{ Y[n] = 0  Y[{index} | drop] {update} X[i, j] for i in 0..N, j in 0..M }}"
 
@@ -65,6 +71,7 @@ def chained(draw: st.DrawFn) -> str:
     def read(name: str) -> str:
         i, j = draw(st.integers(-1, 1)), draw(st.integers(-1, 1))
         return f"{name}[i + {i}, j + {j} | {draw(st.sampled_from(['0', 'clamp']))}]".replace("+ -", "- ")
+
     more = f"  g[i, j] = {read('h')} + {read('h')}" if draw(st.booleans()) else "  g[i, j] = X[i, j] + 1"
     last = f"Y[i, j] = {read('h')} * {read('g')}"
     return f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ let h: f32[N, M]  let g: f32[N, M]  h[i, j] = {read('X')}{more}  {last} }}"
@@ -73,12 +80,22 @@ def chained(draw: st.DrawFn) -> str:
 def scattered(draw: st.DrawFn) -> str:
     target = draw(st.sampled_from(["Y[idx[i, j]", "Y[idx[j, i]", "Y[(idx[i, j] + i) // 2"]))
     update = draw(st.sampled_from(["+=", "min="]))
-    return f"op f(X: f32[N, N], idx: i32[N, N] in 0..N) -> Y: f32[N] {{ Y[n] = 0  {target}] {update} X[i, j] }}"
+    return (
+        f"op f(X: f32[N, N], idx: i32[N, N] in 0..N) -> Y: f32[N] {{ Y[n] = 0  {target}] {update} X[i, j] }}"
+    )
 
 
 def summed(draw: st.DrawFn) -> str:
-    form = draw(st.sampled_from(["sum(k: A[i, k] * B[k, j])", "max(k: A[i, k] - B[k, j])", "sum(k in 0..j + 1: A[i, k] * B[k, j])",
-                                 "sum(k, l: A[i, k] * B[l, j])"]))
+    form = draw(
+        st.sampled_from(
+            [
+                "sum(k: A[i, k] * B[k, j])",
+                "max(k: A[i, k] - B[k, j])",
+                "sum(k in 0..j + 1: A[i, k] * B[k, j])",
+                "sum(k, l: A[i, k] * B[l, j])",
+            ]
+        )
+    )
     dtype = draw(st.sampled_from(["f32", "i32"]))
     return f"op f(A: {dtype}[N, M], B: {dtype}[M, M]) -> C: {dtype}[N, M] {{ C[i, j] = {form} }}"
 
@@ -135,11 +152,14 @@ def test_enumeration_finds_iterations_that_meet():
         assert (meeting(events or (), loop, ()) is not None) == wrong
 
 
-@pytest.mark.parametrize("broken, text, script, kind", [
-    ("reversed_dependence", ANTIDIAGONAL, 'reorder("j", "i")', "reorder changes the answer"),
-    ("carried_dependence", ANTIDIAGONAL, 'parallel("i")', "parallel makes iterations meet"),
-    ("carried_dependence", HALVES, 'vectorize("B.1.i", 2)', "vectorize makes iterations meet"),
-])
+@pytest.mark.parametrize(
+    "broken, text, script, kind",
+    [
+        ("reversed_dependence", ANTIDIAGONAL, 'reorder("j", "i")', "reorder changes the answer"),
+        ("carried_dependence", ANTIDIAGONAL, 'parallel("i")', "parallel makes iterations meet"),
+        ("carried_dependence", HALVES, 'vectorize("B.1.i", 2)', "vectorize makes iterations meet"),
+    ],
+)
 def test_a_check_that_is_gone_is_missed(monkeypatch, broken: str, text: str, script: str, kind: str):
     case = Case(text, (), tuple(parse_script(script)))
     assert examine(case, case.chooser()).finding is None

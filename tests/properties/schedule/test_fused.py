@@ -20,6 +20,9 @@ def test_native_code_is_what_the_text_says(name, script):
     for sizes in example.small:
         bound = {v: sizes[v.name] for v in operator.program().sizes}
         generator = np.random.default_rng(0)
-        arrays = [generator.standard_normal(flat_shape(t, bound)).astype(np.float32) for t in operator.program().inputs]
+        arrays = [
+            generator.standard_normal(flat_shape(t, bound)).astype(np.float32)
+            for t in operator.program().inputs
+        ]
         expected = tx.interpret(operator, *arrays)
         np.testing.assert_allclose(kernel(*arrays), expected, rtol=2e-5, atol=2e-5)

@@ -1,4 +1,6 @@
-"""What holds for all programs and all schedules: a step keeps every bit, a refused one changes nothing, scripts and listings read back."""
+"""What holds for all programs and all schedules: a step keeps every bit, a refused one changes
+nothing, scripts and listings read back.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from tests.properties.schedule.drawing import PROGRAMS, TEXTS, Scheduled, check, kernels, random_arrays, scheduled
+from tests.properties.schedule.drawing import (
+    PROGRAMS,
+    TEXTS,
+    Scheduled,
+    check,
+    kernels,
+    random_arrays,
+    scheduled,
+)
 from tests.strategies import Case, cases
 from texpr.ir.interpreter.loop import ORDERS
 from texpr.ir.printing.loop import show_kernel
@@ -39,7 +49,9 @@ def test_schedules_of_random_programs_keep_every_bit(case: Case, data: st.DataOb
 @settings(max_examples=40)
 def test_scripts_and_listings_read_back(case: Scheduled):
     script = "".join(f"{step}\n" for step in case.steps)
-    again = lower(specialize(case.program, {v: n for v, n in case.sizes.items() if v not in case.kernel.sizes}))
+    again = lower(
+        specialize(case.program, {v: n for v, n in case.sizes.items() if v not in case.kernel.sizes})
+    )
     for step in parse_script(script):
         again = step.apply(again)
     listing = show_kernel(case.kernel)
@@ -64,21 +76,40 @@ def test_tiles_of_any_size(tail, size):
         s.vectorize("ji").parallel("io")
         bound = {v: size for v in program.sizes}
         for order in ORDERS:
-            check(Scheduled(s.program, {v: size for v in s.program.sizes}, s.kernel, s.steps), s.kernel,
-                  random_arrays(program, bound), order)
+            check(
+                Scheduled(s.program, {v: size for v in s.program.sizes}, s.kernel, s.steps),
+                s.kernel,
+                random_arrays(program, bound),
+                order,
+            )
 
 
-@pytest.mark.parametrize("sizes", [{"M": 0, "N": 3, "K": 3}, {"M": 3, "N": 3, "K": 0}, {"M": 0, "N": 0, "K": 0}])
+@pytest.mark.parametrize(
+    "sizes", [{"M": 0, "N": 3, "K": 3}, {"M": 3, "N": 3, "K": 0}, {"M": 0, "N": 0, "K": 0}]
+)
 @pytest.mark.parametrize("constant", [True, False])
 def test_empty_loops(sizes, constant):
     s = tx.schedule(tx.op(TEXTS["matmul"]), **(sizes if constant else {}))
     s.split("i", 4, tail="peel").split("j", 2).split("k", 2).parallel("io")
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
 
 
-REFUSED = ['s.split("i", 0)', 's.parallel("k")', 's.vectorize("k")', 's.reorder("i", "i")', 's.fuse("i", "k")', 's.rfactor("k")',
-           's.peel("i", 9, 9)', 's.compute_at("C", "i")', 's.unroll("nothing")', 's.bind("i", "moon")', 's.replay("no()")']
+REFUSED = [
+    's.split("i", 0)',
+    's.parallel("k")',
+    's.vectorize("k")',
+    's.reorder("i", "i")',
+    's.fuse("i", "k")',
+    's.rfactor("k")',
+    's.peel("i", 9, 9)',
+    's.compute_at("C", "i")',
+    's.unroll("nothing")',
+    's.bind("i", "moon")',
+    's.replay("no()")',
+]
 
 
 @pytest.mark.parametrize("step", REFUSED)
@@ -91,18 +122,31 @@ def test_a_refused_step_changes_nothing(step):
 
 
 def test_reassociated_sums_are_sums():
-    s = tx.schedule(tx.op(TEXTS["matmul"]), M=3, N=2, K=50).split("k", 8).rfactor("ki", reassoc=True).reorder("i", "j", "ko", "ki")
+    s = (
+        tx.schedule(tx.op(TEXTS["matmul"]), M=3, N=2, K=50)
+        .split("k", 8)
+        .rfactor("ki", reassoc=True)
+        .reorder("i", "j", "ko", "ki")
+    )
     assert 'rfactor("ki", reassoc=True)' in s.script()
     assert "reassoc" in str(s)
-    a, b = (np.random.default_rng(0).integers(-8, 8, shape).astype(np.float32) for shape in ((3, 50), (50, 2)))
+    a, b = (
+        np.random.default_rng(0).integers(-8, 8, shape).astype(np.float32) for shape in ((3, 50), (50, 2))
+    )
     bound = dict(zip(s.program.sizes, (3, 50, 2)))
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, [a, b])  # sums of small integers are exact in any order
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, [a, b]
+    )  # sums of small integers are exact in any order
 
 
 def test_a_script_fits_the_operator_rewritten():
-    """What names no loop may change: spelling, other reads, intermediate values inside the equation."""
+    """What names no loop may change: spelling, other reads, intermediate values inside the
+    equation.
+    """
     first = tx.op("op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + 1 }")
-    second = tx.op("op g(X: f32[M, N], Z: f32[N]) -> Y: f32[M, N] { Y[i, j] = if Z[j] > 0 then X[i, j] else Z[j] }")
+    second = tx.op(
+        "op g(X: f32[M, N], Z: f32[N]) -> Y: f32[M, N] { Y[i, j] = if Z[j] > 0 then X[i, j] else Z[j] }"
+    )
     s = tx.schedule(first).tile("i", "j", sizes=(4, 8)).vectorize("ji").parallel("io")
     for format in ("text", "json"):
         again = tx.schedule(second).replay(s.script(format))

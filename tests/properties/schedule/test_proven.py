@@ -1,4 +1,6 @@
-"""Schedules of the library whose kernels are certified as a whole, each for something that the certificate has to see."""
+"""Schedules of the library whose kernels are certified as a whole, each for something that the
+certificate has to see.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,47 @@ from texpr import ops
 SCHEDULES = {
     "tiles of a recurrence": ("cumsum", {}, 'cache_write("Y", "i")'),
     "tiles of tiles of one": (
-        "cumsum", {}, 'cache_write("Y", "a")\ncache_write("Y_tile", "a")\nskew("Y_tile_tile.d2", "Y_tile_tile.d1", 2)'),
-    "tiles of a recurrence by digits": ("cummax", {}, 'cache_write("Y", "i")\nlayout("Y_tile", "a b c -> c/2 c%2 b%2 a b/2")'),
+        "cumsum",
+        {},
+        'cache_write("Y", "a")\ncache_write("Y_tile", "a")\nskew("Y_tile_tile.d2", "Y_tile_tile.d1", 2)',
+    ),
+    "tiles of a recurrence by digits": (
+        "cummax",
+        {},
+        'cache_write("Y", "i")\nlayout("Y_tile", "a b c -> c/2 c%2 b%2 a b/2")',
+    ),
     "tiles of what a fold starts from": ("segment_sum", {"S": 4}, 'cache_write("Y", "Y.0.d")'),
-    "tiles of what is folded where data says": ("histogram_float", {"bins": 8}, 'split("s", 2, tail="peel")\ncache_write("h", "si")'),
-    "digits of joined loops": ("scatter", {}, 'fuse("last.0.n", "last.0.b")\nlayout("last", "a b c -> b c/3 c%3 a")'),
-    "sums in tiles of joined loops": ("logsumexp", {}, 'fuse("m.a", "m.b", name="both")\nsplit("both", 4)\nsplit("bothi", 2)'),
+    "tiles of what is folded where data says": (
+        "histogram_float",
+        {"bins": 8},
+        'split("s", 2, tail="peel")\ncache_write("h", "si")',
+    ),
+    "digits of joined loops": (
+        "scatter",
+        {},
+        'fuse("last.0.n", "last.0.b")\nlayout("last", "a b c -> b c/3 c%3 a")',
+    ),
+    "sums in tiles of joined loops": (
+        "logsumexp",
+        {},
+        'fuse("m.a", "m.b", name="both")\nsplit("both", 4)\nsplit("bothi", 2)',
+    ),
     "sums in lanes of joined loops": ("maxpool1d", {}, 'fuse("c", "x", name="both")\nvectorize("both")'),
     "sums in lanes of tiles of joined loops": (
-        "reduce_argmax", {}, 'fuse("Y_max.a", "Y_max.b", name="both")\nsplit("both", 4, tail="mask")\nsplit("bothi", 2)'),
-    "sums in tiles that overlap": ("sum_square", {}, 'split("a", 4)\nvectorize("ai")\nsplit("b", 4, tail="overlap")'),
-    "windows by sizes that are constants": ("adaptive_avgpool2d", {"U": 2, "V": 3}, 'specialize("y", C=2, H=4)'),
+        "reduce_argmax",
+        {},
+        'fuse("Y_max.a", "Y_max.b", name="both")\nsplit("both", 4, tail="mask")\nsplit("bothi", 2)',
+    ),
+    "sums in tiles that overlap": (
+        "sum_square",
+        {},
+        'split("a", 4)\nvectorize("ai")\nsplit("b", 4, tail="overlap")',
+    ),
+    "windows by sizes that are constants": (
+        "adaptive_avgpool2d",
+        {"U": 2, "V": 3},
+        'specialize("y", C=2, H=4)',
+    ),
     "folds at sizes that are constants": ("embedding_offsets_max", {}, "specialize(V=6, B=5)"),
 }
 
@@ -57,10 +89,17 @@ kernel f(X: f32[H]) -> (Y: f32[2])
 """
 
 
-@pytest.mark.parametrize("old, new, obligation", [
-    ("", "", ""), ("if H == 4", "if 4 <= H", "values"), ("if H == 4", "if H >= 4", "values"),
-    ("r in 0..4", "r in 0..3", "sums"), ("not H == 4", "not H == 5", "sums"),
-    ("j * 4 <=", "j * 3 <=", "values"), ("j * 4 + 4", "j * 4 + 3", "sums"),
-])
+@pytest.mark.parametrize(
+    "old, new, obligation",
+    [
+        ("", "", ""),
+        ("if H == 4", "if 4 <= H", "values"),
+        ("if H == 4", "if H >= 4", "values"),
+        ("r in 0..4", "r in 0..3", "sums"),
+        ("not H == 4", "not H == 5", "sums"),
+        ("j * 4 <=", "j * 3 <=", "values"),
+        ("j * 4 + 4", "j * 4 + 3", "sums"),
+    ],
+)
 def test_what_conditions_say_of_sizes_is_used_under_them_alone(old: str, new: str, obligation: str):
     assert refused(SPECIAL, BRANCHES.strip().replace(old, new) + "\n") == obligation

@@ -1,4 +1,6 @@
-"""Steps where there are several of what is mostly one: updates in a loop, statements in a nest, loops of one name, readers of a tensor."""
+"""Steps where there are several of what is mostly one: updates in a loop, statements in a nest,
+loops of one name, readers of a tensor.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def test_a_dimension_is_named_by_the_loop_itself():
 
 
 def test_an_element_is_of_the_equation_whose_indices_it_has():
-    """The first index of the plane does not tell the iteration, and the other two do; it says then whether there is one."""
+    """The first index of the plane does not tell the iteration, and the other two do; it says
+    then whether there is one.
+    """
     s = scheduled(PLANE, 'inline("T")')
     assert not s.kernel.temporaries
     computes(s, 0, 1, 3)
@@ -100,13 +104,21 @@ def test_an_element_is_of_the_equation_whose_indices_it_has():
 
 @pytest.mark.parametrize("outside", ["V[i]", "V[0]", "0"])
 def test_what_stands_outside_of_a_tensor_is_copied_where_it_is_one_number(outside: str):
-    text = "op edge(X: f32[N], V: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | " + outside + "] + X[i + 1 | " + outside + "] * V[i] }"
+    text = (
+        "op edge(X: f32[N], V: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | "
+        + outside
+        + "] + X[i + 1 | "
+        + outside
+        + "] * V[i] }"
+    )
     s = scheduled(text, 'split("i", 4)\ncache_read("X", "io")')
     s.certificate()
     computes(s, 0, 1, 4, 5)
 
 
-@pytest.mark.parametrize(("third", "length"), [("4 * j", "(M + 1) // 2"), ("2 * k[j | 0]", "M"), ("3 * j", "M")])
+@pytest.mark.parametrize(
+    ("third", "length"), [("4 * j", "(M + 1) // 2"), ("2 * k[j | 0]", "M"), ("3 * j", "M")]
+)
 def test_every_second_element_is_copied_where_all_reads_take_these(third: str, length: str):
     """Twice a number of data may wrap, and half of that is another number."""
     text = f"op halves(X: f32[N, M], k: i64[M]) -> Y: f32[N, M] {{ Y[i, j] = X[i, 2 * j | 0] * X[i, 2 * j + 2 | 0] + X[i, {third} | 0] }}"

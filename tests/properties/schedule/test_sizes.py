@@ -1,4 +1,6 @@
-"""Steps around the sizes of their tiles, in native code: 0, 1, one less than a tile, a tile, one more, and two tiles and one."""
+"""Steps around the sizes of their tiles, in native code: 0, 1, one less than a tile, a tile, one
+more, and two tiles and one.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,17 @@ SCHEDULES = [
     ("stencil", 's.tile("i", "j", sizes=(4, 4)).vectorize("ji").parallel("io")'),
     ("stencil", 's.specialize(N=4).vectorize("j_N4").specialize("i", M=4).parallel("i")'),
     ("stencil", 's.reverse("i").reverse("j").vectorize("j")'),
-    ("bordered", 's.split("t.j", 4, tail="pad").split("u.j", 4, tail="pad").vectorize("t.ji").vectorize("u.ji")'),
+    (
+        "bordered",
+        's.split("t.j", 4, tail="pad").split("u.j", 4, tail="pad").vectorize("t.ji").vectorize("u.ji")',
+    ),
     ("bordered", 's.split("t.j", 4, tail="pad").split("u.i", 4, tail="pad").vectorize("t.ji")'),
     ("bordered", 's.split("u.j", 4, tail="pad").vectorize("u.ji")'),
-    ("matmul", 's.split("j", 4, tail="pad").split("i", 4, tail="pad").reorder("io", "jo", "k", "ii", "ji").unroll("ii").vectorize("ji")'),
+    (
+        "matmul",
+        's.split("j", 4, tail="pad").split("i", 4, tail="pad").reorder("io", "jo", "k", "ii", '
+        '"ji").unroll("ii").vectorize("ji")',
+    ),
     ("bordered", 's.split("t.i", 4, tail="overlap").split("u.i", 4, tail="mask")'),
     ("matmul", 's.unroll_and_jam("i", 4)'),
     ("matmul", 's.unroll_and_jam("i", 4).unroll_and_jam("j", 4, tail="guard")'),
@@ -63,7 +72,9 @@ def test_around_a_tile(name: str, steps: str):
 
 @pytest.mark.parametrize("name, steps", SCHEDULES)
 def test_the_final_loops_are_certified(name: str, steps: str):
-    """Told by the other proof, of the final loops alone: what runs twice is the same instance, what runs past the end nobody takes."""
+    """Told by the other proof, of the final loops alone: what runs twice is the same instance,
+    what runs past the end nobody takes.
+    """
     s = tx.schedule(OPS[name])
     exec(steps, {"s": s})
     assert ("bit-exact" in str(s.certificate())) == ("reassoc" not in steps)

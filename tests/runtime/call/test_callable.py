@@ -1,4 +1,6 @@
-"""Objects that native code serves: as other callables, before and after, and while their target changes."""
+"""Objects that native code serves: as other callables, before and after, and while their target
+changes.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def test_arguments_arrive(native):
     assert callable(echo)
     assert echo() == ((), {})
     assert echo(1, "two", k=3) == ((1, "two"), {"k": 3})
-    assert echo(*range(20), **{f"k{n}": n for n in range(20)}) == (tuple(range(20)), {f"k{n}": n for n in range(20)})
+    assert echo(*range(20), **{f"k{n}": n for n in range(20)}) == (
+        tuple(range(20)),
+        {f"k{n}": n for n in range(20)},
+    )
     assert echo.__call__(1, k=2) == ((1,), {"k": 2})
     assert list(map(echo, [1])) == [((1,), {})]
 
@@ -93,7 +98,9 @@ def test_circles_are_freed():
 
 
 def test_the_target_changes_while_threads_call():
-    """Every thread calls with a shape of its own, so that each call puts another kernel in place."""
+    """Every thread calls with a shape of its own, so that each call puts another kernel in
+    place.
+    """
     op = tx.op("op scaled(X: f32[N], s: f32) -> Y: f32[N] { Y[i] = X[i] * s + sum(k: X[k]) }")
 
     def work(n: int) -> None:
@@ -106,7 +113,9 @@ def test_the_target_changes_while_threads_call():
 
 def test_threads_call_one_kernel():
     """Brief kernels let go of the GIL and share nothing."""
-    kernel = tx.schedule(tx.op("op f(X: f32[N, N]) -> Y: f32[N] { T[i, j] = X[i, j] + X[j, i]  Y[i] = sum(j: T[i, j]) }"), N=50).compile()
+    kernel = tx.schedule(
+        tx.op("op f(X: f32[N, N]) -> Y: f32[N] { T[i, j] = X[i, j] + X[j, i]  Y[i] = sum(j: T[i, j]) }"), N=50
+    ).compile()
     wrong: list[int] = []
 
     def work(n: int) -> None:

@@ -80,15 +80,18 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("call", [
-    lambda k, a, b: k(a, b),
-    lambda k, a, b: k(a, B=b),
-    lambda k, a, b: k(B=b, A=a),
-    lambda k, a, b: k(a, b, np.zeros(6, np.float32)),
-    lambda k, a, b: k(a, b, out=np.zeros(6, np.float32)),
-    lambda k, a, b: k(a, b, out=(np.zeros(6, np.float32),)),
-    lambda k, a, b: k(a, b, out=None),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda k, a, b: k(a, b),
+        lambda k, a, b: k(a, B=b),
+        lambda k, a, b: k(B=b, A=a),
+        lambda k, a, b: k(a, b, np.zeros(6, np.float32)),
+        lambda k, a, b: k(a, b, out=np.zeros(6, np.float32)),
+        lambda k, a, b: k(a, b, out=(np.zeros(6, np.float32),)),
+        lambda k, a, b: k(a, b, out=None),
+    ],
+)
 def test_inputs_of_every_form(form, call):
     for kernel in (add, short, trivial):
         result = call(kernel, form(A), form(B))
@@ -108,7 +111,9 @@ def test_empty_arrays():
     assert [x.shape for x in outer(empty, B)] == [(0, 6), ()]
 
 
-@pytest.mark.parametrize("number", [2, 2.5, True, np.float32(2.5), np.float64(2.5), np.int8(2), np.array(2.5), np.array(2)])
+@pytest.mark.parametrize(
+    "number", [2, 2.5, True, np.float32(2.5), np.float64(2.5), np.int8(2), np.array(2.5), np.array(2)]
+)
 def test_numbers_for_rank_0(number):
     scalar = kernels.slow()
     assert scalar(1, number) == np.float32(number)
@@ -116,7 +121,13 @@ def test_numbers_for_rank_0(number):
 
 
 def test_outputs_are_written_where_they_are():
-    for form in (lambda x: x, misaligned, lambda x: np.zeros(12, np.float32)[::2], lambda x: x[::-1], lambda x: x.astype(">f4")):
+    for form in (
+        lambda x: x,
+        misaligned,
+        lambda x: np.zeros(12, np.float32)[::2],
+        lambda x: x[::-1],
+        lambda x: x.astype(">f4"),
+    ):
         for kernel in (add, short, trivial):
             target = form(np.zeros(6, np.float32))
             assert kernel(A, B, out=target) is target
@@ -162,31 +173,63 @@ read_only = SUM.copy()
 read_only.flags.writeable = False
 
 COMPLAINTS = [
-    (lambda: add(A.astype(np.float64), B), "error[dtype]: `A` is float64, expected float32\n  help: use A.astype(np.float32)"),
-    (lambda: add(A, B.astype(np.int32)), "error[dtype]: `B` is int32, expected float32\n  help: use B.astype(np.float32)"),
+    (
+        lambda: add(A.astype(np.float64), B),
+        "error[dtype]: `A` is float64, expected float32\n  help: use A.astype(np.float32)",
+    ),
+    (
+        lambda: add(A, B.astype(np.int32)),
+        "error[dtype]: `B` is int32, expected float32\n  help: use B.astype(np.float32)",
+    ),
     (lambda: add(A.astype(complex), B), "error[dtype]: `A` is complex128, expected float32"),
-    (lambda: add(A.astype(object), B), "error[type]: `A` is an array of Python objects, expected an array of float32"),
-    (lambda: add(A.astype(np.longdouble), B), "error[dtype]: `A` is float128, expected float32\n  help: use A.astype(np.float32)"),
-    (lambda: add(np.zeros(6, "f4,i4"), B), "error[dtype]: `A` is [('f0', '<f4'), ('f1', '<i4')], expected float32"),
-    (lambda: add(np.ma.array(A), B), "error[type]: `A` is a masked array; masks are not supported\n  help: use A.filled(...)"),
+    (
+        lambda: add(A.astype(object), B),
+        "error[type]: `A` is an array of Python objects, expected an array of float32",
+    ),
+    (
+        lambda: add(A.astype(np.longdouble), B),
+        "error[dtype]: `A` is float128, expected float32\n  help: use A.astype(np.float32)",
+    ),
+    (
+        lambda: add(np.zeros(6, "f4,i4"), B),
+        "error[dtype]: `A` is [('f0', '<f4'), ('f1', '<i4')], expected float32",
+    ),
+    (
+        lambda: add(np.ma.array(A), B),
+        "error[type]: `A` is a masked array; masks are not supported\n  help: use A.filled(...)",
+    ),
     (lambda: add(None, B), "error[type]: `A` is a NoneType, expected an array of float32"),
     (lambda: add("abc", B), "error[type]: `A` is a str, expected an array of float32"),
     (lambda: add(b"abcdef", B), "error[type]: `A` is a bytes, expected an array of float32"),
     (lambda: add({}, B), "error[type]: `A` is a dict, expected an array of float32"),
     (lambda: add([1j] * 6, B), "error[dtype]: `A` is complex128, expected float32"),
-    (lambda: add([2**70] * 6, B), "error[type]: `A` is a list of Python objects, expected an array of float32"),
+    (
+        lambda: add([2**70] * 6, B),
+        "error[type]: `A` is a list of Python objects, expected an array of float32",
+    ),
     (lambda: add([1e300] * 6, B), "error[range]: `A` has a value that does not fit float32"),
     (lambda: add(A, B, np.zeros(6)), "error[dtype]: the output `C` is float64, expected float32"),
     (lambda: add(A, B[:5]), "error[shape]: axis 0 of `B` has extent 5, expected N = 6 (axis 0 of `A`)"),
-    (lambda: add(A, B, out=np.zeros(5, np.float32)), "error[shape]: axis 0 of `C` has extent 5, expected N = 6 (axis 0 of `A`)"),
+    (
+        lambda: add(A, B, out=np.zeros(5, np.float32)),
+        "error[shape]: axis 0 of `C` has extent 5, expected N = 6 (axis 0 of `A`)",
+    ),
     (lambda: add(A.reshape(2, 3), B), "error[shape]: `A` has shape (2, 3), expected 1 axis: [N]"),
     (lambda: add(A, 3), "error[shape]: `B` has shape (), expected 1 axis: [N]"),
-    (lambda: add(A, B, out=np.zeros((6, 1), np.float32)), "error[shape]: the output `C` has shape (6, 1), expected 1 axis: [N]"),
+    (
+        lambda: add(A, B, out=np.zeros((6, 1), np.float32)),
+        "error[shape]: the output `C` has shape (6, 1), expected 1 axis: [N]",
+    ),
     (lambda: add(A, B, read_only), "error[output]: the output `C` is read-only"),
     (lambda: add(A, B, out=[0.0]), "error[type]: the output `C` is a float, expected a NumPy array"),
-    (lambda: add(A, B, out=np.lib.stride_tricks.as_strided(A.copy(), (6,), (0,))),
-     "error[output]: elements of the output `C` share memory (a broadcast or overlapping view)"),
-    (lambda: outer(A, B, *[np.zeros((6, 6), np.float32)]), "error[arguments]: outer got 3 arrays; it takes A, B, out"),
+    (
+        lambda: add(A, B, out=np.lib.stride_tricks.as_strided(A.copy(), (6,), (0,))),
+        "error[output]: elements of the output `C` share memory (a broadcast or overlapping view)",
+    ),
+    (
+        lambda: outer(A, B, *[np.zeros((6, 6), np.float32)]),
+        "error[arguments]: outer got 3 arrays; it takes A, B, out",
+    ),
     (lambda: add(A), "error[arguments]: add misses `B`; it takes A, B, out"),
     (lambda: add(), "error[arguments]: add misses `A`, `B`; it takes A, B, out"),
     (lambda: add(A, B, A, B), "error[arguments]: add got 4 arrays; it takes A, B, out"),
@@ -214,7 +257,9 @@ def test_outputs_that_share_memory():
 
 def test_a_matrix_is_taken_with_a_warning():
     with pytest.warns(UserWarning, match="`A` is a np.matrix; it is used as a plain 2-D array") as warned:
-        assert complaint(add, A.view(np.matrix), B) == "error[shape]: `A` has shape (1, 6), expected 1 axis: [N]"
+        assert (
+            complaint(add, A.view(np.matrix), B) == "error[shape]: `A` has shape (1, 6), expected 1 axis: [N]"
+        )
     assert warned[0].filename == __file__
 
 
@@ -223,14 +268,22 @@ def test_an_array_protocol_that_fails():
         def __array__(self, dtype=None, copy=None):
             raise RuntimeError("it needs a gradient")
 
-    assert complaint(add, Broken(), B) == "error[type]: `A` is a tests.runtime.test_call.Broken that NumPy cannot read: it needs a gradient"
+    assert (
+        complaint(add, Broken(), B)
+        == "error[type]: `A` is a tests.runtime.test_call.Broken that NumPy cannot read: it needs a gradient"
+    )
 
 
 def test_integers():
-    ints = kernels.kernel(kernels.RESULT, "result", Argument("X", I32, ("N",)), Argument("Y", I32, ("N",), True), sizes=("N",))
+    ints = kernels.kernel(
+        kernels.RESULT, "result", Argument("X", I32, ("N",)), Argument("Y", I32, ("N",), True), sizes=("N",)
+    )
     assert ints([0, 1]).shape == (2,)
     assert ints([False, True]).shape == (2,)
-    assert complaint(ints, [0.0, 1.0]) == "error[dtype]: `X` is float64, expected int32\n  help: use X.astype(np.int32)"
+    assert (
+        complaint(ints, [0.0, 1.0])
+        == "error[dtype]: `X` is float64, expected int32\n  help: use X.astype(np.int32)"
+    )
     assert complaint(ints, [0, 2**31]) == "error[range]: `X` has a value that does not fit int32"
 
 
@@ -243,19 +296,31 @@ def test_a_huge_output_is_refused():
 
 
 def test_computed_extents():
-    grow = kernels.kernel(kernels.RESULT, "result", Argument("X", I32, ("N",)),
-                          Argument("Y", I32, (Computed("N - 2", lambda sizes: sizes["N"] - 2),), True), sizes=("N",))
+    grow = kernels.kernel(
+        kernels.RESULT,
+        "result",
+        Argument("X", I32, ("N",)),
+        Argument("Y", I32, (Computed("N - 2", lambda sizes: sizes["N"] - 2),), True),
+        sizes=("N",),
+    )
     assert grow(np.zeros(5, np.int32)).shape == (3,)
     assert grow(np.zeros(5, np.int32), out=np.zeros(3, np.int32)).shape == (3,)
     text = "error[shape]: axis 0 of `Y` has extent 4, expected N - 2 = 3"
     assert complaint(grow, np.zeros(5, np.int32), out=np.zeros(4, np.int32)) == text
-    assert complaint(grow, np.zeros(1, np.int32)) == "error[shape]: axis 0 of the output `Y` would have extent -1 (N - 2)"
+    assert (
+        complaint(grow, np.zeros(1, np.int32))
+        == "error[shape]: axis 0 of the output `Y` would have extent -1 (N - 2)"
+    )
 
 
 def test_sizes_that_only_outputs_have():
-    fill = kernels.kernel(kernels.RESULT, "result", Argument("X", I32, (1,)), Argument("Y", I32, ("N",), True), sizes=("N",))
+    fill = kernels.kernel(
+        kernels.RESULT, "result", Argument("X", I32, (1,)), Argument("Y", I32, ("N",), True), sizes=("N",)
+    )
     x = np.zeros(1, np.int32)
-    assert complaint(fill, x) == "error[shape]: axis 0 of the output `Y` (N) follows from no input; pass `out`"
+    assert (
+        complaint(fill, x) == "error[shape]: axis 0 of the output `Y` (N) follows from no input; pass `out`"
+    )
     assert fill(x, np.zeros(7, np.int32)).shape == (7,)
 
 
@@ -272,7 +337,11 @@ INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
 @pytest.mark.parametrize("lo, hi", [(0, "V"), (-3, 4), ("V", 100)])
 def test_values_out_of_range(dtype, lo, hi):
     check = RangeCheck(0, "idx", lo, hi)
-    idx, table, out = Argument("idx", dtype, ("N",)), Argument("T", F32, ("V",)), Argument("Y", F32, ("N",), True)
+    idx, table, out = (
+        Argument("idx", dtype, ("N",)),
+        Argument("T", F32, ("V",)),
+        Argument("Y", F32, ("N",), True),
+    )
     gather = kernels.kernel(kernels.ZERO, "zero", idx, table, out, sizes=("N", "V"), checks=(check,))
     low, high = lo if lo != "V" else 6, hi if hi != "V" else 6
     limits = np.iinfo(dtype)
@@ -287,7 +356,10 @@ def test_values_out_of_range(dtype, lo, hi):
                     assert gather(given, A).shape == (count,)
                 else:
                     bounds = f"{lo}..{hi}" + (f" = {low}..{high}" if "V" in (lo, hi) else "")
-                    assert complaint(gather, given, A) == f"error[range]: `idx[{count // 2}]` is {value}, expected a value in {bounds}"
+                    assert (
+                        complaint(gather, given, A)
+                        == f"error[range]: `idx[{count // 2}]` is {value}, expected a value in {bounds}"
+                    )
     assert gather(np.zeros(0, dtype), A).shape == (0,)
 
 
@@ -319,9 +391,15 @@ def counts(*objects):
 def test_references_are_balanced(kernel):
     a, b, c = A.copy(), B.copy(), SUM.copy()
     calls = [
-        lambda: kernel(a, b, c), lambda: kernel(a, b, out=c), lambda: kernel(a, b), lambda: kernel(a, B=b, out=c),
-        lambda: kernel(a, b[::-1]), lambda: outer(a, b), lambda: outer(a, b, np.empty((6, 6), np.float32), np.empty((), np.float32)),
-        lambda: pytest.raises(CallError, kernel, a, b[:3]), lambda: pytest.raises(CallError, kernel, a, None),
+        lambda: kernel(a, b, c),
+        lambda: kernel(a, b, out=c),
+        lambda: kernel(a, b),
+        lambda: kernel(a, B=b, out=c),
+        lambda: kernel(a, b[::-1]),
+        lambda: outer(a, b),
+        lambda: outer(a, b, np.empty((6, 6), np.float32), np.empty((), np.float32)),
+        lambda: pytest.raises(CallError, kernel, a, b[:3]),
+        lambda: pytest.raises(CallError, kernel, a, None),
         lambda: pytest.raises(CallError, kernel, a, b, oot=c),
     ]
     for call in calls:
@@ -398,7 +476,9 @@ def test_large_outputs_use_memory_again():
 
 @pytest.mark.parametrize("elements", [1 << 14, (1 << 14) + 1, 1 << 18])
 def test_outputs_that_threads_share_begin_at_a_line(elements: int):
-    """Where rows end in the middle of lines, threads would take lines from each other, and each second vector would lie in two."""
+    """Where rows end in the middle of lines, threads would take lines from each other, and each
+    second vector would lie in two.
+    """
     one = np.ones(elements, np.float32)
     held = [make() for make in (lambda: add(one, one), lambda: add(one, B=one)) for _ in range(5)]
     assert all(a.ctypes.data % 64 == 0 for a in held)
@@ -408,21 +488,29 @@ def test_something_else_may_take_what_does_not_fit():
     library = kernels.link(kernels.ADD, "add")
     arguments = Argument("A", F32, ("N",)), Argument("B", F32, ("N",)), Argument("C", F32, ("N",), True)
     spec = CallSpec("add", arguments, ("N",))
-    kernel = kernels.make_callable(library["add"], spec, library, otherwise=lambda *given, **named: (given, named))
+    kernel = kernels.make_callable(
+        library["add"], spec, library, otherwise=lambda *given, **named: (given, named)
+    )
     assert (kernel(A, B) == SUM).all()
     assert kernel(A, 3) == ((A, 3), {})
     assert kernel(A, C=B) == ((A,), {"C": B})
     assert kernel(A, B, out=[B]) == ((A, B), {"out": [B]})
     computed = CallSpec("add", arguments, ("N",), (lambda arrays, sizes: None,))
-    kernel = kernels.make_callable(library["add"], computed, library, otherwise=lambda *given, **named: (given, named))
+    kernel = kernels.make_callable(
+        library["add"], computed, library, otherwise=lambda *given, **named: (given, named)
+    )
     assert kernel(A, B=B) == ((A,), {"B": B})
 
 
 def test_outputs_in_a_tuple_need_no_python():
     library = kernels.link(kernels.OUTER, "outer")
     names = ("A", ("M",)), ("B", ("N",)), ("C", ("M", "N")), ("D", ())
-    spec = CallSpec("outer", tuple(Argument(n, F32, shape, k > 1) for k, (n, shape) in enumerate(names)), ("M", "N"))
-    kernel = kernels.make_callable(library["outer"], spec, library, otherwise=lambda *given, **named: (given, named))
+    spec = CallSpec(
+        "outer", tuple(Argument(n, F32, shape, k > 1) for k, (n, shape) in enumerate(names)), ("M", "N")
+    )
+    kernel = kernels.make_callable(
+        library["outer"], spec, library, otherwise=lambda *given, **named: (given, named)
+    )
     c, d = np.zeros((6, 6), np.float32), np.zeros((), np.float32)
     for out in ((c, d), outer(A, B)):
         found = kernel(A, B, out=out)
@@ -433,5 +521,3 @@ def test_outputs_in_a_tuple_need_no_python():
     assert (sys.getrefcount(c), sys.getrefcount(d)) == counts
     for out in ((c,), (c, d, d), [c, d], c, (c, None), (c, 1), (c, c), ()):
         assert kernel(A, B, out=out) == ((A, B), {"out": out})
-
-

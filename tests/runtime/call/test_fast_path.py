@@ -1,5 +1,6 @@
-"""Forms of calls that need no Python: numbers, names, constants, inputs left out, strides, shapes in turns. The law is that an operator of
-which native code serves nothing says the same: every result, and the whole text of every complaint.
+"""Forms of calls that need no Python: numbers, names, constants, inputs left out, strides, shapes
+in turns. The law is that an operator of which native code serves nothing says the same: every
+result, and the whole text of every complaint.
 """
 
 from __future__ import annotations
@@ -42,7 +43,21 @@ op flat(A: f32[*S]) -> C: f32[*S] { C[*s] = 3 * A[*s] }
 op turned(A: f32[M, N]) -> C: f32[M, N] { C[i, j] = 2 * A[i, j] }
 op added(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }
 """
-NAMES = ("both", "raised", "counted", "shifted", "biased", "either", "picked", "chosen", "placed", "rows", "flat", "turned", "added")
+NAMES = (
+    "both",
+    "raised",
+    "counted",
+    "shifted",
+    "biased",
+    "either",
+    "picked",
+    "chosen",
+    "placed",
+    "rows",
+    "flat",
+    "turned",
+    "added",
+)
 
 
 class Alone(Op):
@@ -89,7 +104,12 @@ def outcome(call, *arguments, **options):
             return type(error), str(error)
     results = found if isinstance(found, tuple) else (found,)
     said = [str(w.message) for w in warned]
-    return type(found).__name__, getattr(found, "_fields", ()), [(r.dtype, r.shape, r.strides, r.tobytes()) for r in results], said
+    return (
+        type(found).__name__,
+        getattr(found, "_fields", ()),
+        [(r.dtype, r.shape, r.strides, r.tobytes()) for r in results],
+        said,
+    )
 
 
 A = np.arange(6, dtype=np.float32)
@@ -134,7 +154,10 @@ SERVED = {
     "value in range": ("chosen", lambda f: f(A, 5)),
     "permutation": ("placed", lambda f: f(A, np.array([3, 1, 0, 2, 5, 4], "i4"))),
     "permutation, backwards": ("placed", lambda f: f(A, np.arange(6, dtype="i4")[::-1])),
-    "permutation of many": ("placed", lambda f: f(np.arange(3000, dtype="f4"), np.arange(3000, dtype="i4")[::-1])),
+    "permutation of many": (
+        "placed",
+        lambda f: f(np.arange(3000, dtype="f4"), np.arange(3000, dtype="i4")[::-1]),
+    ),
     "distinct in rows": ("rows", lambda f: f(np.array([[250, 255, 251], [251, 250, 249]], "u1"))),
     "step": ("added", lambda f: f(np.arange(12, dtype="f4")[::2], B[::-1])),
     "broadcast": ("added", lambda f: f(A, np.broadcast_to(np.float32(2), 6))),
@@ -237,8 +260,14 @@ ODD = {
     "1.0 is not 1": ("shifted", lambda f: (f(A, by=1), f(A, by=1.0))[1]),
     "minus zero": ("shifted", lambda f: (f(A, times=0.0, by=-0.0), f(A, times=-0.0, by=-0.0))[1]),
     "without the constant of before": ("shifted", lambda f: (f(A, by=3), f(A))[1]),
-    "without the constant of before, with out": ("shifted", lambda f: (f(A, by=3), f(A, out=np.empty(6, "f4")))[1]),
-    "by position what was another one by name": ("biased", lambda f: (f(A, c=B), f(A, B, out=np.empty(6, "f4")))[1]),
+    "without the constant of before, with out": (
+        "shifted",
+        lambda f: (f(A, by=3), f(A, out=np.empty(6, "f4")))[1],
+    ),
+    "by position what was another one by name": (
+        "biased",
+        lambda f: (f(A, c=B), f(A, B, out=np.empty(6, "f4")))[1],
+    ),
     "hundreds": ("biased", lambda f: f(*[A] * 300, out=np.empty(6, "f4"))),
     "hundreds, and a name": ("added", lambda f: f(*[A] * 300, B=B)),
     "nan constant": ("shifted", lambda f: f(A, by=float("nan"))),
@@ -258,7 +287,10 @@ ODD = {
     "one of two": ("both", lambda f: f(A, B, out=np.empty(6, "f4"))),
     "the same twice": ("both", lambda f: f(A, B, out=(x := np.empty(6, "f4"), x))),
     "strided output": ("added", lambda f: f(A, B, out=np.empty(12, "f4")[::2])),
-    "output over a strided input": ("added", lambda f: f((x := np.arange(12, dtype="f4"))[::2], B, out=x[:6])),
+    "output over a strided input": (
+        "added",
+        lambda f: f((x := np.arange(12, dtype="f4"))[::2], B, out=x[:6]),
+    ),
     "structured": ("added", lambda f: f(np.zeros(6, "f4,i4"), B)),
     "masked": ("added", lambda f: f(np.ma.array(A), B)),
     "subclass of ndarray": ("added", lambda f: f(A.view(type("Sub", (np.ndarray,), {})), B)),
@@ -284,9 +316,16 @@ def test_what_goes_through_python_says_the_same(name, call):
 
 
 NUMBERS = st.one_of(
-    st.booleans(), st.integers(-2**70, 2**70), st.integers(-300, 300), st.sampled_from([k * 2**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64)
-                                                                                     for k in (-1, 1) for d in (-1, 0, 1)]),
-    st.floats(), st.floats(width=32), st.sampled_from([3.4028235e38, 3.4028236e38, 1e-46, -0.0]))
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.integers(-300, 300),
+    st.sampled_from(
+        [k * 2**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for k in (-1, 1) for d in (-1, 0, 1)]
+    ),
+    st.floats(),
+    st.floats(width=32),
+    st.sampled_from([3.4028235e38, 3.4028236e38, 1e-46, -0.0]),
+)
 KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 TYPES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool")
 ECHO = {t: f"op echo(x: {t}) -> y: {t} {{ y = x }}" for t in TYPES}
@@ -301,7 +340,11 @@ def test_a_number_means_the_same(dtype, number, kind, array):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                value = np.array(number).astype(kind)[()] if isinstance(number, float) else np.dtype(kind).type(number)
+                value = (
+                    np.array(number).astype(kind)[()]
+                    if isinstance(number, float)
+                    else np.dtype(kind).type(number)
+                )
         except (OverflowError, ValueError, TypeError):
             return
         value = np.array(value) if array else value
@@ -334,7 +377,9 @@ def test_shapes_in_turns(extents):
 
 
 def test_forms_that_were_put_out_come_back():
-    """Native code looks for the latest sixteen; those before them are found in Python, and then natively again."""
+    """Native code looks for the latest sixteen; those before them are found in Python, and then
+    natively again.
+    """
     op = counted("shifted")
     for k in range(40):
         assert (op(A, by=k) == A + k).all()
@@ -344,11 +389,19 @@ def test_forms_that_were_put_out_come_back():
 
 
 KERNELS = {
-    "constant sizes": ("added", {"N": 6}, lambda k: (k(A, B), k(A, B=B), k(A[::-1], B), k(A, B, out=np.empty(6, "f4")))[-1]),
+    "constant sizes": (
+        "added",
+        {"N": 6},
+        lambda k: (k(A, B), k(A, B=B), k(A[::-1], B), k(A, B, out=np.empty(6, "f4")))[-1],
+    ),
     "a number": ("raised", {"N": 6}, lambda k: (k(A, 2), k(A, b=np.float64(0.1)))[1]),
     "a symbolic size": ("added", {}, lambda k: (k(A, A), k(A, B, np.empty(6, "f4")))[1]),
     "shapes in turns": ("added", {}, lambda k: (k(A[:2], B[1:3]), k(A[:3], B[1:4]))[1]),
-    "checks": ("placed", {}, lambda k: (k(A, np.arange(6, dtype="i4")), k(A[:3], np.array([2, 0, 1], "i4")))[1]),
+    "checks": (
+        "placed",
+        {},
+        lambda k: (k(A, np.arange(6, dtype="i4")), k(A[:3], np.array([2, 0, 1], "i4")))[1],
+    ),
     "one size of two": ("turned", {"N": 4}, lambda k: (k(MATRIX), k(MATRIX[:2]))[1]),
     "a pack": ("flat", {}, lambda k: (k(MATRIX), k(MATRIX.reshape(2, 6)), k(A))[1]),
 }
@@ -358,7 +411,9 @@ KERNELS = {
 def test_kernels_need_no_python(monkeypatch, name, sizes, call):
     python: list[tuple] = []
     general = CompiledKernel._general
-    monkeypatch.setattr(CompiledKernel, "_general", lambda self, *a, **o: python.append(a) or general(self, *a, **o))
+    monkeypatch.setattr(
+        CompiledKernel, "_general", lambda self, *a, **o: python.append(a) or general(self, *a, **o)
+    )
     kernel = tx.schedule(tx.op(TEXT, name), **sizes).compile()
     expected, first = outcome(call, kernel), len(python)
     for _ in range(3):
@@ -373,7 +428,9 @@ def test_what_kernels_of_symbolic_sizes_refuse():
     for _ in range(2):
         assert (kernel(A, B[:5]) == A + B[:5].sum()).all()
         for arrays in ((A, B), (A[:5], B[:5]), (A[:0], B[:0])):
-            with pytest.raises(tx.CallError, match=f"back requires N > K, and K = {len(arrays[1])}, N = {len(arrays[0])}"):
+            with pytest.raises(
+                tx.CallError, match=f"back requires N > K, and K = {len(arrays[1])}, N = {len(arrays[0])}"
+            ):
                 kernel(*arrays)
         with pytest.raises(tx.CallError) as error:
             kernel(A, B[:5], A[:3])
@@ -413,9 +470,21 @@ def test_the_library_reads_where_tuples_have_a_hash(monkeypatch):
 CALLS = 30_000
 
 
-@pytest.mark.parametrize("form", [
-    "two outputs", "float", "NumPy f64", "rank 0", "all by name", "names in another order", "two constants", "left out in between", "step",
-    "large, transposed"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "two outputs",
+        "float",
+        "NumPy f64",
+        "rank 0",
+        "all by name",
+        "names in another order",
+        "two constants",
+        "left out in between",
+        "step",
+        "large, transposed",
+    ],
+)
 def test_nothing_leaks(form):
     name, call = SERVED[form]
     op = tx.op(TEXT, name)
@@ -433,7 +502,10 @@ def test_nothing_leaks(form):
         grown = tracemalloc.get_traced_memory()[0] - start
     finally:
         tracemalloc.stop()
-    assert all(abs(sys.getrefcount(each) - count) < 20 for each, count in zip(objects, before)) and grown < 10_000
+    assert (
+        all(abs(sys.getrefcount(each) - count) < 20 for each, count in zip(objects, before))
+        and grown < 10_000
+    )
 
 
 def test_what_does_not_fit_leaks_nothing():
@@ -475,7 +547,9 @@ def test_marks_are_given_back():
 
 
 def test_threads_call_in_all_forms():
-    """Each thread has forms of its own and some in common, so the order in which native code asks changes all along."""
+    """Each thread has forms of its own and some in common, so the order in which native code
+    asks changes all along.
+    """
     ops = {name: tx.op(TEXT, name) for name in NAMES}
     expected = {key: outcome(call, alone(name)) for key, (name, call) in SERVED.items()}
 

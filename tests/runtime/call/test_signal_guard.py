@@ -6,7 +6,10 @@ from tests.runtime.native.test_interrupt import run as run_script
 
 
 def run(script):
-    run_script(f"from random import uniform\nfrom texpr.runtime.call.signal_guard import deferred_interrupts\n{script}")
+    run_script(
+        f"from random import uniform\nfrom texpr.runtime.call.signal_guard import "
+        f"deferred_interrupts\n{script}"
+    )
 
 
 def test_a_block_is_run_to_its_end_and_interrupted_then():
@@ -71,7 +74,9 @@ print("ok")
 
 
 def test_the_flag_goes_down_for_a_block_and_up_again():
-    """The main thread's kernel is interrupted once no other thread holds, whether Ctrl-C came before the block or in it."""
+    """The main thread's kernel is interrupted once no other thread holds, whether Ctrl-C came
+    before the block or in it.
+    """
     run("""
 kernel = slow("slow_parallel")
 for wait in (0.05, 0.15):

@@ -14,13 +14,21 @@ from texpr.targets import Artifact, emit_llvm, emulate, find_target
 SM80 = find_target("sm_80")
 
 
-def emulated(case: Case, script: str | None = None, change: Callable[[str], str] = lambda text: text) -> list[np.ndarray]:
+def emulated(
+    case: Case, script: str | None = None, change: Callable[[str], str] = lambda text: text
+) -> list[np.ndarray]:
     """The outputs of a case as the emulator has them."""
     given = problem(case)
     kernel = kernel_of(case, SM80, script)
     text, launches = emit_llvm(kernel, SM80)
     outputs = given.empty()
-    emulate(Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries), "", given.inputs, outputs, sizes_of(case, kernel))
+    emulate(
+        Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries),
+        "",
+        given.inputs,
+        outputs,
+        sizes_of(case, kernel),
+    )
     return outputs
 
 
@@ -29,7 +37,9 @@ def test_emulated_kernels(case: Case):
     assert_close(emulated(case), problem(case).expected)
 
 
-@pytest.mark.parametrize("case", (matmul(33, 17, 65), matmul(5, 7, 3, fixed=False), matmul(1, 0, 1, fixed=False)), ids=str)
+@pytest.mark.parametrize(
+    "case", (matmul(33, 17, 65), matmul(5, 7, 3, fixed=False), matmul(1, 0, 1, fixed=False)), ids=str
+)
 def test_tiles_with_threads_left_over(case: Case):
     assert_close(emulated(case, TILES), problem(case).expected)
 
@@ -39,7 +49,9 @@ def test_no_bound_loop():
 
 
 def test_what_is_rarely_needed_of_several_lanes():
-    """A branch that is taken where any lane needs it, in a large expression whose parts are used again and again."""
+    """A branch that is taken where any lane needs it, in a large expression whose parts are used
+    again and again.
+    """
     given = Case("gamma", "op g(X: f32[N]) -> Y: f32[N] { Y[i] = gamma(X[i]) }", ((64,),))
     assert "vector.reduce.or" in emit_llvm(kernel_of(given, SM80), SM80)[0]
     np.testing.assert_allclose(emulated(given)[0], problem(given).expected[0], rtol=1e-4)

@@ -16,8 +16,10 @@ from texpr.lang import parse_kernel
 from texpr.support.options import from_environment
 
 BESIDE = {
-    "reads behind": ("end", "Y[i] = X[i + 1]"), "reads in front": ("begin", "Y[i] = X[i - 1]"),
-    "writes behind": ("end", "Y[i + 1] = X[i]"), "writes in front": ("begin", "Y[i - 1] = X[i]"),
+    "reads behind": ("end", "Y[i] = X[i + 1]"),
+    "reads in front": ("begin", "Y[i] = X[i - 1]"),
+    "writes behind": ("end", "Y[i + 1] = X[i]"),
+    "writes in front": ("begin", "Y[i - 1] = X[i]"),
 }
 
 
@@ -43,7 +45,9 @@ def run_buffer(index: str, side: str) -> None:
 
 def call(kernel: Kernel, n: int) -> None:
     entry, x, y = linked(kernel, "native"), np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
-    ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * 3)(x.ctypes.data, y.ctypes.data, n))
+    ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)(
+        (ctypes.c_int64 * 3)(x.ctypes.data, y.ctypes.data, n)
+    )
 
 
 @pytest.mark.parametrize("name", BESIDE)
@@ -71,11 +75,16 @@ def test_inputs_cannot_be_written():
 
 @pytest.mark.parametrize("side", SIDES)
 def test_results_are_those_of_other_kernels(side: str):
-    product = tx.op("op product(A: f32[N, K], B: f32[K, M]) -> C: f32[N, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+    product = tx.op(
+        "op product(A: f32[N, K], B: f32[K, M]) -> C: f32[N, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+    )
     random = np.random.default_rng(0)
     with tx.options(guard=side, specializations=1):
         for n in (0, 1, 5, 8, 33):
-            a, b = random.integers(-4, 5, (n, n + 1)).astype(np.float32), random.integers(-4, 5, (n + 1, 3)).astype(np.float32)
+            a, b = (
+                random.integers(-4, 5, (n, n + 1)).astype(np.float32),
+                random.integers(-4, 5, (n + 1, 3)).astype(np.float32),
+            )
             c = np.full((n, 3), 9, np.float32)
             np.testing.assert_array_equal(product(a, b), a @ b)
             assert product(a, b, out=c) is c
@@ -86,7 +95,9 @@ def test_results_are_those_of_other_kernels(side: str):
 def test_captured_programs_and_tensors(side: str):
     with tx.options(guard=side):
         x = tx.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
-        np.testing.assert_array_equal(np.asarray((x + 1) * x), (np.arange(12) ** 2 + np.arange(12)).reshape(3, 4))
+        np.testing.assert_array_equal(
+            np.asarray((x + 1) * x), (np.arange(12) ** 2 + np.arange(12)).reshape(3, 4)
+        )
         double = tx.jit(lambda x: (x + x).sum(0))
         np.testing.assert_array_equal(np.asarray(double(x)), 2 * np.arange(12).reshape(3, 4).sum(0))
 
@@ -99,11 +110,15 @@ def test_an_output_in_the_memory_of_an_input():
     np.testing.assert_array_equal(x, 2 * np.arange(50))
 
 
-@pytest.mark.parametrize(("text", "value"), [("1", "end"), ("begin", "begin"), ("end", "end"), ("0", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", "end"), ("begin", "begin"), ("end", "end"), ("0", ""), ("", "")]
+)
 def test_the_environment(text: str, value: str):
     assert from_environment({"TEXPR_GUARD": text}).guard == value
 
 
 def test_other_sides():
-    with pytest.raises(tx.CallError, match=re.escape("guard is 'middle', expected True, False, `end` or `begin`")):
+    with pytest.raises(
+        tx.CallError, match=re.escape("guard is 'middle', expected True, False, `end` or `begin`")
+    ):
         tx.options(guard="middle")

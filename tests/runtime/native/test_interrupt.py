@@ -34,8 +34,14 @@ def delay(pressed):
 
 def run(script):
     root = str(Path(__file__).parents[3])
-    done = subprocess.run([sys.executable, "-c", HEAD + script], capture_output=True, text=True, timeout=30,
-                          env={**os.environ, "PYTHONPATH": root, "TEXPR_THREADS": "2"}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD + script],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env={**os.environ, "PYTHONPATH": root, "TEXPR_THREADS": "2"},
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr
 
 

@@ -34,23 +34,30 @@ def test_functions_of_one_name():
 
 
 def test_native_symbols_are_known():
-    text = kernels.POLLING + """
+    text = (
+        kernels.POLLING
+        + """
 define ptr @get() { ret ptr @tx_interrupted }
 define ptr @parallel() { ret ptr @tx_parallel }
 """
+    )
     code = jit.compile_text(text)
     for name, symbol in (("get", "tx_interrupted"), ("parallel", "tx_parallel")):
         loaded = load(code, name)
         assert ctypes.CFUNCTYPE(ctypes.c_void_p)(loaded.address)() == native.symbols()[symbol]
 
 
-@pytest.mark.parametrize("code, symbol", [
-    (b"", "f"),
-    (b"not object code at all" * 100, "f"),
-    (jit.compile_text(ANSWER.format(1))[:200], "answer"),
-    (jit.compile_text(ANSWER.format(1)), "question"),
-    (jit.compile_text(UNKNOWN), "f"),
-], ids=["empty", "text", "cut", "no symbol", "unknown symbol"])
+@pytest.mark.parametrize(
+    "code, symbol",
+    [
+        (b"", "f"),
+        (b"not object code at all" * 100, "f"),
+        (jit.compile_text(ANSWER.format(1))[:200], "answer"),
+        (jit.compile_text(ANSWER.format(1)), "question"),
+        (jit.compile_text(UNKNOWN), "f"),
+    ],
+    ids=["empty", "text", "cut", "no symbol", "unknown symbol"],
+)
 def test_bad_code_is_refused(code, symbol):
     with pytest.raises(CompileError) as error:
         load(code, symbol)
@@ -87,5 +94,3 @@ def test_a_fork_while_another_thread_compiles():
     finally:
         stop.set()
         worker.join()
-
-

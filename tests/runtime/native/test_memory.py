@@ -43,8 +43,16 @@ def test_blocks_are_aligned_and_whole(memory, size):
 def run(script: str) -> None:
     """In a process of its own: no blocks of other tests wait there."""
     root = str(Path(__file__).parents[3])
-    subprocess.run([sys.executable, "-c", f"from tests.runtime.native.test_memory import functions\nalloc, free = functions()\n{script}"],
-                   env={**os.environ, "PYTHONPATH": root}, check=True, timeout=60)
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"from tests.runtime.native.test_memory import functions\nalloc, free = functions()\n{script}",
+        ],
+        env={**os.environ, "PYTHONPATH": root},
+        check=True,
+        timeout=60,
+    )
 
 
 def test_a_freed_large_block_is_used_again():
@@ -101,7 +109,9 @@ def test_more_blocks_than_the_table_holds(memory):
 
 @pytest.mark.parametrize("size", [65_536, 1_000_000, 4_194_304, 64 << 20])
 def test_large_blocks_do_not_alias_arrays_that_begin_with_a_page(memory, size):
-    """What is stored there and loaded from NumPy's large arrays, which stand 16 bytes behind a page's start, has other low address bits."""
+    """What is stored there and loaded from NumPy's large arrays, which stand 16 bytes behind a
+    page's start, has other low address bits.
+    """
     alloc, free = memory
     block = alloc(size)
     ctypes.memset(block, 3, size)

@@ -73,7 +73,9 @@ def code():
 
 
 def call(code, name, counts, n, times=1):
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code[name])(counts.ctypes.data, n, times)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code[name])(
+        counts.ctypes.data, n, times
+    )
 
 
 @pytest.fixture

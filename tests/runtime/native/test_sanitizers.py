@@ -12,8 +12,16 @@ from texpr.runtime.native import library as native
 
 HERE, SOURCES = Path(__file__).parent, Path(native.__file__).parent
 CLANG = shutil.which("clang-19") or shutil.which("clang")
-OPTIONS = ("-O1", "-g", "-w", "-fwrapv", "-fno-strict-aliasing", "-pthread", "-fno-sanitize-recover=all",
-           f"-I{SOURCES}")
+OPTIONS = (
+    "-O1",
+    "-g",
+    "-w",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-pthread",
+    "-fno-sanitize-recover=all",
+    f"-I{SOURCES}",
+)
 """Wrapping arithmetic and aliasing are as in `scripts/native.py`."""
 
 
@@ -47,14 +55,18 @@ def test_a_race_is_found(tmp_path):
 
 
 def run(sanitizers: str, folder: Path, *sources: Path) -> subprocess.CompletedProcess[str]:
-    """Build and run a program without Python: its functions do nothing, and its objects are not looked at."""
+    """Build and run a program without Python: its functions do nothing, and its objects are not
+    looked at.
+    """
     items, data = tuple.__basicsize__, bytes.__basicsize__ - 1
     stubs = [f"const long python_tuple_items = {items}, python_tuple_hash, python_bytes_data = {data};"]
     stubs += [f"void *{name}(void) {{ return 0; }}" for name in native.PYTHON_API]
     (folder / "stubs.c").write_text("\n".join(stubs))
     layouts = (f"-DITEMS={items}", f"-DDATA={data}")
     command = [str(CLANG), *OPTIONS, *layouts, f"-fsanitize={sanitizers}", *map(str, sources), "stubs.c"]
-    built = subprocess.run([*command, "-o", "program"], cwd=folder, capture_output=True, text=True, check=False)
+    built = subprocess.run(
+        [*command, "-o", "program"], cwd=folder, capture_output=True, text=True, check=False
+    )
     if "libclang_rt" in built.stderr:
         pytest.skip("clang has no sanitizers here: libclang-rt-19-dev has them")
     assert built.returncode == 0, built.stderr

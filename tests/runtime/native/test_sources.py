@@ -11,10 +11,12 @@ import pytest
 from texpr.runtime.native import library as native
 
 ROOT = Path(__file__).resolve().parents[3]
-LIBC = set("""
+LIBC = set(
+    """
 aligned_alloc clock_gettime free madvise mmap mprotect munmap pthread_create pthread_detach pthread_kill
 pthread_self pthread_sigmask sched_getaffinity sched_getcpu sched_setaffinity sched_yield sigaction sigfillset syscall
-""".split())
+""".split()
+)
 FILE_LINES, FUNCTION_LINES = 500, 60
 
 
@@ -61,7 +63,9 @@ def test_the_library_defines_and_refers_to_what_is_listed(host):
 
 @pytest.mark.parametrize("unit", script.UNITS)
 def test_hosts_have_the_same_functions(unit):
-    defined = [set(re.findall(r"(?m)^define .*?@(\w+)\(", native.source(unit, host))) for host in script.HOSTS]
+    defined = [
+        set(re.findall(r"(?m)^define .*?@(\w+)\(", native.source(unit, host))) for host in script.HOSTS
+    ]
     assert defined[0] == defined[1]
 
 
@@ -74,8 +78,11 @@ def functions(text: str) -> dict[str, int]:
 def test_files_and_functions_are_short():
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(script.SOURCES.glob("*.[ch]"))}
     assert not [name for name, text in texts.items() if text.count("\n") > FILE_LINES]
-    lengths = {f"{name}: {function}": lines for name, text in texts.items()
-               for function, lines in functions(text).items()}
+    lengths = {
+        f"{name}: {function}": lines
+        for name, text in texts.items()
+        for function, lines in functions(text).items()
+    }
     assert len(lengths) > 60 and not [name for name, lines in lengths.items() if lines > FUNCTION_LINES]
 
 

@@ -1,4 +1,6 @@
-"""Functions in another process: results come back, and whatever happens there becomes an error here."""
+"""Functions in another process: results come back, and whatever happens there becomes an error
+here.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def test_the_function_refuses():
 
 
 def test_a_bug_is_a_bug():
-    with pytest.raises(AssertionError, match="(?s)tests.runtime.process.child_functions:stumble failed in a child process:.*ZeroDivisionError"):
+    with pytest.raises(
+        AssertionError,
+        match="(?s)tests.runtime.process.child_functions:stumble failed in a child "
+        "process:.*ZeroDivisionError",
+    ):
         run("stumble")
 
 
@@ -118,10 +124,18 @@ run_in_child("tests.runtime.process.child_functions:sleep", 60)
 """
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)]
+)
 def test_no_orphans(number, status):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    parent = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())
     time.sleep(0.2)

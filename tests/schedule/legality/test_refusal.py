@@ -1,4 +1,6 @@
-"""Refusals: their smallest sizes are sizes that a call may have, and what they are told is fit to be shown."""
+"""Refusals: their smallest sizes are sizes that a call may have, and what they are told is fit
+to be shown.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,15 @@ def test_the_smallest_sizes_are_allowed(step: str):
         s.replay(step)
     sizes = error.value.witness["sizes"]
     assert all(evaluate_size(c, {v: sizes[v.name] for v in s.kernel.sizes}) for c in s.kernel.requires)  # type: ignore[index]
-    assert step.startswith('reverse') or error.value.replay().tensor  # a + b is b + a
+    assert step.startswith("reverse") or error.value.replay().tensor  # a + b is b + a
 
 
 def test_the_smallest_sizes_leave_values_for_data():
     """With K = 0 there is no number in 0..K, so M is 0 as well."""
-    s = tx.schedule(tx.op("""op far(Z: f32[K], p: i32[M] in 0..K) -> Y: f32[M] {
-      Y[i] = sum(r in 0..3, q in i..M: Z[p[i]]) }"""))
+    s = tx.schedule(
+        tx.op("""op far(Z: f32[K], p: i32[M] in 0..K) -> Y: f32[M] {
+      Y[i] = sum(r in 0..3, q in i..M: Z[p[i]]) }""")
+    )
     with pytest.raises(tx.ScheduleError) as error:
         s.reorder("q", "r")
     assert error.value.witness["sizes"] == {"K": 1, "M": 2}
@@ -55,13 +59,17 @@ def test_a_listing_with_large_sizes_reads_back():
 def test_text_that_no_terminal_shows_is_no_argument():
     with pytest.raises(tx.ScheduleError) as error:
         Step("split", ("\x00i", 4)).apply(tx.schedule(tx.op(EITHER)).kernel)
-    assert str(error.value) == ("error[arguments]: '\\x00i' has characters that no terminal shows\n"
-                                "  help: names are letters, digits and underscores")
+    assert str(error.value) == (
+        "error[arguments]: '\\x00i' has characters that no terminal shows\n"
+        "  help: names are letters, digits and underscores"
+    )
 
 
 def test_examples_have_values_for_inputs_in_a_range():
     """No call has five values from an empty range, so an example has M = 1."""
-    s = tx.schedule(tx.op("op f(p: i32[K] in 0..M, X: f32[M]) -> y: f32 { y = sum(i in 0..K, j in 0..3: X[p[i]]) }"), K=5)
+    s = tx.schedule(
+        tx.op("op f(p: i32[K] in 0..M, X: f32[M]) -> y: f32 { y = sum(i in 0..K, j in 0..3: X[p[i]]) }"), K=5
+    )
     with pytest.raises(tx.ScheduleError) as refused:
         s.parallel("j")
     assert refused.value.witness["sizes"] == {"M": 1}
@@ -69,8 +77,10 @@ def test_examples_have_values_for_inputs_in_a_range():
 
 def test_examples_that_are_not_certain_say_so():
     """Of choices among many cases the proof knows too little to say which element they read."""
-    s = tx.schedule(tx.op("""op f(X: f32[N, K, 3, 3]) -> Z: f32[K, K] {
-      Z[i, j] = (X[i, i, 0, 0 | clamp] - X[i, 2*j, i, 0 | clamp]) * (if j < 2 then X[0, i, 0, 0] else X[i, 2, j, 0 | 1]) }"""))
+    s = tx.schedule(
+        tx.op("""op f(X: f32[N, K, 3, 3]) -> Z: f32[K, K] {
+      Z[i, j] = (X[i, i, 0, 0 | clamp] - X[i, 2*j, i, 0 | clamp]) * (if j < 2 then X[0, i, 0, 0] else X[i, 2, j, 0 | 1]) }""")
+    )
     with pytest.raises(tx.ScheduleError) as refused:
         s.bind("Z.i", "block.y").cache_read("X", "Z.j")
     (note, *_), label = refused.value.notes, refused.value.label
@@ -81,5 +91,10 @@ def test_examples_that_are_not_certain_say_so():
 
 def test_examples_that_are_certain_do_not():
     with pytest.raises(tx.ScheduleError) as refused:
-        tx.schedule(tx.op("op f(X: f32[K, K]) -> Y: f32[K] { Y[i] = prod(r in 0..K: X[i, r]) }")).parallel("r")
-    assert refused.value.label == "updates what iteration (i=0, r=0) writes" and "both use Y_acc[0]" in refused.value.notes[0]
+        tx.schedule(tx.op("op f(X: f32[K, K]) -> Y: f32[K] { Y[i] = prod(r in 0..K: X[i, r]) }")).parallel(
+            "r"
+        )
+    assert (
+        refused.value.label == "updates what iteration (i=0, r=0) writes"
+        and "both use Y_acc[0]" in refused.value.notes[0]
+    )

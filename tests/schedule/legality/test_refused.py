@@ -20,7 +20,12 @@ def refusal(op: str, sizes: dict[str, int], text: str) -> tx.ScheduleError:
 
 def test_a_witness_is_data():
     assert refusal("lag", {}, 's.parallel("Y.i").compute_at("h", "Y.i", recompute=False)').witness == {
-        "sizes": {"M": 2}, "first": {"i": 0}, "second": {"i": 1}, "tensor": "h", "element": (0,)}
+        "sizes": {"M": 2},
+        "first": {"i": 0},
+        "second": {"i": 1},
+        "tensor": "h",
+        "element": (0,),
+    }
 
 
 def test_both_results():
@@ -28,11 +33,17 @@ def test_both_results():
     assert isinstance(shown, Replay)
     assert (shown.tensor, shown.element, shown.sizes) == ("C", (0, 0), {"M": 1, "K": 5, "N": 1})
     assert shown.expected != shown.found
-    assert str(shown) == f"at M=1, K=5, N=1: C[0, 0] is {shown.expected} in the order as it is, {shown.found} in the new order"
+    assert (
+        str(shown)
+        == f"at M=1, K=5, N=1: C[0, 0] is {shown.expected} in the order as it is, {shown.found} in the new "
+        f"order"
+    )
 
 
 def test_updates_that_could_be_lost():
-    """In every order of whole iterations a maximum is the same; run at once, one may overwrite what another wrote."""
+    """In every order of whole iterations a maximum is the same; run at once, one may overwrite
+    what another wrote.
+    """
     shown = refusal("updates", {}, 's.parallel("z.1.i")').replay()
     assert shown.tensor == "z"
     assert shown.expected != shown.found

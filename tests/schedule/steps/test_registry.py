@@ -54,18 +54,25 @@ def test_each_step_has_a_file_of_its_name(name: str):
 def test_each_step_says_what_it_rewrites(name: str):
     text = rules()[name].function.__doc__ or ""
     first = text.split("\n", 1)[0]
-    assert "->" in text and first[0].isupper() and "Raises:" in text, "a docstring with the rewrite, and the errors"
+    assert "->" in text and first[0].isupper() and "Raises:" in text, (
+        "a docstring with the rewrite, and the errors"
+    )
 
 
 def test_what_is_written_is_what_the_registry_says():
     written = import_module("scripts.steps").written()
     stale = [str(path) for path, text in written.items() if (ROOT / path).read_text(encoding="utf-8") != text]
     assert not stale, "run `python scripts/steps.py`"
-    assert all(f"\n## {name}\n" in written[Path(f"docs/reference/steps/{rule.kind}.md")] for name, rule in rules().items())
+    assert all(
+        f"\n## {name}\n" in written[Path(f"docs/reference/steps/{rule.kind}.md")]
+        for name, rule in rules().items()
+    )
 
 
 def test_the_count_in_the_documents():
-    counts = re.findall(r"(\d+) steps \(`docs/schedules.md`\)", (ROOT / "docs/status.md").read_text(encoding="utf-8"))
+    counts = re.findall(
+        r"(\d+) steps \(`docs/schedules.md`\)", (ROOT / "docs/status.md").read_text(encoding="utf-8")
+    )
     assert counts == [str(len(rules()))]
 
 
@@ -101,7 +108,11 @@ def test_scripts_with_older_names_mean_the_same(line: str):
     name, _, text = line.partition(": ")
     (step,) = parse_script(text)
     older = text.partition("(")[0]
-    assert step.name == name and step == Step(older, step.args, step.options) and str(step).startswith(f"{name}(")
+    assert (
+        step.name == name
+        and step == Step(older, step.args, step.options)
+        and str(step).startswith(f"{name}(")
+    )
     (again,) = from_json(f'{{"version": 1, "steps": [{{"step": "{older}", "args": [], "options": {{}}}}]}}')
     assert again.name == name and hasattr(StepMethods, older)
     assert "at_most" not in str(step)
@@ -111,7 +122,12 @@ def test_an_older_script_is_replayed():
     older = 'unroll_and_jam("i", 2)\nallow_fma("sums")\nbind("j", "block.x", at_most=4)\n'
     s = tx.schedule(PRODUCT_OP, N=8, M=8, K=4).replay(older)
     assert s.script() == 'unroll_and_jam("i", 2)\nallow_fma("sums")\nbind("j", "block.x", max_blocks=4)\n'
-    by_methods = tx.schedule(PRODUCT_OP, N=8, M=8, K=4).unroll_and_jam("i", 2).allow_fma("sums").bind("j", "block.x", at_most=4)
+    by_methods = (
+        tx.schedule(PRODUCT_OP, N=8, M=8, K=4)
+        .unroll_and_jam("i", 2)
+        .allow_fma("sums")
+        .bind("j", "block.x", at_most=4)
+    )
     assert by_methods.script() == s.script()
 
 
@@ -158,7 +174,9 @@ def test_wrong_calls_say_what_the_step_takes():
 
 
 def test_another_step_is_one_file(tmp_path: Path):
-    """A file in the folder of its kind: scripts, methods, older names, the reference, the stub and the fuzzer know it."""
+    """A file in the folder of its kind: scripts, methods, older names, the reference, the stub
+    and the fuzzer know it.
+    """
     (tmp_path / "twice.py").write_text(TWICE)
     code = f"""
 from pathlib import Path
@@ -195,4 +213,7 @@ def test_a_method_of_a_rule_that_is_not_registered():
     rule = rules()["split"]
     add_method(rule)
     assert StepMethods.split.__doc__ == rule.function.__doc__
-    assert [p.name for p in rule.signature.parameters.values() if p.kind is Parameter.KEYWORD_ONLY] == ["tail", "names"]
+    assert [p.name for p in rule.signature.parameters.values() if p.kind is Parameter.KEYWORD_ONLY] == [
+        "tail",
+        "names",
+    ]

@@ -17,7 +17,9 @@ needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} 
 LONG_VECTORS = "max,sve-default-vector-length=64"
 
 
-def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str | None = None) -> list[np.ndarray]:
+def run(
+    case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str | None = None
+) -> list[np.ndarray]:
     return emulated(case, name, script, cpu=cpu)
 
 
@@ -30,8 +32,15 @@ def test_neon(case: Case):
 
 @pytest.mark.qemu
 @needs_qemu
-@pytest.mark.parametrize("cpu", ("max,sve-default-vector-length=16", "max,sve-default-vector-length=32", LONG_VECTORS,
-                                 "max,sve-default-vector-length=256"))
+@pytest.mark.parametrize(
+    "cpu",
+    (
+        "max,sve-default-vector-length=16",
+        "max,sve-default-vector-length=32",
+        LONG_VECTORS,
+        "max,sve-default-vector-length=256",
+    ),
+)
 def test_sve_of_any_length(cpu: str):
     case = matmul(33, 17, 65)
     script = 'split("j", 8)\nvectorize("ji")'
@@ -39,7 +48,9 @@ def test_sve_of_any_length(cpu: str):
 
 
 def test_vector_code():
-    assembly = compile_kernel(kernel_of(matmul(33, 17, 65), find_target("aarch64")), find_target("aarch64"), alone=True).assembly
+    assembly = compile_kernel(
+        kernel_of(matmul(33, 17, 65), find_target("aarch64")), find_target("aarch64"), alone=True
+    ).assembly
     assert "fmla\tv" in assembly
 
 
@@ -62,8 +73,11 @@ def test_vectors_of_512_bits(case: Case):
 def test_vectors_of_another_length_are_refused(length: int):
     with pytest.raises(CompileError) as error:
         run(matmul(33, 17, 65), "a64fx", f"max,sve-default-vector-length={length}")
-    assert str(error.value) == ("error[target]: texpr_matmul is for vectors of another length than the emulated processor has, or for "
-                                "tiles, of which it has none")
+    assert str(error.value) == (
+        "error[target]: texpr_matmul is for vectors of another length than the emulated processor has, or "
+        "for "
+        "tiles, of which it has none"
+    )
 
 
 def test_code_for_512_bits(tmp_path: Path):
@@ -71,8 +85,10 @@ def test_code_for_512_bits(tmp_path: Path):
     kernel = schedule.compile("a64fx")
     assert "fmla\tz" in kernel.asm and "bl\ttx_fits" in kernel.asm
     kernel.save(tmp_path / "f.o", header=tmp_path / "f.h")
-    assert "Returns 3, and does nothing, where the vectors of the processor do not have 64 bytes." in " ".join(
-        (tmp_path / "f.h").read_text().replace(" * ", "").split())
+    assert (
+        "Returns 3, and does nothing, where the vectors of the processor do not have 64 bytes."
+        in " ".join((tmp_path / "f.h").read_text().replace(" * ", "").split())
+    )
 
 
 def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):
@@ -81,7 +97,8 @@ def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):
         qemu.run(b"", "f", [], [], [])
     assert str(error.value) == (
         "error[emulator]: qemu-aarch64 is not installed; code for aarch64 runs in it\n"
-        "  help: on Debian: apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
+        "  help: on Debian: apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+    )
 
 
 @pytest.mark.qemu

@@ -21,7 +21,9 @@ from texpr.support.errors import ResourceError
 from texpr.targets import compile_kernel, find_target
 from texpr.targets.cpu.armv7 import bounds, without_common
 
-needs_qemu = pytest.mark.skipif(bool(qemu.missing("armv7")), reason=f"{qemu.missing('armv7')} is not installed")
+needs_qemu = pytest.mark.skipif(
+    bool(qemu.missing("armv7")), reason=f"{qemu.missing('armv7')} is not installed"
+)
 ARMV7 = find_target("armv7")
 OUTER, INNER = Var("i"), Var("j")
 """In 0..8 and in 0..64."""
@@ -43,7 +45,9 @@ def test_vector_code():
 @pytest.mark.qemu
 @needs_qemu
 def test_memory_that_addresses_do_not_reach_is_not_there():
-    kernel = tx.schedule(tx.op("op f(X: f32[N]) -> y: f32 { T[i, j] = X[i] * X[j]  y = sum(i, j: T[i, j]) }")).compile("armv7")
+    kernel = tx.schedule(
+        tx.op("op f(X: f32[N]) -> y: f32 { T[i, j] = X[i] * X[j]  y = sum(i, j: T[i, j]) }")
+    ).compile("armv7")
     with pytest.raises(ResourceError, match="ran out of memory in the emulator"):
         kernel.emulate(np.ones(33_000, np.float32))
     assert kernel.emulate(np.ones(300, np.float32)) == 90_000
@@ -53,20 +57,30 @@ def test_memory_that_addresses_do_not_reach_is_not_there():
 @needs_qemu
 def test_a_network(tmp_path: Path):
     nn.manual_seed(0)
-    model, x = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4)).eval(), np.linspace(-1, 1, 24, dtype=np.float32).reshape(3, 8)
+    model, x = (
+        nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4)).eval(),
+        np.linspace(-1, 1, 24, dtype=np.float32).reshape(3, 8),
+    )
     nn.export(model, tmp_path / "net.o", x, target="armv7", name="net")
     computed = np.zeros((3, 4), np.float32)
     qemu.run((tmp_path / "net.o").read_bytes(), "texpr_net", [x], [computed], [], processor="armv7")
     np.testing.assert_allclose(computed, model(x), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("e, values", (
-    (ROW, lambda i, j: i * 64 + j), (floordiv(add(ROW, index(1)), index(16)), lambda i, j: (i * 64 + j + 1) // 16),
-    (sub(floordiv(add(ROW, index(16)), index(16)), floordiv(add(ROW, index(1)), index(16))),
-     lambda i, j: (i * 64 + j + 16) // 16 - (i * 64 + j + 1) // 16),
-    (sub(OUTER, mod(ROW, index(100))), lambda i, j: i - (i * 64 + j) % 100),
-    (floordiv(sub(OUTER, INNER), index(16)), lambda i, j: (i - j) // 16),
-    (mul(floordiv(ROW, index(7)), index(3)), lambda i, j: (i * 64 + j) // 7 * 3)))
+@pytest.mark.parametrize(
+    "e, values",
+    (
+        (ROW, lambda i, j: i * 64 + j),
+        (floordiv(add(ROW, index(1)), index(16)), lambda i, j: (i * 64 + j + 1) // 16),
+        (
+            sub(floordiv(add(ROW, index(16)), index(16)), floordiv(add(ROW, index(1)), index(16))),
+            lambda i, j: (i * 64 + j + 16) // 16 - (i * 64 + j + 1) // 16,
+        ),
+        (sub(OUTER, mod(ROW, index(100))), lambda i, j: i - (i * 64 + j) % 100),
+        (floordiv(sub(OUTER, INNER), index(16)), lambda i, j: (i - j) // 16),
+        (mul(floordiv(ROW, index(7)), index(3)), lambda i, j: (i * 64 + j) // 7 * 3),
+    ),
+)
 def test_bounds_hold_all_values(e: Expr, values: Callable[[int, int], int]):
     found = [values(i, j) for i in range(8) for j in range(64)]
     low, high = bounds(e, {OUTER: index(8), INNER: index(64)})
@@ -101,6 +115,8 @@ def test_what_all_lanes_are_divided_by_is_in_none_of_them():
 
 
 def test_a_line_is_asked_for_once():
-    """A row of three is one request, one row ahead and some vectors ahead, of each of three rows."""
+    """A row of three is one request, one row ahead and some vectors ahead, of each of three
+    rows.
+    """
     (main, *_) = inner_loops(next(case for case in cases() if "blur" in case.name).assembly("armv7"))
     assert sum(n.startswith("pld") for n in main) == 6

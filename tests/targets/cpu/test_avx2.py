@@ -7,11 +7,13 @@ import pytest
 import texpr as tx
 
 BODIES = {
-    "extremes": "op f(X: {t}[N], Z: {t}[N]) -> (hi: {t}[N], lo: {t}[N]) {{ hi[i] = max(X[i], Z[i])  lo[i] = min(X[i], Z[i]) }}",
+    "extremes": "op f(X: {t}[N], Z: {t}[N]) -> (hi: {t}[N], lo: {t}[N]) {{ hi[i] = max(X[i], Z[i])  lo[i] = "
+    "min(X[i], Z[i]) }}",
     "extremes of rows": "op f(X: {t}[M, N]) -> Y: {t}[M] {{ Y[i] = max(j: X[i, j]) }}",
     "extremes of columns": "op f(X: {t}[M, N]) -> Y: {t}[N] {{ Y[j] = max(i: X[i, j]) }}",
     "extremes as f32": "op f(X: {t}[M, N]) -> Y: f32[N] {{ Y[j] = max(i: f32(X[i, j])) }}",
-    "softmax": "op f(X: {t}[M, N]) -> Y: {t}[M, N] {{ m[i] = max(j: X[i, j])  Y[i, j] = exp(X[i, j] - m[i]) }}",
+    "softmax": "op f(X: {t}[M, N]) -> Y: {t}[M, N] {{ m[i] = max(j: X[i, j])  Y[i, j] = exp(X[i, j] - m[i]) "
+    "}}",
     "absolute values": "op f(X: {t}[N]) -> Y: {t}[N] {{ Y[i] = abs(X[i]) + tanh(X[i]) }}",
 }
 

@@ -1,4 +1,6 @@
-"""Masked loads for AVX-512 keep their mask: LLVM 22 may take it off where they were operands of masked arithmetic."""
+"""Masked loads for AVX-512 keep their mask: LLVM 22 may take it off where they were operands of
+masked arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,7 @@ PREFIXES = """op f(X: {t}[N], I: i64[B] in 0..N + 1) -> Y: {t}[B] require B >= 2
 
 
 @pytest.mark.parametrize(
-    "t, fold",
-    [
-        ("f32", "sum"),
-        ("f64", "sum"),
-        ("i32", "sum"),
-        ("f32", "prod"),
-        ("i64", "prod"),
-    ],
+    "t, fold", [("f32", "sum"), ("f64", "sum"), ("i32", "sum"), ("f32", "prod"), ("i64", "prod")]
 )
 def test_loads_under_a_mask_have_it(t: str, fold: str):
     s = tx.schedule(tx.op(PREFIXES.format(t=t, fold=fold)), B=6, N=5).auto("x86-64-v4")

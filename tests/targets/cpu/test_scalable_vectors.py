@@ -1,4 +1,6 @@
-"""Registers of any length: one object, run with several, gives what the interpreter gives; the code has what SVE is for."""
+"""Registers of any length: one object, run with several, gives what the interpreter gives; the
+code has what SVE is for.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +37,51 @@ BOX = """op box(X: f32[H, W]) -> Y: f32[H, W] {
 
 CASES = {
     "elements": (ADD, 'vectorize_scalable("i")', ["f4 37", "f4 37"]),
-    "backwards": ("op back(A: f64[N]) -> C: f64[N] { C[i] = A[N - 1 - i] }", 'vectorize_scalable("i", 2)', ["f8 37"]),
-    "gathers": ("op gathered(A: f32[N], I: i32[M] in 0..N) -> C: f32[M] { C[i] = A[I[i]] + A[(2*i) % N] }", 'vectorize_scalable("i", 2)',
-                ["f4 60", "i4 50"]),
-    "scatters": ("op scattered(A: f32[N], I: i32[N] in 0..64) -> C: f32[64] { C[v] = 0  C[I[i]] max= A[i] }", None, ["f4 60", "i4 60"]),
-    "conditions": ("op some(A: f32[N, N]) -> C: f32[N, N] {"
-                   "  C[i, j] = if j <= i and 3 <= j then A[i, j] else if 2*j > i then exp(A[i, j]) else 1 }",
-                   'vectorize_scalable("j", 4)', ["f4 37x37"]),
-    "triangles": ("op prefix(A: f32[N, N]) -> C: f32[N] { C[j] = sum(k in 0..j: A[j, k] + 1) }", 'vectorize_scalable("j", 2)',
-                  ["f4 37x37"]),
+    "backwards": (
+        "op back(A: f64[N]) -> C: f64[N] { C[i] = A[N - 1 - i] }",
+        'vectorize_scalable("i", 2)',
+        ["f8 37"],
+    ),
+    "gathers": (
+        "op gathered(A: f32[N], I: i32[M] in 0..N) -> C: f32[M] { C[i] = A[I[i]] + A[(2*i) % N] }",
+        'vectorize_scalable("i", 2)',
+        ["f4 60", "i4 50"],
+    ),
+    "scatters": (
+        "op scattered(A: f32[N], I: i32[N] in 0..64) -> C: f32[64] { C[v] = 0  C[I[i]] max= A[i] }",
+        None,
+        ["f4 60", "i4 60"],
+    ),
+    "conditions": (
+        "op some(A: f32[N, N]) -> C: f32[N, N] {"
+        "  C[i, j] = if j <= i and 3 <= j then A[i, j] else if 2*j > i then exp(A[i, j]) else 1 }",
+        'vectorize_scalable("j", 4)',
+        ["f4 37x37"],
+    ),
+    "triangles": (
+        "op prefix(A: f32[N, N]) -> C: f32[N] { C[j] = sum(k in 0..j: A[j, k] + 1) }",
+        'vectorize_scalable("j", 2)',
+        ["f4 37x37"],
+    ),
     "a sum of lanes": (DOT, ALONG, ["f4 137", "f4 137"]),
-    "a sum of bytes": ("op dot(A: i8[N], B: i8[N]) -> s: i32 { s = sum(i: i32(A[i]) * i32(B[i])) }", 'vectorize_scalable("i", 4)',
-                       ["i1 137", "i1 137"]),
-    "extremes": ("op most(A: f64[M, N]) -> (s: f64[M], t: bool) { s[i] = max(j: -abs(A[i, j]))  t = any(j: A[0, j] > 9) }",
-                 'vectorize_scalable("s.j", 2)\nvectorize_scalable("t.j")', ["f8 3x45"]),
-    "short numbers": ("op mixed(A: u8[N], H: f16[N], B: bf16[N]) -> (C: i64[N], D: f16[N], E: bf16[N], F: bool[N]) {"
-                      "  C[i] = i64(A[i]) // 3 - i64(A[i]) % 7"
-                      "  D[i] = H[i] * f16(A[i])  E[i] = bf16(f32(B[i]) + f32(H[i]))  F[i] = A[i] > 40 }",
-                      "\n".join(f'vectorize_scalable("{t}.i", {n})' for t, n in zip("CDEF", (1, 1, 2, 4))), ["u1 43", "f2 43", "b2 43"]),
+    "a sum of bytes": (
+        "op dot(A: i8[N], B: i8[N]) -> s: i32 { s = sum(i: i32(A[i]) * i32(B[i])) }",
+        'vectorize_scalable("i", 4)',
+        ["i1 137", "i1 137"],
+    ),
+    "extremes": (
+        "op most(A: f64[M, N]) -> (s: f64[M], t: bool) { s[i] = max(j: -abs(A[i, j]))  t = any(j: A[0, j] > "
+        "9) }",
+        'vectorize_scalable("s.j", 2)\nvectorize_scalable("t.j")',
+        ["f8 3x45"],
+    ),
+    "short numbers": (
+        "op mixed(A: u8[N], H: f16[N], B: bf16[N]) -> (C: i64[N], D: f16[N], E: bf16[N], F: bool[N]) {"
+        "  C[i] = i64(A[i]) // 3 - i64(A[i]) % 7"
+        "  D[i] = H[i] * f16(A[i])  E[i] = bf16(f32(B[i]) + f32(H[i]))  F[i] = A[i] > 40 }",
+        "\n".join(f'vectorize_scalable("{t}.i", {n})' for t, n in zip("CDEF", (1, 1, 2, 4))),
+        ["u1 43", "f2 43", "b2 43"],
+    ),
     "a product": (PRODUCT, TILES, ["f4 17x33", "f4 33x45"]),
     "own values": (BOX, 'compute_at("T", "Y.x", recompute=True)\nvectorize_scalable("Y.x", 2)', ["f4 5x37"]),
 }
@@ -67,11 +96,19 @@ def arrays(described: list[str]) -> list[np.ndarray]:
             found.append(generator.integers(0, 50, sizes).astype(kind))
         else:
             values = generator.standard_normal(sizes)
-            found.append((values.astype("f4").view("u4") >> 16).astype("u2") if kind[0] == "b" else values.astype(kind))
+            found.append(
+                (values.astype("f4").view("u4") >> 16).astype("u2") if kind[0] == "b" else values.astype(kind)
+            )
     return found
 
 
-def emulated(op: tx.Op, script: str | None, given: list[np.ndarray], lengths: tuple[int, ...], target: str = "aarch64+sve"):
+def emulated(
+    op: tx.Op,
+    script: str | None,
+    given: list[np.ndarray],
+    lengths: tuple[int, ...],
+    target: str = "aarch64+sve",
+):
     """What one object computes on processors whose registers have so many bytes."""
     schedule = tx.schedule(op)
     schedule = schedule.auto(target) if script is None else schedule.replay(script)
@@ -81,8 +118,14 @@ def emulated(op: tx.Op, script: str | None, given: list[np.ndarray], lengths: tu
     sizes = {v.name: n for v, n in bind_sizes(schedule.program.inputs, [a.shape for a in given])[0].items()}
     for length in lengths:
         outputs = [np.full_like(a, 7) for a in interpret(schedule.program, given)]
-        qemu.run(code, symbol_of(kernel.name), given, outputs, [sizes[v.name] for v in kernel.sizes],
-                 cpu=f"max,sve-default-vector-length={length}")
+        qemu.run(
+            code,
+            symbol_of(kernel.name),
+            given,
+            outputs,
+            [sizes[v.name] for v in kernel.sizes],
+            cpu=f"max,sve-default-vector-length={length}",
+        )
         yield outputs
 
 
@@ -107,23 +150,39 @@ def test_elements_are_loaded_by_predicates():
 
 
 def test_sums_of_tiles_stay_in_registers():
-    """16 products of a tile of 8 rows by two registers: no sum is loaded, stored or put on the stack in the loop over terms."""
+    """16 products of a tile of 8 rows by two registers: no sum is loaded, stored or put on the
+    stack in the loop over terms.
+    """
     loop = max(inner_loops(assembly(PRODUCT, TILES)), key=lambda n: sum(i.startswith("fmla") for i in n))
     assert sum(bool(re.match(r"fmla\tz\d+\.s", n)) for n in loop) == 16 and not on_stack(loop), loop
-    assert not any(n.startswith(("st", "whilelo")) for n in loop) and sum(n.startswith("ld1w") for n in loop) == 2
+    assert (
+        not any(n.startswith(("st", "whilelo")) for n in loop)
+        and sum(n.startswith("ld1w") for n in loop) == 2
+    )
 
 
 def test_lanes_are_added_after_the_loop():
     text = assembly(DOT, ALONG)
     (loop,) = inner_loops(text)
-    assert sum(n.startswith("fmla") for n in loop) == 4 and not on_stack(loop) and "faddv" in text and "faddv" not in " ".join(loop)
+    assert (
+        sum(n.startswith("fmla") for n in loop) == 4
+        and not on_stack(loop)
+        and "faddv" in text
+        and "faddv" not in " ".join(loop)
+    )
 
 
-@pytest.mark.parametrize("script, message", (
-    ('vectorize_scalable("i", 3)', "error[vectorize]: 3 is not 1, 2 or 4 registers"),
-    ('vectorize_scalable("i", reassoc=1)', "error[vectorize]: `reassoc` is True or False, not 1"),
-    ('vectorize_scalable("i")', "error[exact]: lanes of `i` would add the terms of s_acc in another order"),
-))
+@pytest.mark.parametrize(
+    "script, message",
+    (
+        ('vectorize_scalable("i", 3)', "error[vectorize]: 3 is not 1, 2 or 4 registers"),
+        ('vectorize_scalable("i", reassoc=1)', "error[vectorize]: `reassoc` is True or False, not 1"),
+        (
+            'vectorize_scalable("i")',
+            "error[exact]: lanes of `i` would add the terms of s_acc in another order",
+        ),
+    ),
+)
 def test_refused(script: str, message: str):
     with pytest.raises(ScheduleError) as error:
         tx.schedule(tx.op(DOT)).replay(script)
@@ -145,12 +204,18 @@ def test_other_processors_have_no_such_registers():
         "  --> <op>:1:47\n"
         "  1 | op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }\n"
         "    |                                               ^\n"
-        '  help: vectorize("i") names a number of lanes')
+        '  help: vectorize("i") names a number of lanes'
+    )
 
 
 def test_products_of_lanes():
-    schedule = tx.schedule(tx.op("op every(A: i32[N]) -> p: i32 { p = prod(i: A[i]) }")).vectorize_scalable("i")
+    schedule = tx.schedule(tx.op("op every(A: i32[N]) -> p: i32 { p = prod(i: A[i]) }")).vectorize_scalable(
+        "i"
+    )
     with pytest.raises(CompileError) as error:
         pipeline.build_alone(schedule.kernel, SVE)
-    assert str(error.value) == ("error[target]: a product over the lanes of registers of any length is not one of their instructions\n"
-                                "  help: vectorize names a number of lanes")
+    assert str(error.value) == (
+        "error[target]: a product over the lanes of registers of any length is not one of their "
+        "instructions\n"
+        "  help: vectorize names a number of lanes"
+    )

@@ -1,4 +1,6 @@
-"""Elements that all lanes of a vector have in common, where conditions turn every lane off: they are neither read nor written."""
+"""Elements that all lanes of a vector have in common, where conditions turn every lane off: they
+are neither read nor written.
+"""
 
 from __future__ import annotations
 
@@ -122,8 +124,14 @@ def run_operator(text: str) -> None:
     operator = tx.op(text)
     for n in (1, 3, 4, 8, 13):
         random = np.random.default_rng(n)
-        made = {"L": random.random((n, n), np.float32), "p": random.permutation(n).astype(np.int32), "b": random.random(n, np.float32),
-                "X": random.random((n, 9), np.float32), "c": np.ones(9, np.int32), "k": np.full(n, 1 << 40)}
+        made = {
+            "L": random.random((n, n), np.float32),
+            "p": random.permutation(n).astype(np.int32),
+            "b": random.random(n, np.float32),
+            "X": random.random((n, 9), np.float32),
+            "c": np.ones(9, np.int32),
+            "k": np.full(n, 1 << 40),
+        }
         arrays = [made[p.name] for p in operator.signature.inputs]
         for side in SIDES:
             with tx.options(guard=side, specializations=1):
@@ -136,7 +144,9 @@ def test_operators_stay_inside(name: str):
 
 
 def run_scheduled(steps: str) -> None:
-    operator = tx.op("op h(X: f32[N, N], V: f32[N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1: X[i, j] * V[j]) }")
+    operator = tx.op(
+        "op h(X: f32[N, N], V: f32[N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1: X[i, j] * V[j]) }"
+    )
     with tx.options(guard="end"):
         kernel = tx.schedule(operator).replay(steps).compile()
         for n in range(1, 12):
@@ -144,13 +154,20 @@ def run_scheduled(steps: str) -> None:
             np.testing.assert_array_equal(kernel(x, v), np.cumsum(v))
 
 
-@pytest.mark.parametrize("steps", [["reorder('io', 'j', 'ii')", "vectorize('ii')"],
-                                   ["reorder('io', 'j', 'ii')", "vectorize('ii')", "parallel('io')"]])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["reorder('io', 'j', 'ii')", "vectorize('ii')"],
+        ["reorder('io', 'j', 'ii')", "vectorize('ii')", "parallel('io')"],
+    ],
+)
 def test_lanes_of_rows_below_the_diagonal(steps: list[str]):
     run("tests.targets.emit.test_active_lanes:run_scheduled", "\n".join(["split('i', 4)", *steps]))
 
 
-@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "aarch64+sve", "a64fx", "armv7"])
+@pytest.mark.parametrize(
+    "target", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "aarch64+sve", "a64fx", "armv7"]
+)
 @pytest.mark.parametrize("name", ["behind the end", "one element is updated"])
 def test_all_targets_ask(target: str, name: str):
     emitted, _ = emit_llvm(prepared(parse_kernel(text_of(name)), find_target(target)), find_target(target))
@@ -188,7 +205,9 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_is_known_is_not_asked(name: str):
-    emitted, _ = emit_llvm(prepared(parse_kernel(KNOWN[name]), find_target("x86-64-v4")), find_target("x86-64-v4"))
+    emitted, _ = emit_llvm(
+        prepared(parse_kernel(KNOWN[name]), find_target("x86-64-v4")), find_target("x86-64-v4")
+    )
     assert "vector.reduce.or" not in emitted.replace("declare", "")
 
 
@@ -207,4 +226,7 @@ def test_on_a_gpu_nothing_lies_in_global_memory(name: str):
     """LLVM takes an address from the memory that the tensor is in, and none of another."""
     target = find_target(name)
     artifact = compile_kernel(prepared(parse_kernel(ON_A_GPU), target), target)
-    assert "@tx_nothing = internal addrspace(1) constant" in artifact.emitted and "ld.global" in artifact.assembly
+    assert (
+        "@tx_nothing = internal addrspace(1) constant" in artifact.emitted
+        and "ld.global" in artifact.assembly
+    )

@@ -14,12 +14,21 @@ from texpr.targets.gpu.intrinsics import check_intrinsics, first_processor
 from texpr.targets.gpu.ptx import NAMES
 
 
-@pytest.mark.parametrize(("name", "first"), [
-    ("llvm.nvvm.read.ptx.sreg.tid.x", 70), ("llvm.nvvm.read.ptx.sreg.clusterid.y", 90), ("llvm.nvvm.mma.m16n8k16.row.col.bf16", 80),
-    ("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3", 75), ("llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89),
-    ("llvm.nvvm.cp.async.ca.shared.global.8.s", 80), ("llvm.nvvm.cp.async.bulk.tensor.g2s.tile.5d", 90), ("llvm.fma.f32", 70),
-    ("llvm.vector.reduce.fmaximum.v4f32", 70), ("llvm.fptosi.sat.i8.f64", 70),
-])
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("llvm.nvvm.read.ptx.sreg.tid.x", 70),
+        ("llvm.nvvm.read.ptx.sreg.clusterid.y", 90),
+        ("llvm.nvvm.mma.m16n8k16.row.col.bf16", 80),
+        ("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3", 75),
+        ("llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32", 89),
+        ("llvm.nvvm.cp.async.ca.shared.global.8.s", 80),
+        ("llvm.nvvm.cp.async.bulk.tensor.g2s.tile.5d", 90),
+        ("llvm.fma.f32", 70),
+        ("llvm.vector.reduce.fmaximum.v4f32", 70),
+        ("llvm.fptosi.sat.i8.f64", 70),
+    ],
+)
 def test_the_first_processor(name: str, first: int):
     assert first_processor(name) == first
     for target in NAMES:
@@ -30,16 +39,31 @@ def test_the_first_processor(name: str, first: int):
                 check_intrinsics([name], find_target(target))
 
 
-@pytest.mark.parametrize("name", ["llvm.nvvm.barrier0", "llvm.nvvm.cp.async.cg.shared.global.8", "llvm.exp.f32", "llvm.log2.f32",
-                                  "llvm.nvvm.read.ptx.sreg.tid.w", "llvm.nvvm.mma.m16n8k16.row.col.bf16.more"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llvm.nvvm.barrier0",
+        "llvm.nvvm.cp.async.cg.shared.global.8",
+        "llvm.exp.f32",
+        "llvm.log2.f32",
+        "llvm.nvvm.read.ptx.sreg.tid.w",
+        "llvm.nvvm.mma.m16n8k16.row.col.bf16.more",
+    ],
+)
 def test_others_are_in_no_table(name: str):
     """LLVM ends the process over some, and takes others for functions that somebody else has."""
     with pytest.raises(AssertionError, match="is not in the table of intrinsics"):
         first_processor(name)
 
 
-@pytest.mark.parametrize(("schedule", "processor", "said"), [
-    ("sm_80", "sm_75", "sm_75 has no "), ("sm_80", "sm_70", "sm_70 has no "), ("sm_90a", "sm_86", "sm_86 has no ")])
+@pytest.mark.parametrize(
+    ("schedule", "processor", "said"),
+    [
+        ("sm_80", "sm_75", "sm_75 has no "),
+        ("sm_80", "sm_70", "sm_70 has no "),
+        ("sm_90a", "sm_86", "sm_86 has no "),
+    ],
+)
 def test_a_record_that_promises_too_much(schedule: str, processor: str, said: str):
     """The machine of a newer processor on an older one: refused before LLVM sees it."""
     wrong = replace(find_target(processor), machine=find_target(schedule).machine)

@@ -1,4 +1,6 @@
-"""Lanes that are every second, third or fourth element of memory, or that share elements, come from runs of memory."""
+"""Lanes that are every second, third or fourth element of memory, or that share elements, come
+from runs of memory.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ TEXT = """op f(X: {t}[N], m: f32[M]) -> (Y: {t}[M], Z: {t}[2*N], W: {t}[3*N]) re
 @pytest.mark.parametrize("n", [1, 16, 33, 48])
 def test_picked_lanes(t: str, n: int):
     m = (n + 1) // 2
-    x = RANDOM.integers(0, 2 if t == "bool" else 100, n).astype({"f32": "f4", "i64": "i8", "u8": "u1", "bool": "?"}[t])
+    x = RANDOM.integers(0, 2 if t == "bool" else 100, n).astype(
+        {"f32": "f4", "i64": "i8", "u8": "u1", "bool": "?"}[t]
+    )
     mask = RANDOM.normal(size=m).astype("f4")
     kernel = tx.schedule(tx.op(TEXT.format(t=t)), N=n, M=m).auto().compile()
     y, z, w = kernel(x, mask)  # type: ignore[misc]
@@ -31,12 +35,16 @@ def test_picked_lanes(t: str, n: int):
     np.testing.assert_array_equal(w, np.repeat(x, 3))
 
 
-@pytest.mark.parametrize("target", ["native", "x86-64-v3", "x86-64"])  # whose schedules have vectors of other lengths
+@pytest.mark.parametrize(
+    "target", ["native", "x86-64-v3", "x86-64"]
+)  # whose schedules have vectors of other lengths
 @pytest.mark.parametrize("t", ["f32", "f64", "i16", "u8", "bool"])
 @pytest.mark.parametrize("step", [2, 3, 4])
 @pytest.mark.parametrize("m", [1, 5, 16, 67])
 def test_lanes_that_lie_apart(target: str, t: str, step: int, m: int):
-    """With conditions and at the end of a row as well, and nothing behind the last element is asked for."""
+    """With conditions and at the end of a row as well, and nothing behind the last element is
+    asked for.
+    """
     text = f"""op f(X: {t}[N], m: f32[M]) -> (Y: {t}[M], Z: {t}[M]) require N == {step}*M - {step - 1} {{
       Y[i] = X[{step}*i]
       Z[i] = if m[i] > 0 then X[{step}*i] else X[i]
@@ -61,10 +69,14 @@ def test_lanes_that_lie_apart(target: str, t: str, step: int, m: int):
 
 @pytest.mark.parametrize("t", ["f32", "u8", "i16"])
 def test_channels_are_read_by_whole_vectors(t: str):
-    gray = tx.op(f"op gray(X: {t}[N, 3]) -> Y: f32[N] {{ Y[i] = f32(X[i, 0]) + 2*f32(X[i, 1]) + 3*f32(X[i, 2]) }}")
+    gray = tx.op(
+        f"op gray(X: {t}[N, 3]) -> Y: f32[N] {{ Y[i] = f32(X[i, 0]) + 2*f32(X[i, 1]) + 3*f32(X[i, 2]) }}"
+    )
     assert "gather" not in tx.schedule(gray, N=1000).auto("x86-64-v4").compile("x86-64-v4").llvm
 
 
 def test_no_gathers_are_left():
-    pooled = tx.op("op p(X: f32[16, 32]) -> Y: f32[8, 16] { Y[i, j] = max(r in 0..2, q in 0..2: X[2*i + r, 2*j + q]) }")
+    pooled = tx.op(
+        "op p(X: f32[16, 32]) -> Y: f32[8, 16] { Y[i, j] = max(r in 0..2, q in 0..2: X[2*i + r, 2*j + q]) }"
+    )
     assert "gather" not in tx.schedule(pooled).auto().compile("x86-64-v4").llvm

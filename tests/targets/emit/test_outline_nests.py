@@ -1,4 +1,6 @@
-"""Nests that stand beside each other have functions of their own on ARM, and give what they gave in one."""
+"""Nests that stand beside each other have functions of their own on ARM, and give what they gave
+in one.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,17 @@ import texpr as tx
 from texpr.ir.interpreter.tensor import interpret
 from texpr.runtime.process import qemu
 
-TWO = tx.op("op two(X: f32[N, M], W: f32[M, M]) -> Y: f32[N, M] { T[i, j] = 2 * X[i, j]  Y[i, j] = sum(k: T[i, k] * W[k, j]) }")
-BOTH = tx.op("op both(A: f32[N, M, M], B: f32[N, M, M]) -> Y: f32[N] {\n"
-             "  P[i] = sum(k, l: A[i, k, l])  Q[i] = sum(k, l: B[i, k, l])  Y[i] = P[i] * Q[i] }")
-PRODUCT = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+TWO = tx.op(
+    "op two(X: f32[N, M], W: f32[M, M]) -> Y: f32[N, M] { T[i, j] = 2 * X[i, j]  Y[i, j] = sum(k: T[i, k] * "
+    "W[k, j]) }"
+)
+BOTH = tx.op(
+    "op both(A: f32[N, M, M], B: f32[N, M, M]) -> Y: f32[N] {\n"
+    "  P[i] = sum(k, l: A[i, k, l])  Q[i] = sum(k, l: B[i, k, l])  Y[i] = P[i] * Q[i] }"
+)
+PRODUCT = tx.op(
+    "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 TARGETS = (("aarch64", "aarch64"), ("aarch64+sve", "aarch64"), ("a64fx", "aarch64"), ("armv7", "armv7"))
 everywhere = pytest.mark.parametrize("target, processor", TARGETS)
 
@@ -44,7 +53,9 @@ def test_each_of_two_nests_has_one(target: str, processor: str):
 @pytest.mark.qemu
 @everywhere
 def test_large_buffers_of_nests_are_theirs(target: str, processor: str):
-    """So many terms come in blocks: rows are packed, and sums fetched and put back, by nests in the loop over blocks."""
+    """So many terms come in blocks: rows are packed, and sums fetched and put back, by nests in
+    the loop over blocks.
+    """
     needs(processor)
     generator = np.random.default_rng(0)
     a, b = (generator.random(shape).astype(np.float32) for shape in ((70, 2100), (2100, 90)))

@@ -1,4 +1,6 @@
-"""What the assembler makes of a kernel: the instructions of the processor, as NVIDIA's disassembler prints them."""
+"""What the assembler makes of a kernel: the instructions of the processor, as NVIDIA's
+disassembler prints them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from texpr.aot import find_tool
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Zx0-9_.]*)(?: ([^;]*))?;")
 _NEVER = "@!PT "
-"""Before instructions that do not run: for `sm_90` ptxas puts three loads of nothing in front of asynchronous copies."""
+"""Before instructions that do not run: for `sm_90` ptxas puts three loads of nothing in front of
+asynchronous copies.
+"""
 _LABEL = re.compile(r"^(\.L\w+):")
 
 
@@ -22,10 +26,14 @@ def instructions(ptx: str, name: str, folder: Path) -> list[tuple[str, str]]:
     ptxas, disassembler = _tools()
     source, made = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(ptx)
-    done = subprocess.run([ptxas, f"-arch={name}", str(source), "-o", str(made)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [ptxas, f"-arch={name}", str(source), "-o", str(made)], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert "C75" not in done.stderr, f"what would run at once is serialized: {done.stderr}"
-    text = subprocess.run([disassembler, "-c", str(made)], capture_output=True, text=True, check=True, timeout=60).stdout
+    text = subprocess.run(
+        [disassembler, "-c", str(made)], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     found: list[tuple[str, str]] = []
     for line in text.splitlines():
         if (label := _LABEL.match(line)) is not None:
@@ -51,6 +59,11 @@ def count(code: Sequence[tuple[str, str]], opcode: str) -> int:
 def loops(code: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     """The bodies of loops: from a label to a jump back to it."""
     places = {op: k for k, (op, _) in enumerate(code) if op.startswith(".")}
-    back = ((places[label], k) for k, (op, operands) in enumerate(code) if op == "BRA" for label in re.findall(r"\.L\w+", operands)
-            if places.get(label, k) < k)
+    back = (
+        (places[label], k)
+        for k, (op, operands) in enumerate(code)
+        if op == "BRA"
+        for label in re.findall(r"\.L\w+", operands)
+        if places.get(label, k) < k
+    )
     return [[one for one in code[start : stop + 1] if not one[0].startswith(".")] for start, stop in back]

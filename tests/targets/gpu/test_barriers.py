@@ -84,7 +84,9 @@ def test_a_sum_without_its_barrier():
 def test_only_the_barriers_that_are_needed():
     texts: list[str] = []
     emulated(ROWS, BLOCK_SUM, lambda text: texts.append(text) or text)
-    assert texts[0].count(CALL) == 1, "each thread adds to its own part: they meet once, before the sum of parts"
+    assert texts[0].count(CALL) == 1, (
+        "each thread adds to its own part: they meet once, before the sum of parts"
+    )
 
 
 def test_threads_of_one_warp_wait_for_no_other():
@@ -95,7 +97,9 @@ def test_threads_of_one_warp_wait_for_no_other():
 
 
 def turned(of_rows: bool) -> Kernel:
-    """Y[a, i] = T[a, 31 - i], then T[a, i] of the same row or Y[a, i] += T[1 - a, i] of the other one."""
+    """Y[a, i] = T[a, 31 - i], then T[a, i] of the same row or Y[a, i] += T[1 - a, i] of the
+    other one.
+    """
     x, y, t = tensor("X", 2, 32), tensor("Y", 2, 32), tensor("T", 2, 32, scope="stack")
     b, other = Var("b"), lambda a: a if of_rows else sub(index(1), a)
 
@@ -103,9 +107,19 @@ def turned(of_rows: bool) -> Kernel:
         a, i = Var("a"), Var("i")
         return loop(a, 2, "thread.y", loop(i, 32, "thread.x", body(a, i)))
 
-    return kernel([x], [y], loop(b, 1, "block.x", Alloc(t), rows(lambda a, i: Store(t, (a, i), Read(x, (a, i)))),
-                                 rows(lambda a, i: Store(y, (a, i), Read(t, (a, sub(index(31), i))))),
-                                 rows(lambda a, i: Store(y, (a, i), Read(t, (other(a), i)), "add"))))
+    return kernel(
+        [x],
+        [y],
+        loop(
+            b,
+            1,
+            "block.x",
+            Alloc(t),
+            rows(lambda a, i: Store(t, (a, i), Read(x, (a, i)))),
+            rows(lambda a, i: Store(y, (a, i), Read(t, (a, sub(index(31), i))))),
+            rows(lambda a, i: Store(y, (a, i), Read(t, (other(a), i)), "add")),
+        ),
+    )
 
 
 @pytest.mark.parametrize(("of_rows", "block", "warp"), [(True, 0, 1), (False, 1, 1)])
@@ -147,7 +161,18 @@ def test_a_neighbour_that_runs_first():
     x, y, t = tensor("X", 8), tensor("Y", 8), tensor("T", 8, scope="stack")
     b, i, j = (Var(n) for n in "bij")
     fill = loop(i, 8, "thread.x", Store(t, (i,), Read(x, (i,))))
-    k = kernel([x], [y], loop(b, 1, "block.x", Alloc(t), fill, loop(j, 8, "thread.x", Store(y, (j,), Read(t, (floordiv(j, index(2)),))))))
+    k = kernel(
+        [x],
+        [y],
+        loop(
+            b,
+            1,
+            "block.x",
+            Alloc(t),
+            fill,
+            loop(j, 8, "thread.x", Store(y, (j,), Read(t, (floordiv(j, index(2)),)))),
+        ),
+    )
     check(k)
     with pytest.raises(AssertionError, match="Not equal"):
         check(k, without_barrier(0))
@@ -181,7 +206,9 @@ def test_conditions_around_threads():
     use = loop(j, 4, "thread.x", Store(y, (a, j), Read(t, (sub(index(3), j),))))
     z, w = Var("z"), Var("w")
     clear = loop(z, 4, "thread.y", loop(w, 4, "thread.x", Store(y, (z, w), Read(x, (z, w)))))
-    check(kernel([x], [y], clear, loop(a, 4, "thread.y", Alloc(t), If(compare("<", a, index(3)), (fill, use)))))
+    check(
+        kernel([x], [y], clear, loop(a, 4, "thread.y", Alloc(t), If(compare("<", a, index(3)), (fill, use))))
+    )
 
 
 def test_a_condition_that_reads():
@@ -201,7 +228,18 @@ def test_three_axes():
     a, b, c = (Var(n) for n in "abc")
     at: tuple[Expr, ...] = (a, b, c)
     for prefix in ("block", "thread"):
-        check(kernel([x], [y], loop(a, 2, f"{prefix}.z", loop(b, 3, f"{prefix}.y", loop(c, 4, f"{prefix}.x", Store(y, at, Read(x, at)))))))
+        check(
+            kernel(
+                [x],
+                [y],
+                loop(
+                    a,
+                    2,
+                    f"{prefix}.z",
+                    loop(b, 3, f"{prefix}.y", loop(c, 4, f"{prefix}.x", Store(y, at, Read(x, at)))),
+                ),
+            )
+        )
 
 
 def refusal(k: Kernel) -> str:
@@ -216,24 +254,37 @@ def test_shared_memory_has_an_end():
     body = (Alloc(t), loop(i, 64, "thread.x", Store(t, (mul(i, index(250)),), Read(x, (i,)))),
             loop(j, 64, "thread.x", Store(y, (j,), Read(t, (mul(j, index(250)),)))))  # fmt: skip
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", *body))) == (
-        "error[target]: T needs 256000 bytes of shared memory; there are 166912\n  help: use smaller tiles")
+        "error[target]: T needs 256000 bytes of shared memory; there are 166912\n  help: use smaller tiles"
+    )
 
 
 def test_threads_that_would_not_meet():
     x, y, t = tensor("X", 4), tensor("Y", 4), tensor("T", 4, scope="stack")
     a, k, i, j = (Var(n) for n in "akij")
-    body = For(k, a, (loop(i, 4, "thread.x", Store(t, (i,), Read(x, (i,)))), loop(j, 4, "thread.x", Store(y, (j,), Read(t, (a,))))))
+    body = For(
+        k,
+        a,
+        (
+            loop(i, 4, "thread.x", Store(t, (i,), Read(x, (i,)))),
+            loop(j, 4, "thread.x", Store(y, (j,), Read(t, (a,)))),
+        ),
+    )
     assert refusal(kernel([x], [y], loop(a, 4, "thread.y", Alloc(t), body))) == (
-        "error[target]: the extent of `k` differs between threads, which meet inside it\n  help: bind an inner loop to the threads instead")
+        "error[target]: the extent of `k` differs between threads, which meet inside it\n  help: bind an "
+        "inner loop to the threads instead"
+    )
 
 
 def test_statements_beside_a_loop_over_blocks():
     x, y = tensor("X", 4), tensor("Y", 4)
     a, b = Var("a"), Var("b")
     inner = loop(b, 4, "block.x", Store(y, (b,), Read(x, (b,))))
-    assert refusal(kernel([x], [y], loop(a, 1, "block.y", Store(y, (index(0),), Read(x, (index(0),))), inner))) == (
+    assert refusal(
+        kernel([x], [y], loop(a, 1, "block.y", Store(y, (index(0),), Read(x, (index(0),))), inner))
+    ) == (
         "error[target]: `b`, bound to block.x, is not the only statement in the loop around it\n"
-        "  help: blocks do not wait for each other: give the other statements a nest of their own")
+        "  help: blocks do not wait for each other: give the other statements a nest of their own"
+    )
 
 
 def test_one_buffer_for_all_threads():
@@ -243,5 +294,6 @@ def test_one_buffer_for_all_threads():
     shared = Kernel("k", (x,), (y,), (t,), (), (loop(i, 4, "thread.x", *body),))
     assert refusal(shared) == (
         "error[target]: each iteration of `i`, bound to thread.x, writes its own T, and there is one of it\n"
-        "  help: put unrolled and vectorized loops inside the bound ones")
+        "  help: put unrolled and vectorized loops inside the bound ones"
+    )
     check(kernel([x], [y], loop(i, 4, "thread.x", Alloc(t), *body)))

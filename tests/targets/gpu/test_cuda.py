@@ -24,7 +24,9 @@ def check(case: Case, script: str | None = None, device: str = gpu.DEFAULT) -> N
     made = [gpu.empty(found, a.shape, a.dtype) for a in given.empty()]
     arrays = [*(gpu.to_device(found, a) for a in given.inputs), *made]
     code = Code(artifact.emitted, lambda: artifact.assembly)
-    load_on(found, artifact.target, code).bind(ready.launches, arrays, ready.scratch, list(sizes.values()))(found.stream)
+    load_on(found, artifact.target, code).bind(ready.launches, arrays, ready.scratch, list(sizes.values()))(
+        found.stream
+    )
     assert_close([a.numpy() for a in made], given.expected)
 
 
@@ -52,10 +54,13 @@ def test_code_for_another_processor():
         load_on(find_device("emulated"), find_target("sm_90"), Code("", str))
     assert str(error.value) == (
         "error[target]: code for sm_90 does not run on emulated:0, whose processor is of 8.0\n"
-        '  help: compile for it: target="sm_80"')
+        '  help: compile for it: target="sm_80"'
+    )
 
 
-@pytest.mark.parametrize("capability, name", (((9, 0), "sm_90a"), ((8, 7), "sm_86"), ((10, 0), "sm_90"), ((7, 5), "sm_75")))
+@pytest.mark.parametrize(
+    "capability, name", (((9, 0), "sm_90a"), ((8, 7), "sm_86"), ((10, 0), "sm_90"), ((7, 5), "sm_75"))
+)
 def test_the_target_of_a_device(capability: tuple[int, int], name: str):
     assert target_of(Device("test", EmulatedDriver(capability=capability))).name == name
 
@@ -65,4 +70,5 @@ def test_a_processor_that_is_too_old():
         target_of(Device("test:0", EmulatedDriver(capability=(6, 1))))
     assert str(error.value) == (
         "error[target]: test:0 (emulated) is a processor of 6.1; there is code for sm_70 and newer\n"
-        "  help: run on the CPU: tx.options(device='cpu')")
+        "  help: run on the CPU: tx.options(device='cpu')"
+    )

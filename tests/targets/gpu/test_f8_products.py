@@ -37,7 +37,9 @@ def lowered(given: Case, target: str, lines: str | None = None) -> str:
     return emit_llvm(kernel_of(given, find_target(target), lines), find_target(target))[0]
 
 
-def emulated(given: Case, target: str, change: Callable[[str], str] = lambda text: text, lines: str | None = None) -> np.ndarray:
+def emulated(
+    given: Case, target: str, change: Callable[[str], str] = lambda text: text, lines: str | None = None
+) -> np.ndarray:
     found = find_target(target)
     kernel = kernel_of(given, found, lines)
     llvm, launches = emit_llvm(kernel, found)
@@ -73,7 +75,11 @@ def test_by_warpgroups(left: str, right: str):
 
 def test_an_operand_with_neighbours_along_columns():
     """No instruction turns bytes: threads multiply."""
-    turned = Case("turned", text().replace("B: f8e4m3[N, K]", "B: f8e4m3[K, N]").replace("B[j, k]", "B[k, j]"), ((64, 128), (128, 64)))
+    turned = Case(
+        "turned",
+        text().replace("B: f8e4m3[N, K]", "B: f8e4m3[K, N]").replace("B[j, k]", "B[k, j]"),
+        ((64, 128), (128, 64)),
+    )
     for target in ("sm_89", "sm_90a"):
         assert not products(lowered(turned, target))
     np.testing.assert_allclose(emulated(turned, "sm_89"), problem(turned).expected[0], rtol=1e-4, atol=1e-4)
@@ -94,7 +100,9 @@ def test_certified(target: str):
     given = case(128, 64, 256)
     certificate = tx.Schedule(problem(given).program, problem(given).sizes).auto(target).certificate()
     assert (certificate.flushed, certificate.reduced_precision) == ((), ("C",)) and not certificate.bit_exact
-    assert certificate.rounding.startswith("reassociated: C; reduced_precision: sums have about 13 bits of a fraction in C")
+    assert certificate.rounding.startswith(
+        "reassociated: C; reduced_precision: sums have about 13 bits of a fraction in C"
+    )
 
 
 def test_older_processors_have_none():
@@ -110,17 +118,26 @@ def test_permission():
     given = case(128, 64, 256)
     lines = tx.Schedule(problem(given).program, problem(given).sizes).auto("sm_90a").script()
     with pytest.raises(ScheduleError) as error:
-        tx.Schedule(problem(given).program, problem(given).sizes).replay(lines.replace('_n64", reassoc=True', '_n64"'))
+        tx.Schedule(problem(given).program, problem(given).sizes).replay(
+            lines.replace('_n64", reassoc=True', '_n64"')
+        )
     said = str(error.value).splitlines()
-    assert said[0] == "error[exact]: wgmma_f8e4m3_n64 adds in an order of its own, with fewer bits than sums have"
+    assert (
+        said[0]
+        == "error[exact]: wgmma_f8e4m3_n64 adds in an order of its own, with fewer bits than sums have"
+    )
     assert said[-1].endswith('"wgmma_f8e4m3_n64", reassoc=True) permits it')
 
 
 def by_hand(unit: int = 16, count: int = 8) -> str:
     """Tiles of 64 rows, 64 columns and 128 terms."""
     lines = script(64, "f8e4m3")
-    for old, new in (('split("k", 64', 'split("k", 128'), ('split("ki", 16', 'split("ki", 32'), ("_cache.d1\", 8)", "_cache.d1\", 16)"),
-                     ("8, 8, 64)", f"{unit}, {count}, 128)")):
+    for old, new in (
+        ('split("k", 64', 'split("k", 128'),
+        ('split("ki", 16', 'split("ki", 32'),
+        ('_cache.d1", 8)', '_cache.d1", 16)'),
+        ("8, 8, 64)", f"{unit}, {count}, 128)"),
+    ):
         assert old in lines
         lines = lines.replace(old, new)
     return lines
@@ -128,15 +145,19 @@ def by_hand(unit: int = 16, count: int = 8) -> str:
 
 def test_by_hand():
     given = case(64, 64, 256)
-    np.testing.assert_allclose(emulated(given, "sm_90a", lines=by_hand()), problem(given).expected[0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        emulated(given, "sm_90a", lines=by_hand()), problem(given).expected[0], rtol=1e-4, atol=1e-4
+    )
 
 
 def test_operands_lie_as_descriptors_say():
     with pytest.raises(CompileError) as error:
         lowered(case(64, 64, 256), "sm_90a", by_hand(count=4))
     assert str(error.value) == (
-        "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(16, 8, 128), and A_cache does not lie so\n"
-        '  help: set_scope("A_cache", "shared"), then swizzle("A_cache", 16, 8, 128)')
+        "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(16, 8, 128), and "
+        "A_cache does not lie so\n"
+        '  help: set_scope("A_cache", "shared"), then swizzle("A_cache", 16, 8, 128)'
+    )
 
 
 def swapped(llvm: str) -> str:
@@ -148,9 +169,16 @@ def swapped(llvm: str) -> str:
 WRONG: dict[str, tuple[str, Callable[[str], str]]] = {
     "registers of another order": ("sm_89", swapped),
     "the other format": ("sm_89", lambda llvm: llvm.replace("e4m3.e4m3", "e4m3.e5m2")),
-    "no barrier": ("sm_89", lambda llvm: llvm.replace("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "", 1)),
-    "terms of another tile": ("sm_90a", lambda llvm: re.sub(
-        r"(cp\.async\.bulk\.tensor\.g2s[^\n]*i32 )(%?\w+)(, i32 %?\w+, i16)", r"\1 0\3", llvm)),
+    "no barrier": (
+        "sm_89",
+        lambda llvm: llvm.replace("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "", 1),
+    ),
+    "terms of another tile": (
+        "sm_90a",
+        lambda llvm: re.sub(
+            r"(cp\.async\.bulk\.tensor\.g2s[^\n]*i32 )(%?\w+)(, i32 %?\w+, i16)", r"\1 0\3", llvm
+        ),
+    ),
 }
 
 
@@ -164,7 +192,9 @@ def test_a_fault_is_seen(target: str, change: Callable[[str], str]):
 def test_another_swizzle_is_seen():
     given, change = case(64, 64, 256), lambda llvm: re.sub(r"(= lshr i64 %\w+), 3\b", r"\1, 4", llvm, count=1)
     assert change(llvm := lowered(given, "sm_90a", by_hand())) != llvm
-    assert not np.allclose(emulated(given, "sm_90a", change, by_hand()), problem(given).expected[0], rtol=1e-3)
+    assert not np.allclose(
+        emulated(given, "sm_90a", change, by_hand()), problem(given).expected[0], rtol=1e-3
+    )
 
 
 @cache
@@ -174,14 +204,24 @@ def assembly(target: str, left: str, right: str) -> str:
     return compile_kernel(pipeline.prepared(s.kernel, found), found).assembly
 
 
-@pytest.mark.parametrize(("target", "right", "opcode"), [
-    ("sm_89", "f8e4m3", "QMMA.16832.F32.E4M3.E4M3"), ("sm_89", "f8e5m2", "QMMA.16832.F32.E4M3.E5M2"),
-    ("sm_90", "f8e4m3", "HMMA.16816.F32"), ("sm_90a", "f8e4m3", "QGMMA.64x256x32.F32.E4M3.E4M3"),
-    ("sm_90a", "f8e5m2", "QGMMA.64x256x32.F32.E4M3.E5M2")])
+@pytest.mark.parametrize(
+    ("target", "right", "opcode"),
+    [
+        ("sm_89", "f8e4m3", "QMMA.16832.F32.E4M3.E4M3"),
+        ("sm_89", "f8e5m2", "QMMA.16832.F32.E4M3.E5M2"),
+        ("sm_90", "f8e4m3", "HMMA.16816.F32"),
+        ("sm_90a", "f8e4m3", "QGMMA.64x256x32.F32.E4M3.E4M3"),
+        ("sm_90a", "f8e5m2", "QGMMA.64x256x32.F32.E4M3.E5M2"),
+    ],
+)
 def test_processor(target: str, right: str, opcode: str, tmp_path: Path):
-    """Nothing spilled. Processors of 9.0 have these products for warpgroups alone: of those by warps ptxas makes products of f16."""
+    """Nothing spilled. Processors of 9.0 have these products for warpgroups alone: of those by
+    warps ptxas makes products of f16.
+    """
     made = assembly(target, "f8e4m3", right)
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in assemble(made, target, tmp_path)
+    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in assemble(
+        made, target, tmp_path
+    )
     code = instructions(made, target, tmp_path)
     assert count(code, opcode) >= 4 and count(code, "LDL") == count(code, "STL") == 0
     if target != "sm_90a":
@@ -189,9 +229,14 @@ def test_processor(target: str, right: str, opcode: str, tmp_path: Path):
 
 
 def test_scales_are_applied_where_sums_are(tmp_path: Path):
-    """What a product becomes is computed by the thread that has it, and stored as floats of 8 bits."""
+    """What a product becomes is computed by the thread that has it, and stored as floats of 8
+    bits.
+    """
     scaled = text(value="f8e4m3(0.25 * {})").replace("C: f32", "C: f8e4m3")
     given = Case("scaled", scaled, ((128, 128), (64, 128)))
-    assert products(lowered(given, "sm_90a")) and len(emit_llvm(kernel_of(given, find_target("sm_90a")), find_target("sm_90a"))[1]) == 1
+    assert (
+        products(lowered(given, "sm_90a"))
+        and len(emit_llvm(kernel_of(given, find_target("sm_90a")), find_target("sm_90a"))[1]) == 1
+    )
     for target in ("sm_89", "sm_90a"):
         np.testing.assert_array_equal(emulated(given, target), problem(given).expected[0])

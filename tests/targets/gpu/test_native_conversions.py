@@ -1,4 +1,6 @@
-"""Numbers rounded to bf16 on a GPU: an instruction for two of them, where tensor cores want such, and arithmetic before."""
+"""Numbers rounded to bf16 on a GPU: an instruction for two of them, where tensor cores want
+such, and arithmetic before.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ ENDS = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
 
 
 def every_upper_half() -> np.ndarray:
-    """All signs, exponents and fractions of bf16 with what is between it and the next one: exact, near, halfway, denormal, NaN too."""
+    """All signs, exponents and fractions of bf16 with what is between it and the next one:
+    exact, near, halfway, denormal, NaN too.
+    """
     return (np.arange(1 << 16, dtype=np.uint32)[:, None] << 16 | ENDS).view(np.float32).ravel()
 
 
@@ -32,7 +36,11 @@ def rounded(text: str, values: np.ndarray, target: str, script: str | None = Non
     return np.asarray(s.compile(target).emulate(values))
 
 
-@pytest.mark.parametrize("script", (None, 'split("i", 256)\nbind("io", "block.x")\nbind("ii", "thread.x")'), ids=("vectors", "one each"))
+@pytest.mark.parametrize(
+    "script",
+    (None, 'split("i", 256)\nbind("io", "block.x")\nbind("ii", "thread.x")'),
+    ids=("vectors", "one each"),
+)
 def test_every_number(script: str | None):
     values = every_upper_half()
     found, expected = rounded(ROUND, values, "sm_80", script), np.asarray(tx.interpret(tx.op(ROUND), values))
@@ -42,7 +50,9 @@ def test_every_number(script: str | None):
 
 
 def test_f64_is_rounded_once():
-    values = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8, 1 + 3 * 2.0**-8 - 2.0**-40, -1e-300, 1e300, 2.0**-133])
+    values = np.array(
+        [1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8, 1 + 3 * 2.0**-8 - 2.0**-40, -1e-300, 1e300, 2.0**-133]
+    )
     np.testing.assert_array_equal(rounded(WIDE, values, "sm_80"), tx.interpret(tx.op(WIDE), values))
 
 
@@ -59,7 +69,10 @@ def test_older_processors_have_none():
     values = every_upper_half()[::7]
     np.testing.assert_array_equal(rounded(ROUND, values, "sm_75"), tx.interpret(tx.op(ROUND), values))
     given = Case("r", ROUND, ((64,),))
-    assert "ff2bf16x2" not in emit_llvm(kernel_of(given, SM75), SM75)[0] and "ff2bf16x2" in emit_llvm(kernel_of(given, SM80), SM80)[0]
+    assert (
+        "ff2bf16x2" not in emit_llvm(kernel_of(given, SM75), SM75)[0]
+        and "ff2bf16x2" in emit_llvm(kernel_of(given, SM80), SM80)[0]
+    )
 
 
 def test_on_a_processor(tmp_path: Path):

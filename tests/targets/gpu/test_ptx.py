@@ -36,8 +36,19 @@ def assemble(text: str, name: str, folder: Path) -> str:
     path = folder / "kernel.ptx"
     path.write_text(text)
     # The newest assemblers no longer know 7.0 itself, but take its code for later processors.
-    done = subprocess.run([ptxas, "-v", f"-arch={name.replace('sm_70', 'sm_75')}", str(path), "-o", str(folder / "kernel.cubin")],
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [
+            ptxas,
+            "-v",
+            f"-arch={name.replace('sm_70', 'sm_75')}",
+            str(path),
+            "-o",
+            str(folder / "kernel.cubin"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -80,20 +91,27 @@ def refused(case: Case, script: str) -> str:
 
 def test_too_many_threads():
     assert refused(matmul(1, 1, 2000), 'bind("j", "thread.x")') == (
-        "error[target]: 2000 threads along x; a GPU has at most 1024\n  help: split the loop that is bound there")
+        "error[target]: 2000 threads along x; a GPU has at most 1024\n  help: split the loop that is bound "
+        "there"
+    )
     assert refused(matmul(40, 1, 40), 'bind("i", "thread.y")\nbind("j", "thread.x")') == (
-        "error[target]: 1600 threads in a block; a GPU has at most 1024\n  help: split the loops that are bound to threads")
+        "error[target]: 1600 threads in a block; a GPU has at most 1024\n  help: split the loops that are "
+        "bound to threads"
+    )
 
 
 def test_one_axis_twice():
     assert refused(matmul(4, 4, 4), 'bind("i", "thread.x")\nbind("j", "thread.x")') == (
-        "error[target]: `j` is bound to thread.x, and so is a loop around it\n  help: bind one of them to another axis")
+        "error[target]: `j` is bound to thread.x, and so is a loop around it\n  help: bind one of them to "
+        "another axis"
+    )
 
 
 def test_blocks_inside_a_serial_loop():
     assert refused(matmul(4, 4, 4), 'bind("j", "block.x")') == (
         "error[target]: `j` is bound to block.x inside the loop `i`: blocks do not wait for each other\n"
-        "  help: reorder the loops, or bind the outer one as well")
+        "  help: reorder the loops, or bind the outer one as well"
+    )
 
 
 def test_unknown_processor():

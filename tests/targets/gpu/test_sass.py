@@ -1,4 +1,6 @@
-"""The processor's own instructions of default schedules: products by tensor cores, copies past the registers, nothing in local memory."""
+"""The processor's own instructions of default schedules: products by tensor cores, copies past
+the registers, nothing in local memory.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ op softmax(X: f32[M, N]) -> Y: f32[M, N] {
 
 @cache
 def assembly(text: str, **sizes: int) -> str:
-    return compile_kernel(pipeline.prepared(tx.schedule(tx.op(text), **sizes).auto("sm_80").kernel, SM80), SM80).assembly
+    return compile_kernel(
+        pipeline.prepared(tx.schedule(tx.op(text), **sizes).auto("sm_80").kernel, SM80), SM80
+    ).assembly
 
 
 def product(text: str) -> str:
@@ -41,25 +45,35 @@ def in_memory(code: list[tuple[str, str]]) -> int:
     return count(code, "LDL") + count(code, "STL")
 
 
-@pytest.mark.parametrize(("text", "opcode", "others"), [(HALF, "HMMA.16816.F32.BF16", 64), (BYTES, "IMMA.16832.S8.S8", 96)])
+@pytest.mark.parametrize(
+    ("text", "opcode", "others"), [(HALF, "HMMA.16816.F32.BF16", 64), (BYTES, "IMMA.16832.S8.S8", 96)]
+)
 def test_products_on_tensor_cores(text: str, opcode: str, others: int, tmp_path: Path):
-    """The hot loop has 32 products of tiles, 12 loads of rows from shared memory, four copies of 16 bytes for each thread; all others are
-    for addresses and the loop.
+    """The hot loop has 32 products of tiles, 12 loads of rows from shared memory, four copies of 16
+    bytes for each thread; all others are for addresses and the loop.
     """
     code = instructions(product(text), "sm_80", tmp_path)
     hot = max(loops(code), key=lambda body: count(body, opcode))
     assert in_memory(code) == 0
     assert count(hot, opcode) == count(code, opcode) == 32
-    assert count(hot, "LDSM") == 12 and count(hot, "LDGSTS.E.BYPASS.128") == 4 and count(hot, "LDG") == count(hot, "STS") == 0
+    assert (
+        count(hot, "LDSM") == 12
+        and count(hot, "LDGSTS.E.BYPASS.128") == 4
+        and count(hot, "LDG") == count(hot, "STS") == 0
+    )
     assert count(hot, "BAR") == 1 and len(hot) <= 32 + 12 + 4 + others
 
 
 def test_products_of_threads(tmp_path: Path):
-    """64 products for every 4 vectors from shared memory, to which copies go past the registers. Nine of ten instructions are products."""
+    """64 products for every 4 vectors from shared memory, to which copies go past the registers.
+    Nine of ten instructions are products.
+    """
     code = instructions(product(MATMUL), "sm_80", tmp_path)
     hot = min((body for body in loops(code) if count(body, "FFMA")), key=len)
     assert in_memory(code) == 0
-    assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0.88 * len(hot) and count(hot, "LDS") == count(hot, "LDS.128")
+    assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0.88 * len(hot) and count(hot, "LDS") == count(
+        hot, "LDS.128"
+    )
     assert count(code, "LDGSTS.E.BYPASS.128") > 0 and count(code, "LDG") == 0
 
 
@@ -75,11 +89,18 @@ def test_convolutions_on_tensor_cores(tmp_path: Path):
     code = instructions(assembly(WINDOWS, N=8, H=56, W=56, C=64, K=64, R=3, Q=3, S=1, P=1), "sm_80", tmp_path)
     hot = max(loops(code), key=lambda body: -len(body) if count(body, "HMMA") else -len(code))
     assert in_memory(code) == count(code, "STS") == count(code, "LDG") == 0
-    assert count(hot, "HMMA.16816.F32.BF16") == 2 * count(hot, "LDSM") == 4 * count(hot, "LDGSTS.E.BYPASS.128") == 16
+    assert (
+        count(hot, "HMMA.16816.F32.BF16")
+        == 2 * count(hot, "LDSM")
+        == 4 * count(hot, "LDGSTS.E.BYPASS.128")
+        == 16
+    )
 
 
 def test_attention_stays_on_the_processor(tmp_path: Path):
-    """One launch; 64 products for every 16 loads from shared memory, in both products; what reaches memory are the results."""
+    """One launch; 64 products for every 16 loads from shared memory, in both products; what
+    reaches memory are the results.
+    """
     text = assembly(HEADS, H=16, S=512, T=512, D=64, E=64)
     code = instructions(text, "sm_80", tmp_path)
     inner = [body for body in loops(code) if count(body, "FFMA") == 64]
@@ -98,12 +119,19 @@ op attention(Q: bf16[A, L, D], K: bf16[A, M, D], V: bf16[A, M, D]) -> O: bf16[A,
 
 
 def test_attention_by_warpgroups(tmp_path: Path):
-    """Of a score: a difference, a product, a power, an extreme, a sum; of a weighted sum one multiply-add, and what a descriptor takes."""
+    """Of a score: a difference, a product, a power, an extreme, a sum; of a weighted sum one
+    multiply-add, and what a descriptor takes.
+    """
     s = tx.schedule(tx.op(ATTENTION), A=64, L=4096, M=4096, D=64).auto("sm_90a")
     code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM90), SM90).assembly, "sm_90a", tmp_path)
     hot = min((body for body in loops(code) if count(body, "HGMMA")), key=len)
     assert in_memory(code) == 0 and count(hot, "HGMMA") == 8 and len(hot) < 430
-    assert count(hot, "MUFU") <= 34 and count(hot, "FMUL") <= 36 and count(hot, "FFMA") <= 36 and count(hot, "FADD") <= 72
+    assert (
+        count(hot, "MUFU") <= 34
+        and count(hot, "FMUL") <= 36
+        and count(hot, "FFMA") <= 36
+        and count(hot, "FADD") <= 72
+    )
 
 
 def test_rows_are_folded_by_lanes(tmp_path: Path):
@@ -115,4 +143,7 @@ def test_rows_are_folded_by_lanes(tmp_path: Path):
 
 def test_spills_are_seen(tmp_path: Path):
     """The same code with 64 registers has them."""
-    assert in_memory(instructions(product(HALF).replace(".maxntid", ".maxnreg 64\n.maxntid"), "sm_80", tmp_path)) > 0
+    assert (
+        in_memory(instructions(product(HALF).replace(".maxntid", ".maxnreg 64\n.maxntid"), "sm_80", tmp_path))
+        > 0
+    )

@@ -36,13 +36,21 @@ def made() -> Kernel:
 
 
 def result(change: Callable[[str], str] = lambda text: text, shared: int = BYTES) -> np.ndarray:
-    """What the emulator has for the emitted text, changed, and a launch that gives so many bytes."""
+    """What the emulator has for the emitted text, changed, and a launch that gives so many
+    bytes.
+    """
     kernel = made()
     text, launches = emit_llvm(kernel, SM80)
     assert [n.shared_bytes for n in launches] == [BYTES]
     changed = tuple(replace(n, shared_bytes=shared) for n in launches)
     out = problem(GIVEN).empty()
-    emulate(Artifact(SM80, change(text), "", "", b"", changed), "", problem(GIVEN).inputs, out, sizes_of(GIVEN, kernel))
+    emulate(
+        Artifact(SM80, change(text), "", "", b"", changed),
+        "",
+        problem(GIVEN).inputs,
+        out,
+        sizes_of(GIVEN, kernel),
+    )
     return out[0]
 
 
@@ -52,14 +60,19 @@ def test_seven_buffers(tmp_path: Path):
     artifact = compile_kernel(made(), SM80)
     ahead.save(tmp_path / "code.ptx", artifact, None)  # type: ignore[arg-type]
     ptx = (tmp_path / "code.ptx").read_text()
-    assert ptx.startswith(f"// launch texpr_half_0: grid (1, 1, 1), block (32, 2, 2), {BYTES} bytes of dynamic shared memory\n")
+    assert ptx.startswith(
+        f"// launch texpr_half_0: grid (1, 1, 1), block (32, 2, 2), {BYTES} bytes of dynamic shared memory\n"
+    )
     assert ".extern .shared .align 16 .b8 texpr_half_0_dynamic[];" in ptx
     assert "0 bytes spill stores" in assemble(ptx, "sm_80", tmp_path)
 
 
 def test_a_launch_that_gives_too_little():
     given = BYTES - 1024
-    with pytest.raises(AssertionError, match=f"texpr_half_0 writes \\d+ bytes past the {given} of shared memory that the launch gives"):
+    with pytest.raises(
+        AssertionError,
+        match=f"texpr_half_0 writes \\d+ bytes past the {given} of shared memory that the launch gives",
+    ):
         result(shared=given)
 
 
@@ -88,5 +101,7 @@ def test_a_gpu_that_has_less():
     gpu, _ = driver(cuFuncSetAttribute=701)
     with pytest.raises(CompileError) as error:
         gpu.function(gpu.load(Code("", lambda: "good")), "k", 1 << 20)
-    assert str(error.value) == ("error[target]: a block of threads needs more registers or shared memory than the GPU has\n"
-                                "  help: bind fewer threads, or use smaller tiles")
+    assert str(error.value) == (
+        "error[target]: a block of threads needs more registers or shared memory than the GPU has\n"
+        "  help: bind fewer threads, or use smaller tiles"
+    )

@@ -1,4 +1,6 @@
-"""Products of tiles by a warpgroup on sm_90a: 128 threads, operands in shared memory, sums in registers."""
+"""Products of tiles by a warpgroup on sm_90a: 128 threads, operands in shared memory, sums in
+registers.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ CASES = [
     (Case("linear", LINEAR, ((128, 128), (128, 128)), fixed=True), script()),
     (Case("f16", LINEAR.replace("bf16", "f16"), ((64, 64), (128, 64)), fixed=True), script(128, "f16")),
     (Case("wide", LINEAR, ((64, 128), (256, 128)), fixed=True), script(256)),
-    (Case("linear", LINEAR, ((64, 256), (64, 256)), fixed=True), script(pipelined='pipeline("ko", 3, asynchronous=True)\n')),
+    (
+        Case("linear", LINEAR, ((64, 256), (64, 256)), fixed=True),
+        script(pipelined='pipeline("ko", 3, asynchronous=True)\n'),
+    ),
 ]
 
 
@@ -65,26 +70,41 @@ def emulated(given: Case, lines: str, change: Callable[[str], str] = lambda text
     kernel = kernel_of(given, SM90, lines)
     text, launches = emit_llvm(kernel, SM90)
     outputs = problem(given).empty()
-    emulate(Artifact(SM90, change(text), "", "", b"", launches, kernel.temporaries), "", problem(given).inputs, outputs, {})
+    emulate(
+        Artifact(SM90, change(text), "", "", b"", launches, kernel.temporaries),
+        "",
+        problem(given).inputs,
+        outputs,
+        {},
+    )
     return outputs[0]
 
 
 @pytest.mark.parametrize(("given", "lines"), CASES, ids=NAMES)
 def test_emulated(given: Case, lines: str):
-    """Products of bf16 and f16 are exact in f32; f32 sums of 256 of normal numbers of size 2: 1e-4."""
+    """Products of bf16 and f16 are exact in f32; f32 sums of 256 of normal numbers of size 2:
+    1e-4.
+    """
     np.testing.assert_allclose(emulated(given, lines), problem(given).expected[0], rtol=1e-4, atol=1e-4)
 
 
 def test_certified():
     given, lines = CASES[3]
-    assert tx.Schedule(problem(given).program, problem(given).sizes).replay(lines).certificate().flushed == ("C",)
+    assert tx.Schedule(problem(given).program, problem(given).sizes).replay(lines).certificate().flushed == (
+        "C",
+    )
 
 
 WRONG: dict[str, Callable[[str], str]] = {
-    "no barrier": lambda text: text.replace("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "", 1),
+    "no barrier": lambda text: text.replace(
+        "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "", 1
+    ),
     "another swizzle": lambda text: re.sub(r"(= lshr i64 %\w+), 3\b", r"\1, 4", text, count=1),
     "operands that begin elsewhere": lambda text: text.replace("align 1024", "align 16").replace(
-        "@linear_0_shared0 =", "@early = internal addrspace(3) global [16 x i8] undef, align 16\n@linear_0_shared0 =", 1),
+        "@linear_0_shared0 =",
+        "@early = internal addrspace(3) global [16 x i8] undef, align 16\n@linear_0_shared0 =",
+        1,
+    ),
 }
 
 
@@ -103,10 +123,16 @@ def assembly(which: int) -> str:
 
 @pytest.mark.parametrize(("which", "n"), [(2, 256), (3, 64)])
 def test_assembled(which: int, n: int, tmp_path: Path):
-    """No spills, no products that the assembler makes wait for each other (its messages C75..), a fence before each barrier."""
+    """No spills, no products that the assembler makes wait for each other (its messages C75..),
+    a fence before each barrier.
+    """
     text = assembly(which)
     said = assemble(text, "sm_90a", tmp_path)
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said and "C75" not in said and ".local" not in text
+    assert (
+        " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
+        and "C75" not in said
+        and ".local" not in text
+    )
     assert text.count(f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.bf16.bf16") >= 4
     fenced = re.findall(r"fence\.proxy\.async\.shared::cta;\s+(?:barrier|bar)\.sync", text)
     assert len(fenced) == len(re.findall(r"bar(?:rier)?\.sync", text)) > 0
@@ -135,8 +161,10 @@ def complaint(old: str, new: str) -> str:
 
 def test_operands_lie_as_descriptors_say():
     assert complaint('swizzle("B_cache", 8, 8, 64)\n', 'swizzle("B_cache", 8, 4, 64)\n') == (
-        "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(8, 8, 64), and B_cache does not lie so\n"
-        '  help: set_scope("B_cache", "shared"), then swizzle("B_cache", 8, 8, 64)')
+        "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(8, 8, 64), and B_cache "
+        "does not lie so\n"
+        '  help: set_scope("B_cache", "shared"), then swizzle("B_cache", 8, 8, 64)'
+    )
 
 
 def test_turned_operands_lie_in_panels():
@@ -146,8 +174,10 @@ def test_turned_operands_lie_in_panels():
     with pytest.raises(ScheduleError) as error:
         tx.Schedule(problem(given).program, problem(given).sizes).replay(lines)
     assert str(error.value).splitlines()[0] == (
-        "error[tensorize]: the nest of `ii` is not wgmma_bf16_n128_tb: B_cache does not move with `ji` as B does with `j`: "
-        "j // 64 * 4096 + k * 64 + j % 64")
+        "error[tensorize]: the nest of `ii` is not wgmma_bf16_n128_tb: B_cache does not move with `ji` as B "
+        "does with `j`: "
+        "j // 64 * 4096 + k * 64 + j % 64"
+    )
 
 
 def test_a_warpgroup_has_128_threads():
@@ -157,6 +187,9 @@ def test_a_warpgroup_has_128_threads():
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(given, SM90, lines), SM90)
     assert str(error.value) == (
-        "error[target]: zero_wgmma_n64 is run by a warpgroup: 128 threads along thread.x, or 32 there and 4 along thread.y, and no loop "
+        "error[target]: zero_wgmma_n64 is run by a warpgroup: 128 threads along thread.x, or 32 there and 4 "
+        "along thread.y, and no loop "
         "over them around it\n"
-        "  help: bind loops of 128 iterations to thread.x, or of 32 there and of 4 to thread.y, and loops over warpgroups to the next axis")
+        "  help: bind loops of 128 iterations to thread.x, or of 32 there and of 4 to thread.y, and loops "
+        "over warpgroups to the next axis"
+    )

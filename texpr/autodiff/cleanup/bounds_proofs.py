@@ -1,10 +1,12 @@
-"""Prove every access of a derivative inside its tensor when the derivative is made, for all sizes, zero included, as `tx.op` does for text.
+"""Prove every access of a derivative inside its tensor when the derivative is made, for all sizes,
+zero included, as `tx.op` does for text.
 
-A derivative evaluates what the primal does, in other places: an index of data is compared with the element asked for, a condition around
-a read is asked of all instances of a sum, a maximum is searched once for equal rows. An instance contributes where all conditions around
-the primal's read hold, and there everything it reads is inside, because the primal was proven. Elsewhere it contributes 0, whatever it
-reads. So an access whose proof needs more than stands around it gets a guard, and a maximum of nothing is 0: no value changes, and nothing
-outside is touched.
+A derivative evaluates what the primal does, in other places: an index of data is compared with the
+element asked for, a condition around a read is asked of all instances of a sum, a maximum is
+searched once for equal rows. An instance contributes where all conditions around the primal's read
+hold, and there everything it reads is inside, because the primal was proven. Elsewhere it
+contributes 0, whatever it reads. So an access whose proof needs more than stands around it gets a
+guard, and a maximum of nothing is 0: no value changes, and nothing outside is touched.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from texpr.poly.program.bounds import Unproven, is_box, unproven
 def inside(program: Program) -> Program:
     """Guard every read, write and maximum of the program that is not proven to be of elements."""
     while loose := {e: nodes for e, nodes in unproven(program).items() if nodes}:
-        program = replace(program, equations=tuple(_guarded(e, loose[e]) if e in loose else e for e in program.equations))
+        program = replace(
+            program, equations=tuple(_guarded(e, loose[e]) if e in loose else e for e in program.equations)
+        )
     return program
 
 
@@ -32,8 +36,16 @@ def _guarded(equation: Equation, loose: list[Unproven]) -> Equation:
     inner = [n for n in loose if not isinstance(n, Equation)]
     innermost = [n for n in inner if not any(m is not n and any(m is o for o in inner) for m in walk(n))]
     if not innermost:
-        return replace(equation, indices=guarded_indices(equation.indices, equation.target.shape, equation.guard), guard=Guard("drop"))
-    found = {id(n): n for n in walk(equation) if isinstance(n, Read | Reduce) and any(equal(n, m) for m in innermost)}
+        return replace(
+            equation,
+            indices=guarded_indices(equation.indices, equation.target.shape, equation.guard),
+            guard=Guard("drop"),
+        )
+    found = {
+        id(n): n
+        for n in walk(equation)
+        if isinstance(n, Read | Reduce) and any(equal(n, m) for m in innermost)
+    }
 
     def rule(node: Node) -> Node | None:
         if id(node) not in found:
@@ -44,15 +56,22 @@ def _guarded(equation: Equation, loose: list[Unproven]) -> Equation:
 
 
 def _read_inside(read: Read) -> Read:
-    """0 where the read is outside. Without elements, clamped, wrapped and reflected indices are outside too."""
-    return replace(read, indices=guarded_indices(read.indices, read.tensor.shape, read.guard), guard=Guard("value", _zero(read.dtype)))
+    """0 where the read is outside. Without elements, clamped, wrapped and reflected indices are
+    outside too.
+    """
+    return replace(
+        read,
+        indices=guarded_indices(read.indices, read.tensor.shape, read.guard),
+        guard=Guard("value", _zero(read.dtype)),
+    )
 
 
 def _of_some(extreme: Reduce) -> Expr:
     """0 where there is nothing to choose from.
 
     Raises:
-        AssertionError: the ranges say it element by element; the conditions of the primal stand around such maxima.
+        AssertionError: the ranges say it element by element; the conditions of the primal stand
+            around such maxima.
     """
     assert is_box(extreme), f"a range of {extreme.op} may be empty"
     some = build.conjunction(*(build.compare("<", axis.lo, axis.hi) for axis in extreme.axes))

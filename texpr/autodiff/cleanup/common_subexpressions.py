@@ -1,5 +1,5 @@
-"""Sums, and functions of fewer indices than there are where they stand, that equations compute in several places: an equation computes them
-once."""
+"""Sums, and functions of fewer indices than there are where they stand, that equations compute in
+several places: an equation computes them once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def without_repeats(equations: Equations, own: set[Tensor], names: Names) -> Equ
         for place in group:
             values = _same(group[0], place)
             assert values is not None
-            replaced[id(place[0]), id(place[1])] = replace(read, indices=tuple(substitute(i, values) for i in read.indices))
+            replaced[id(place[0]), id(place[1])] = replace(
+                read, indices=tuple(substitute(i, values) for i in read.indices)
+            )
     return [*added, *(_with(e, replaced) for e in equations)]
 
 
@@ -54,7 +56,9 @@ def _with(equation: object, replaced: dict[tuple[int, int], Expr]) -> Equation:
 
 
 def _places(equation: Equation) -> Iterator[_Place]:
-    """The sums and functions of what is read, once for every use; no function within one that stands apart."""
+    """The sums and functions of what is read, once for every use; no function within one that
+    stands apart.
+    """
     stack: list[tuple[Expr, tuple[Axis, ...]]] = [(equation.value, equation.axes)]
     seen: set[int] = set()
     while stack:
@@ -86,5 +90,7 @@ def _same(place: _Place, other: _Place) -> dict[Var, Expr] | None:
     if len(used) != len(others) or type(place[1]) is not type(other[1]):
         return None
     values: dict[Var, Expr] = {a.var: b.var for a, b in zip(used, others)}
-    ranges = all(a.var.pack == b.var.pack and equal(a.lo, b.lo) and equal(a.hi, b.hi) for a, b in zip(used, others))
+    ranges = all(
+        a.var.pack == b.var.pack and equal(a.lo, b.lo) and equal(a.hi, b.hi) for a, b in zip(used, others)
+    )
     return values if ranges and equal(substitute(place[1], values), other[1]) else None

@@ -1,4 +1,6 @@
-"""Products as factors: what a derivative is made of, so that it shows what cancels and what several terms share."""
+"""Products as factors: what a derivative is made of, so that it shows what cancels and what
+several terms share.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Product:
 
     def expr(self) -> Expr:
         """As an expression: the number first, then the factors, then the divisors."""
-        number = [] if abs(self.coefficient) == 1 and self.above else [constant(abs(self.coefficient), self.dtype)]
+        number = (
+            [] if abs(self.coefficient) == 1 and self.above else [constant(abs(self.coefficient), self.dtype)]
+        )
         result: Expr | None = None
         for factor in (*number, *self.above):
             result = factor if result is None else times(result, factor)
@@ -41,14 +45,23 @@ class Product:
 
     def split(self, chosen: Callable[[Expr], bool]) -> tuple[Product, Product]:
         """The chosen factors with the number, and the others."""
+
         def part(want: bool, number: float) -> Product:
-            above, below = (tuple(f for f in factors if chosen(f) == want) for factors in (self.above, self.below))
+            above, below = (
+                tuple(f for f in factors if chosen(f) == want) for factors in (self.above, self.below)
+            )
             return Product(number, above, below, self.dtype)
+
         return part(True, self.coefficient), part(False, 1.0)
 
     def times(self, other: Product) -> Product:
         """The product of both, without what cancels."""
-        return _cancelled(self.coefficient * other.coefficient, (*self.above, *other.above), (*self.below, *other.below), self.dtype)
+        return _cancelled(
+            self.coefficient * other.coefficient,
+            (*self.above, *other.above),
+            (*self.below, *other.below),
+            self.dtype,
+        )
 
     def over(self, other: Product) -> Product:
         """What is left of it when divided by some of its own factors."""
@@ -56,7 +69,9 @@ class Product:
 
 
 def product(e: Expr) -> Product:
-    """The factors of a float expression, so far as they are few; one that is no product is its own only factor."""
+    """The factors of a float expression, so far as they are few; one that is no product is its
+    own only factor.
+    """
     coefficient, above, below = 1.0, [], []
     stack: list[tuple[Expr, bool]] = [(e, True)]
     while stack:
@@ -93,7 +108,9 @@ def common(products: Sequence[Product]) -> Product:
     """The factors that all have, and a minus if all are negative."""
     sign = -1.0 if all(p.coefficient < 0 for p in products) else 1.0
     first, others = products[0], products[1:]
-    above, below = (_shared(getattr(first, side), [getattr(p, side) for p in others]) for side in ("above", "below"))
+    above, below = (
+        _shared(getattr(first, side), [getattr(p, side) for p in others]) for side in ("above", "below")
+    )
     return Product(sign, above, below, first.dtype)
 
 
@@ -130,8 +147,12 @@ def terms(e: Expr) -> list[tuple[int, Expr]]:
 
 
 def factored(e: Expr) -> Product | None:
-    """A sum as what its terms share times a shorter sum, terms of the same factors together; None if there is nothing of both."""
-    every = [replace(p, coefficient=sign * p.coefficient) for sign, term in terms(e) for p in (product(term),)]
+    """A sum as what its terms share times a shorter sum, terms of the same factors together;
+    None if there is nothing of both.
+    """
+    every = [
+        replace(p, coefficient=sign * p.coefficient) for sign, term in terms(e) for p in (product(term),)
+    ]
     parts = _collected(every)
     shared = common(parts)
     if len(parts) == len(every) and not (shared.above or shared.below):
@@ -156,8 +177,15 @@ def _collected(products: Sequence[Product]) -> list[Product]:
 
 
 def _alike(p: Product, other: Product) -> bool:
-    return all(len(a) == len(b) and len(_shared(a, [b])) == len(a) for a, b in ((p.above, other.above), (p.below, other.below)))
+    return all(
+        len(a) == len(b) and len(_shared(a, [b])) == len(a)
+        for a, b in ((p.above, other.above), (p.below, other.below))
+    )
 
 
 def _joined(left: Expr, part: Product) -> Expr:
-    return minus(left, replace(part, coefficient=-part.coefficient).expr()) if part.coefficient < 0 else plus(left, part.expr())
+    return (
+        minus(left, replace(part, coefficient=-part.coefficient).expr())
+        if part.coefficient < 0
+        else plus(left, part.expr())
+    )

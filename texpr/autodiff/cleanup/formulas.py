@@ -1,8 +1,9 @@
 """Equations of a gradient as the formulas of a book: `dX = Y * (dY - sum(dY * Y))` for softmax.
 
-The chain rule repeats what it could say once. Here factors leave the sums that do not change them and move to where the sums are read;
-terms share their common factors there; a product that an equation of the primal has is read; and the deviations from a mean add up to 0.
-Each is an identity of real numbers, and is kept where it makes the equations shorter.
+The chain rule repeats what it could say once. Here factors leave the sums that do not change them
+and move to where the sums are read; terms share their common factors there; a product that an
+equation of the primal has is read; and the deviations from a mean add up to 0. Each is an identity
+of real numbers, and is kept where it makes the equations shorter.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, free_variables, postorder, rewrite, substitute, tensors, walk
 
 
-def formulas(equations: Equations, primal: Sequence[Equation | Invoke], outputs: Sequence[Tensor], own: set[Tensor],
-             names: Names) -> Equations:
+def formulas(
+    equations: Equations,
+    primal: Sequence[Equation | Invoke],
+    outputs: Sequence[Tensor],
+    own: set[Tensor],
+    names: Names,
+) -> Equations:
     """The same tensors from shorter equations.
 
     Args:
@@ -32,7 +38,9 @@ def formulas(equations: Equations, primal: Sequence[Equation | Invoke], outputs:
         own: the tensors whose equations may be rewritten.
     """
     book = _Book(primal)
-    result: Equations = [_tidied(e, book) if isinstance(e, Equation) and e.target in own else e for e in equations]
+    result: Equations = [
+        _tidied(e, book) if isinstance(e, Equation) and e.target in own else e for e in equations
+    ]
     result = _without_zeros(result, book, own - set(outputs))
     movable = [t for t in definitions(result) if t in own and t not in outputs]
     for tensor in movable:
@@ -42,15 +50,20 @@ def formulas(equations: Equations, primal: Sequence[Equation | Invoke], outputs:
 
 def _without_zeros(equations: Equations, book: _Book, candidates: set[Tensor]) -> Equations:
     """Without the candidates that are 0 everywhere."""
+
     def is_zero(t: Tensor, e: Equation) -> bool:
         return t in candidates and is_value(e.value, 0.0) and not _is_passed(t, equations)
 
     while zeros := {t for t, e in definitions(equations).items() if is_zero(t, e)}:
+
         def rule(node: Node, zeros: set[Tensor] = zeros) -> Node | None:
             return zero(node.dtype) if isinstance(node, Read) and node.tensor in zeros else None
 
         left = [e for e in equations if isinstance(e, Invoke) or e.target not in zeros]
-        equations = [_tidied(rewrite(e, rule), book) if isinstance(e, Equation) and zeros & tensors(e).keys() else e for e in left]
+        equations = [
+            _tidied(rewrite(e, rule), book) if isinstance(e, Equation) and zeros & tensors(e).keys() else e
+            for e in left
+        ]
     return equations
 
 
@@ -73,7 +86,11 @@ class _Book:
 
     def __init__(self, primal: Sequence[Equation | Invoke]) -> None:
         self.definitions = definitions(primal)
-        self.products = [k for t, e in self.definitions.items() if t.dtype == e.value.dtype and (k := _known(t, e)) is not None]
+        self.products = [
+            k
+            for t, e in self.definitions.items()
+            if t.dtype == e.value.dtype and (k := _known(t, e)) is not None
+        ]
 
     def is_mean(self, mean: Expr, e: Expr, axes: tuple[Axis, ...]) -> bool:
         """Whether `mean` is the sum of `e` over the axes, divided by their number."""
@@ -84,14 +101,22 @@ class _Book:
         match value:
             case Div(Reduce(op="sum", where=None) as total, Cast(number)):
                 same = equal(total, Reduce("sum", axes, e, dtype=total.dtype))
-                return same and all(integer(axis.lo) == 0 for axis in axes) and equal(number, sizes(tuple(axis.hi for axis in axes)))
+                return (
+                    same
+                    and all(integer(axis.lo) == 0 for axis in axes)
+                    and equal(number, sizes(tuple(axis.hi for axis in axes)))
+                )
         return False
 
 
 def _known(tensor: Tensor, equation: Equation) -> _Known | None:
     value = product(equation.value)
     factors = (*value.above, *value.below)
-    if len(factors) < 2 or value.coefficient != 1 or not all(isinstance(f, Read) and f.guard is None for f in factors):
+    if (
+        len(factors) < 2
+        or value.coefficient != 1
+        or not all(isinstance(f, Read) and f.guard is None for f in factors)
+    ):
         return None
     return _Known(tensor, tuple(axis.var for axis in equation.axes), value)
 
@@ -143,10 +168,17 @@ def _hoisted(node: Reduce, axes: tuple[Axis, ...], book: _Book) -> Expr | None:
     if node.body.dtype != node.dtype:
         return None
     bound = {axis.var for axis in node.axes}
-    outside, inside = product(node.body).split(lambda f: not free_variables(f) & bound and always_defined(f, axes))
+    outside, inside = product(node.body).split(
+        lambda f: not free_variables(f) & bound and always_defined(f, axes)
+    )
     if not inside.above:
         return None
-    if node.where is None and not inside.below and len(inside.above) == 1 and _is_deviation(inside.above[0], node.axes, book):
+    if (
+        node.where is None
+        and not inside.below
+        and len(inside.above) == 1
+        and _is_deviation(inside.above[0], node.axes, book)
+    ):
         return zero(node.dtype)
     if outside.size == 0 and outside.coefficient == 1:
         return None
@@ -175,7 +207,9 @@ def _matched(value: Product, first: Expr, known: _Known) -> Product | None:
     places = {i: place for i, place in zip(pattern.indices, first.indices) if isinstance(i, Var)}
     if not all(axis in places for axis in known.axes):
         return None
-    above, below = (tuple(substitute(f, places) for f in side) for side in (known.value.above, known.value.below))
+    above, below = (
+        tuple(substitute(f, places) for f in side) for side in (known.value.above, known.value.below)
+    )
     found = value.over(Product(1.0, above, below, value.dtype))
     if found.size != value.size - len(above) - len(below):
         return None
@@ -184,7 +218,9 @@ def _matched(value: Product, first: Expr, known: _Known) -> Product | None:
 
 
 def _moved(equations: Equations, tensor: Tensor, book: _Book, own: set[Tensor], names: Names) -> Equations:
-    """`T = f * sum(...)`, read as T: T is the sum, and readers multiply by f, where that makes them shorter."""
+    """`T = f * sum(...)`, read as T: T is the sum, and readers multiply by f, where that makes
+    them shorter.
+    """
     definition = definitions(equations).get(tensor)
     users = [e for e in equations if isinstance(e, Equation) and tensor in tensors(e)]
     plainly = all(_is_read_plainly(e, tensor) and e.target in own for e in users)
@@ -201,8 +237,11 @@ def _moved(equations: Equations, tensor: Tensor, book: _Book, own: set[Tensor], 
             return None
         factors = Product(1.0, (replace(node, tensor=total),), (), node.dtype).times(outside)
         places = dict(zip(axes, node.indices))
-        return replace(factors, above=tuple(substitute(f, places) if f is not factors.above[0] else f for f in factors.above),
-                       below=tuple(substitute(f, places) for f in factors.below)).expr()
+        return replace(
+            factors,
+            above=tuple(substitute(f, places) if f is not factors.above[0] else f for f in factors.above),
+            below=tuple(substitute(f, places) for f in factors.below),
+        ).expr()
 
     fresh: dict[Equation, Equation] = {definition: replace(definition, target=total, value=inside.above[0])}
     fresh |= {e: _tidied(rewrite(e, rule), book) for e in users}

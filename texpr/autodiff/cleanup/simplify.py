@@ -1,4 +1,6 @@
-"""What makes a gradient read like the formula in a book: equal equations once, copies and small steps written in place, nothing dead."""
+"""What makes a gradient read like the formula in a book: equal equations once, copies and small
+steps written in place, nothing dead.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, tensors, wal
 Equations = list[Equation | Invoke]
 
 
-def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], inlinable: set[Tensor]) -> Equations:
+def simplify(
+    equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], inlinable: set[Tensor]
+) -> Equations:
     """The same outputs from fewer equations.
 
     Args:
@@ -28,14 +32,23 @@ def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], 
 
 
 def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
-    """Definitions before reads, and before updates of the same tensor, otherwise as they are; the first of a recurrence goes first."""
+    """Definitions before reads, and before updates of the same tensor, otherwise as they are;
+    the first of a recurrence goes first.
+    """
     missing: dict[Tensor, int] = {}
     for target in (t for e in equations for t in targets(e)):
         missing[target] = missing.get(target, 0) + 1
     waiting, result = list(equations), []
     while waiting:
-        ready = next((e for k, e in enumerate(waiting) if not any(missing.get(t) for t in reads(e) if t not in targets(e))
-                      and not _continues(e, waiting[:k])), waiting[0])
+        ready = next(
+            (
+                e
+                for k, e in enumerate(waiting)
+                if not any(missing.get(t) for t in reads(e) if t not in targets(e))
+                and not _continues(e, waiting[:k])
+            ),
+            waiting[0],
+        )
         waiting.remove(ready)
         result.append(ready)
         for target in targets(ready):
@@ -45,7 +58,11 @@ def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
 
 def _continues(equation: Equation | Invoke, before: Sequence[Equation | Invoke]) -> bool:
     """Whether it updates what an equation before it defines or updates."""
-    return isinstance(equation, Equation) and equation.update is not None and any(equation.target in targets(e) for e in before)
+    return (
+        isinstance(equation, Equation)
+        and equation.update is not None
+        and any(equation.target in targets(e) for e in before)
+    )
 
 
 def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:
@@ -69,12 +86,16 @@ def without_dead(equations: Sequence[Equation | Invoke], outputs: Sequence[Tenso
 
 
 def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation]:
-    """The equation of every tensor that has exactly one, a definition of all its elements in bare indices."""
+    """The equation of every tensor that has exactly one, a definition of all its elements in
+    bare indices.
+    """
     found: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
         for target in targets(equation):
             found.setdefault(target, []).append(equation)
-    return {t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])}
+    return {
+        t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])
+    }
 
 
 def _whole(equation: Equation) -> bool:
@@ -83,11 +104,16 @@ def _whole(equation: Equation) -> bool:
     return (
         len(equation.axes) == equation.target.rank
         and all(i is axis.var for i, axis in zip(equation.indices, equation.axes))
-        and all(integer(axis.lo) == 0 and equal(axis.hi, size) for axis, size in zip(equation.axes, equation.target.shape))
+        and all(
+            integer(axis.lo) == 0 and equal(axis.hi, size)
+            for axis, size in zip(equation.axes, equation.target.shape)
+        )
     )
 
 
-def _replaced(equation: Equation | Invoke, rule: Callable[[Node], Node | None], tensor: dict[Tensor, Tensor]) -> Equation | Invoke:
+def _replaced(
+    equation: Equation | Invoke, rule: Callable[[Node], Node | None], tensor: dict[Tensor, Tensor]
+) -> Equation | Invoke:
     if isinstance(equation, Invoke):
         return replace(equation, args=tuple(tensor.get(a, a) for a in equation.args))
     return rewrite(equation, rule)  # type: ignore[return-value]
@@ -95,6 +121,7 @@ def _replaced(equation: Equation | Invoke, rule: Callable[[Node], Node | None], 
 
 def _renamed_reads(equations: Sequence[Equation | Invoke], names: dict[Tensor, Tensor]) -> Equations:
     """Every read of a key becomes a read of its value."""
+
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read) and node.tensor in names:
             return replace(node, tensor=names[node.tensor])
@@ -125,7 +152,9 @@ def _same_definition(a: Equation, b: Equation) -> bool:
 
 
 def without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
-    """`T[i] = S[i]`: readers of T read S; where T is an output and S a temporary, S is T from the start."""
+    """`T[i] = S[i]`: readers of T read S; where T is an output and S a temporary, S is T from
+    the start.
+    """
     names: dict[Tensor, Tensor] = {}
     copies: set[Equation] = set()
     defined = {t for e in equations for t in targets(e)}
@@ -133,7 +162,11 @@ def without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
         source = _copied(equation)
         while source in names:
             source = names[source]
-        if source is None or source is tensor or (tensor in outputs and (source in outputs or source not in defined)):
+        if (
+            source is None
+            or source is tensor
+            or (tensor in outputs and (source in outputs or source not in defined))
+        ):
             continue
         copies.add(equation)
         names |= {tensor: source} if tensor not in outputs else {source: tensor}
@@ -155,7 +188,9 @@ def _copied(equation: Equation) -> Tensor | None:
     match equation.value:
         case Read(tensor=source, indices=indices, guard=None) if len(indices) == len(equation.axes):
             target = equation.target
-            same = source.dtype == target.dtype and all(i is axis.var for i, axis in zip(indices, equation.axes))
+            same = source.dtype == target.dtype and all(
+                i is axis.var for i, axis in zip(indices, equation.axes)
+            )
             return source if same and source is not target and equal(source.shape, target.shape) else None
     return None
 
@@ -167,7 +202,9 @@ def _renamed_targets(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -
 
 
 def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:
-    """A temporary that one read uses, at every instance a different element, is written in place of the read."""
+    """A temporary that one read uses, at every instance a different element, is written in place
+    of the read.
+    """
     once = _written_once(equations)
     whole = definitions(equations)
     ready: dict[Tensor, Equation] = {}
@@ -197,7 +234,9 @@ def _written_once(equations: Equations) -> set[Tensor]:
 
 
 def _occurrences(equation: Equation) -> list[tuple[Read, int]]:
-    """Every read of the equation, and how many times a tree of it, which shares nothing, would hold it."""
+    """Every read of the equation, and how many times a tree of it, which shares nothing, would
+    hold it.
+    """
     order: dict[int, Node] = {}
     stack: list[tuple[Node, bool]] = [(equation, False)]
     while stack:
@@ -225,7 +264,9 @@ def _inline_into(equation: Equation, found: dict[Tensor, Equation], done: set[Te
 
 
 def _covers(read: Read, equation: Equation) -> bool:
-    """Whether the read's indices are all the equation's axes and binders: then nothing is computed twice."""
+    """Whether the read's indices are all the equation's axes and binders: then nothing is
+    computed twice.
+    """
     axes = [n for n in walk(equation) if isinstance(n, Axis)]
     return len(axes) == len(read.indices) and {id(axis.var) for axis in axes} == {id(i) for i in read.indices}
 

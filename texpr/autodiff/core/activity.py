@@ -1,4 +1,6 @@
-"""Through what a derivative flows: floats only, from the inputs asked for to the outputs asked for."""
+"""Through what a derivative flows: floats only, from the inputs asked for to the outputs asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def smooth_children(node: Node) -> tuple[Expr, ...]:
 
 
 def smooth_walk(root: Expr) -> list[Expr]:
-    """The nodes that a derivative of `root` may flow through, every node after all that lie below it."""
+    """The nodes that a derivative of `root` may flow through, every node after all that lie
+    below it.
+    """
     done: dict[int, Expr] = {}
     stack: list[tuple[Expr, bool]] = [(root, False)] if root.dtype.is_float else []
     while stack:
@@ -50,7 +54,9 @@ def active_nodes(root: Expr, tensors: set[Tensor]) -> set[int]:
     """The ids of the nodes of `root` through which a derivative flows from one of `tensors`."""
     active: set[int] = set()
     for node in smooth_walk(root):
-        if (isinstance(node, Read) and node.tensor in tensors) or any(id(child) in active for child in smooth_children(node)):
+        if (isinstance(node, Read) and node.tensor in tensors) or any(
+            id(child) in active for child in smooth_children(node)
+        ):
             active.add(id(node))
     return active
 
@@ -79,7 +85,9 @@ def reachable(starts: Iterable[Tensor], edges: Mapping[Tensor, Sequence[Tensor]]
     return found
 
 
-def active_tensors(equations: Sequence[Equation | Invoke], wrt: Sequence[Tensor], outputs: Sequence[Tensor]) -> set[Tensor]:
+def active_tensors(
+    equations: Sequence[Equation | Invoke], wrt: Sequence[Tensor], outputs: Sequence[Tensor]
+) -> set[Tensor]:
     """The float tensors that depend on `wrt` and that `outputs` depend on."""
     uses: dict[Tensor, list[Tensor]] = {}
     users: dict[Tensor, list[Tensor]] = {}
@@ -92,8 +100,12 @@ def active_tensors(equations: Sequence[Equation | Invoke], wrt: Sequence[Tensor]
     return reachable(wrt, users) & reachable(outputs, uses)
 
 
-def components(program_tensors: Iterable[Tensor], equations: Sequence[Equation | Invoke], active: set[Tensor]) -> list[list[Tensor]]:
-    """The active tensors, users before what they use; tensors that need each other (a recurrence, one call) together."""
+def components(
+    program_tensors: Iterable[Tensor], equations: Sequence[Equation | Invoke], active: set[Tensor]
+) -> list[list[Tensor]]:
+    """The active tensors, users before what they use; tensors that need each other (a
+    recurrence, one call) together.
+    """
     edges: dict[Tensor, list[Tensor]] = {t: [] for t in program_tensors if t in active}
     for equation in equations:
         defined = [t for t in targets(equation) if t in active]

@@ -1,4 +1,6 @@
-"""From the adjoint of an equation's value to what it contributes to the tensors it reads: the chain rule within one expression."""
+"""From the adjoint of an equation's value to what it contributes to the tensors it reads: the
+chain rule within one expression.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ from dataclasses import dataclass, replace
 
 from texpr.autodiff.core.activity import active_nodes, smooth_children
 from texpr.autodiff.core.algebra import convert, is_value, plus, times
-from texpr.autodiff.core.contribution import Contribution, Scope, equation_scope, inside, read_guard, stored_value
+from texpr.autodiff.core.contribution import (
+    Contribution,
+    Scope,
+    equation_scope,
+    inside,
+    read_guard,
+    stored_value,
+)
 from texpr.autodiff.core.fold_counts import Folds
 from texpr.autodiff.core.names import renamed
 from texpr.autodiff.core.primal import Forward
@@ -26,7 +35,9 @@ class _Job:
     scope: Scope
 
 
-def contributions(equation: Equation, cotangent: Tensor, active: set[Tensor], forward: Forward, folds: Folds) -> list[Contribution]:
+def contributions(
+    equation: Equation, cotangent: Tensor, active: set[Tensor], forward: Forward, folds: Folds
+) -> list[Contribution]:
     """What each active read of the equation receives, in the order of the text.
 
     Raises:
@@ -51,7 +62,9 @@ class _Visit:
         self.found: list[tuple[int, Contribution]] = []
 
     def run(self, job: _Job) -> list[_Job]:
-        """Brings the adjoint down to the reads of one scope; returns what is left to do in the scopes within."""
+        """Brings the adjoint down to the reads of one scope; returns what is left to do in the
+        scopes within.
+        """
         adjoints: dict[int, Expr] = {id(job.root): job.adjoint}
         within: list[_Job] = []
         for node in self._parents_first(job.root):
@@ -86,7 +99,9 @@ class _Visit:
                 continue
             stack.append((node, True))
             if not _has_scopes(node):
-                stack += [(child, False) for child in reversed(smooth_children(node)) if id(child) in self.nodes]
+                stack += [
+                    (child, False) for child in reversed(smooth_children(node)) if id(child) in self.nodes
+                ]
         return list(reversed(done.values()))
 
     def _enter(self, node: Expr, adjoint: Expr, scope: Scope) -> list[_Job]:
@@ -95,10 +110,14 @@ class _Visit:
             case Read():
                 return self._read(node, adjoint, scope)
             case Select(cond, then, orelse):
-                return self._jobs((then, adjoint, scope.when(cond)), (orelse, adjoint, scope.when(build.negation(cond))))
+                return self._jobs(
+                    (then, adjoint, scope.when(cond)), (orelse, adjoint, scope.when(build.negation(cond)))
+                )
             case Max(lhs, rhs) | Min(lhs, rhs):
                 first = Compare(">" if isinstance(node, Max) else "<", lhs, rhs)
-                return self._jobs((lhs, adjoint, scope.when(first)), (rhs, adjoint, scope.when(build.negation(first))))
+                return self._jobs(
+                    (lhs, adjoint, scope.when(first)), (rhs, adjoint, scope.when(build.negation(first)))
+                )
             case Reduce():
                 return self._reduce(node, adjoint, scope)
         raise AssertionError(f"{type(node).__name__} opens no scope")
@@ -108,7 +127,9 @@ class _Visit:
 
     def _read(self, node: Read, adjoint: Expr, scope: Scope) -> list[_Job]:
         if node.tensor in self.active:
-            found = Contribution(node.tensor, node.indices, node.guard, scope, adjoint, len(self.equation.axes), node.span)
+            found = Contribution(
+                node.tensor, node.indices, node.guard, scope, adjoint, len(self.equation.axes), node.span
+            )
             self.found.append((id(node), found))
         if node.guard is None or node.guard.value is None:
             return []
@@ -146,11 +167,17 @@ def _cast_back(node: Cast, adjoint: Expr) -> Expr:
 
 
 def _apart(e: Expr, reduction: Reduce) -> Expr:
-    """`e`, with new binders where it contains the reduction whose binders are about to be in scope, or one made from it."""
+    """`e`, with new binders where it contains the reduction whose binders are about to be in
+    scope, or one made from it.
+    """
     binders = {axis.var for axis in reduction.axes}
 
     def rule(node: Node) -> Node | None:
-        return renamed(node) if isinstance(node, Reduce) and any(axis.var in binders for axis in node.axes) else None
+        return (
+            renamed(node)
+            if isinstance(node, Reduce) and any(axis.var in binders for axis in node.axes)
+            else None
+        )
 
     return rewrite(e, rule)  # type: ignore[return-value]
 

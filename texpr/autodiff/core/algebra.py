@@ -1,5 +1,5 @@
-"""Constructors of float expressions that leave out what is not there: `0 +`, `* 1`, double minus. All are exact in IEEE arithmetic
-but for the sign of a zero; nothing is reassociated."""
+"""Constructors of float expressions that leave out what is not there: `0 +`, `* 1`, double minus.
+All are exact in IEEE arithmetic but for the sign of a zero; nothing is reassociated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from texpr.ir.traverse import equal, walk
 
 
 def constant(value: float, dtype: DType) -> Const:
-    """A float literal rounded to `dtype` (those of types that NumPy lacks keep f32 precision: they are computed in f32)."""
+    """A float literal rounded to `dtype` (those of types that NumPy lacks keep f32 precision:
+    they are computed in f32).
+    """
     rounding = np.dtype("float32") if dtype.as_bits else numpy_dtype(dtype)
     return Const(float(rounding.type(value)), dtype=dtype)
 
@@ -89,7 +91,9 @@ def convert(a: Expr, dtype: DType) -> Expr:
 
 
 def choose(conditions: tuple[Expr, ...], value: Expr) -> Expr:
-    """`value` where all conditions hold, else 0. A condition is looked at only where those before it hold."""
+    """`value` where all conditions hold, else 0. A condition is looked at only where those
+    before it hold.
+    """
     for condition in reversed(conditions):
         if isinstance(value, Select) and is_value(value.orelse, 0.0) and _defined_with(value.cond, condition):
             value = build.select(build.conjunction(condition, value.cond), value.then, value.orelse)
@@ -99,7 +103,9 @@ def choose(conditions: tuple[Expr, ...], value: Expr) -> Expr:
 
 
 def _defined_with(condition: Expr, first: Expr) -> bool:
-    """Whether `condition` can be computed wherever `first` can: each of its reads is where `first` reads an array of that shape."""
+    """Whether `condition` can be computed wherever `first` can: each of its reads is where
+    `first` reads an array of that shape.
+    """
     firsts = [n for n in walk(first) if isinstance(n, Read)]
     return all(any(_same_place(n, other) for other in firsts) for n in walk(condition) if isinstance(n, Read))
 
@@ -109,7 +115,9 @@ def _same_place(a: Read, b: Read) -> bool:
 
 
 def total(axes: tuple[Axis, ...], where: Expr | None, body: Expr) -> Expr:
-    """`sum(axes where where: body)`, a minus of the body outside; 16-bit floats add up in f32, as they do everywhere."""
+    """`sum(axes where where: body)`, a minus of the body outside; 16-bit floats add up in f32,
+    as they do everywhere.
+    """
     if isinstance(body, Neg):
         return negative(total(axes, where, body.operand))
     wide = accumulator(body.dtype)

@@ -42,7 +42,8 @@ class Contribution:
     """For all instances of `scope`: the cotangent of `tensor[indices]` grows by `value`.
 
     Attributes:
-        guard: that of the read; instances outside the tensor contribute nothing (`value`) or to the folded index.
+        guard: that of the read; instances outside the tensor contribute nothing (`value`) or to the
+            folded index.
         outer: how many of the scope's axes are the equation's own.
     """
 
@@ -58,7 +59,9 @@ class Contribution:
 def inside(read: Read) -> Expr:
     """The condition that the read's indices are within its tensor."""
     pairs = zip(read.indices, read.tensor.shape)
-    return build.conjunction(*(c for i, size in pairs for c in (build.compare("<=", index(0), i), build.compare("<", i, size))))
+    return build.conjunction(
+        *(c for i, size in pairs for c in (build.compare("<=", index(0), i), build.compare("<", i, size)))
+    )
 
 
 def read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
@@ -69,7 +72,8 @@ def read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
 
 
 def stored_value(equation: Equation, folded: Set[Tensor]) -> Read | None:
-    """A read of what the equation's whole value is stored in, if it is stored as it is, and stays so.
+    """A read of what the equation's whole value is stored in, if it is stored as it is, and stays
+    so.
 
     Args:
         folded: tensors whose elements other values are folded into.
@@ -86,11 +90,17 @@ def whole(tensor: Tensor, value: Expr) -> Equation:
 
 
 def target_axes(tensor: Tensor, reads: Sequence[Contribution]) -> tuple[Axis, ...]:
-    """The axes of an equation that defines all of the tensor, named as its reads or its sizes are."""
+    """The axes of an equation that defines all of the tensor, named as its reads or its sizes
+    are.
+    """
     packs = [dim.pack for dim in tensor.dims for _ in dim.sizes]
     axes: list[Axis] = []
     for n, (size, pack) in enumerate(zip(tensor.shape, packs)):
-        bare = [i.name for c in reads if isinstance(i := c.indices[n], Var) and any(i is a.var for a in c.scope.axes)]
+        bare = [
+            i.name
+            for c in reads
+            if isinstance(i := c.indices[n], Var) and any(i is a.var for a in c.scope.axes)
+        ]
         name = bare[0] if bare else size.name.lower() if isinstance(size, Var) else "ijklmn"[n % 6]
         axes.append(Axis(Var(name, pack), index(0), size))
     return tuple(axes)

@@ -19,10 +19,12 @@ _REMEMBERED: list[Callable[[], None]] = []
 
 
 def register_vjp(name: str, function: CustomGradient) -> None:
-    """The gradient of every program called `name` is `function(program, wrt, outputs)`; None means "differentiate as usual".
+    """The gradient of every program called `name` is `function(program, wrt, outputs)`; None means
+    "differentiate as usual".
 
-    Its inputs are named after inputs and outputs of the primal and `d{output}` for the cotangents of `outputs`, any of them, in any
-    order; its outputs are the cotangents of `wrt`, in that order. A later registration replaces an earlier one.
+    Its inputs are named after inputs and outputs of the primal and `d{output}` for the cotangents
+    of `outputs`, any of them, in any order; its outputs are the cotangents of `wrt`, in that order.
+    A later registration replaces an earlier one.
     """
     _GRADIENTS[name] = function
     for forget in _REMEMBERED:
@@ -47,11 +49,19 @@ def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]
     known = {t.name for t in (*program.inputs, *program.outputs)} | {f"d{name}" for name in outputs}
     for tensor in found.inputs:
         if tensor.name not in known:
-            raise CheckError(f"the gradient of `{program.name}` has an unknown input `{tensor.name}`", tensor.span or found.span,
-                             code="gradient", help=f"it may take {', '.join(sorted(known))}")
+            raise CheckError(
+                f"the gradient of `{program.name}` has an unknown input `{tensor.name}`",
+                tensor.span or found.span,
+                code="gradient",
+                help=f"it may take {', '.join(sorted(known))}",
+            )
     if len(found.outputs) != len(wrt):
-        raise CheckError(f"the gradient of `{program.name}` has {len(found.outputs)} outputs for {len(wrt)} inputs", found.span,
-                         code="gradient", help=f"one per input in {', '.join(wrt)}")
+        raise CheckError(
+            f"the gradient of `{program.name}` has {len(found.outputs)} outputs for {len(wrt)} inputs",
+            found.span,
+            code="gradient",
+            help=f"one per input in {', '.join(wrt)}",
+        )
     _check_shapes(program, found, wrt)
     return found
 
@@ -60,7 +70,9 @@ def _check_shapes(program: Program, gradient: Program, wrt: Sequence[str]) -> No
     """What the gradient takes and gives has the types and shapes of what it is named after."""
     primal = {t.name: t for t in (*program.inputs, *program.outputs)}
     primal = {f"d{t.name}": t for t in program.outputs} | primal
-    pairs = [(t, primal[t.name]) for t in gradient.inputs] + [(t, primal[name]) for t, name in zip(gradient.outputs, wrt)]
+    pairs = [(t, primal[t.name]) for t in gradient.inputs] + [
+        (t, primal[name]) for t, name in zip(gradient.outputs, wrt)
+    ]
     known: dict[Var, Expr] = {}
     for mine, like in pairs:
         for size, other in zip(mine.shape, like.shape):
@@ -89,21 +101,38 @@ def _packed(tensor: Tensor) -> bool:
 
 
 def _unlike(program: Program, mine: Tensor, like: Tensor, what: str) -> CheckError:
-    return CheckError(f"the gradient of `{program.name}` has `{mine.name}` {what}", mine.span, code="gradient",
-                      help=f"`{mine.name}` stands for `{like.name}` of `{program.name}`, or for how results change with it")
+    return CheckError(
+        f"the gradient of `{program.name}` has `{mine.name}` {what}",
+        mine.span,
+        code="gradient",
+        help=f"`{mine.name}` stands for `{like.name}` of `{program.name}`, or for how results change with it",
+    )
 
 
 def with_primal(program: Program, gradient: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program:
-    """A gradient of any signature as one of all primal inputs and cotangents, which computes the primal outputs that it needs."""
-    if [t.name for t in gradient.inputs] == [*(t.name for t in program.inputs), *(f"d{name}" for name in outputs)]:
+    """A gradient of any signature as one of all primal inputs and cotangents, which computes the
+    primal outputs that it needs.
+    """
+    if [t.name for t in gradient.inputs] == [
+        *(t.name for t in program.inputs),
+        *(f"d{name}" for name in outputs),
+    ]:
         return gradient
     names = Names(program)
     by_name = {t.name: t for t in program.outputs}
     seeds = {f"d{name}": replace(by_name[name], name=names.fresh(f"d{name}")) for name in outputs}
-    results = tuple(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for n in wrt for t in program.inputs if t.name == n)
+    results = tuple(
+        Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for n in wrt for t in program.inputs if t.name == n
+    )
     known = {t.name: t for t in program.inputs} | by_name | seeds
     calls = [Invoke(results, gradient, tuple(known[t.name] for t in gradient.inputs))]
     if any(t.name in by_name for t in gradient.inputs):
         calls.insert(0, Invoke(program.outputs, program, program.inputs))
-    return replace(program, name=f"{program.name}_grad", inputs=(*program.inputs, *seeds.values()), outputs=results,
-                   equations=tuple(calls), doc="")
+    return replace(
+        program,
+        name=f"{program.name}_grad",
+        inputs=(*program.inputs, *seeds.values()),
+        outputs=results,
+        equations=tuple(calls),
+        doc="",
+    )

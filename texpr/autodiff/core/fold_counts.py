@@ -1,8 +1,9 @@
 """What an instance of an equation counts in the element it is folded into.
 
-The value of `T[e(x)] op= v(x)` changes with v(x) by a weight: 1 for `+=`. For `max=` and `min=` it is 1 / n where v(x) is what n
-instances found, else 0: PyTorch's scatter_reduce shares in the same way. For `*=` it is the product of all other factors: from the
-product of those that are not 0, and from the number and the sum of the others (the sum is 0, and has the derivatives that are needed).
+The value of `T[e(x)] op= v(x)` changes with v(x) by a weight: 1 for `+=`. For `max=` and `min=` it
+is 1 / n where v(x) is what n instances found, else 0: PyTorch's scatter_reduce shares in the same
+way. For `*=` it is the product of all other factors: from the product of those that are not 0, and
+from the number and the sum of the others (the sum is 0, and has the derivatives that are needed).
 """
 
 from __future__ import annotations
@@ -32,14 +33,18 @@ class Folds:
                 self._definitions.setdefault(equation.target, []).append(equation)
 
     def weighted(self, equation: Equation, adjoint: Expr) -> Expr:
-        """The adjoint of the element that an instance is folded into, times its weight; a tangent of the value in the same way."""
+        """The adjoint of the element that an instance is folded into, times its weight; a
+        tangent of the value in the same way.
+        """
         updates = {e.update for e in self._definitions[equation.target]} - {None}
         if updates <= {"add"}:
             return adjoint
         found = self._product(equation, adjoint) if updates == {"mul"} else self._extreme(equation, adjoint)
         if equation.guard is None or equation.guard.mode != "drop":
             return found
-        return Select(inside(Read(equation.target, equation.indices)), found, zero(found.dtype))  # Of what is dropped nothing is told.
+        return Select(
+            inside(Read(equation.target, equation.indices)), found, zero(found.dtype)
+        )  # Of what is dropped nothing is told.
 
     def _extreme(self, equation: Equation, adjoint: Expr) -> Expr:
         hit = _hits(equation)
@@ -53,25 +58,43 @@ class Folds:
         values = [convert(e.value, wide) for e in self._definitions[equation.target]]
         nothing = zero(wide)
         zeros = [Compare("==", v, nothing) for v in values]
-        others = self._helper(equation, "factors", wide, "mul", [Select(z, build.literal(1, wide), v) for z, v in zip(zeros, values)])
+        others = self._helper(
+            equation,
+            "factors",
+            wide,
+            "mul",
+            [Select(z, build.literal(1, wide), v) for z, v in zip(zeros, values)],
+        )
         number = self._helper(equation, "zeros", I64, "add", [Select(z, index(1), index(0)) for z in zeros])
-        total = self._helper(equation, "zero_sum", wide, "add", [Select(z, v, nothing) for z, v in zip(zeros, values)])
+        total = self._helper(
+            equation, "zero_sum", wide, "add", [Select(z, v, nothing) for z, v in zip(zeros, values)]
+        )
         value = convert(equation.value, wide)
         own = Compare("==", value, nothing)
         product = times(convert(adjoint, wide), Select(own, others, Div(others, value)))
         left = Select(own, Sub(number, index(1)), number)
         one = times(product, Select(own, minus(total, value), total))
-        result = Select(Compare("==", left, index(0)), product, Select(Compare("==", left, index(1)), one, nothing))
+        result = Select(
+            Compare("==", left, index(0)), product, Select(Compare("==", left, index(1)), one, nothing)
+        )
         return convert(result, adjoint.dtype)
 
-    def _helper(self, equation: Equation, label: str, dtype: DType, update: str, values: Sequence[Expr]) -> Read:
-        """Reads, where the equation folds, a tensor that the same instances are folded into with other values."""
+    def _helper(
+        self, equation: Equation, label: str, dtype: DType, update: str, values: Sequence[Expr]
+    ) -> Read:
+        """Reads, where the equation folds, a tensor that the same instances are folded into with
+        other values.
+        """
         target = equation.target
         if (target, label) not in self._helpers:
-            helper = Tensor(self.forward.names.fresh(f"{target.name}_{label}"), dtype, target.dims, span=target.span)
+            helper = Tensor(
+                self.forward.names.fresh(f"{target.name}_{label}"), dtype, target.dims, span=target.span
+            )
             self._helpers[target, label] = helper
             for definition, value in zip(self._definitions[target], values, strict=True):
-                folded = replace(definition, target=helper, value=value, update=update if definition.update else None)
+                folded = replace(
+                    definition, target=helper, value=value, update=update if definition.update else None
+                )
                 self.forward.equations.append(freshen(folded, self.forward.names.reserved))
         helper = self._helpers[target, label]
         return Read(helper, equation.indices, read_guard(equation.guard, helper))

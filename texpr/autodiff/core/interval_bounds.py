@@ -1,4 +1,6 @@
-"""Small proofs about index arithmetic by interval substitution: enough to leave out conditions that always hold."""
+"""Small proofs about index arithmetic by interval substitution: enough to leave out conditions
+that always hold.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,33 @@ from dataclasses import replace
 
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
-from texpr.ir.expr import Add, Axis, Cast, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import (
+    Add,
+    Axis,
+    Cast,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Node,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+)
 from texpr.ir.traverse import rewrite, variables, walk
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at least 0."""
+    """Whether e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at
+    least 0.
+    """
     form = _least(linear(e))
     for axis in reversed(axes):
         factor = form.coefficient(axis.var)
@@ -36,7 +59,9 @@ def surely_natural(e: Expr) -> bool:
 
 
 def _least(form: Linear) -> Linear:
-    """At least as small: remainders and multiples of quotients by a literal, and elements of a declared range, at their extremes."""
+    """At least as small: remainders and multiples of quotients by a literal, and elements of a
+    declared range, at their extremes.
+    """
     for term, factor in form.terms:
         extreme = _extreme(term, factor)
         if extreme is not None:
@@ -65,8 +90,8 @@ def _extremes(term: Expr) -> tuple[Expr, Expr] | None:
 
 
 def without_data(e: Expr, axes: Collection[Var], sign: int) -> Expr | None:
-    """What `e` never exceeds (sign 1), or never falls below (sign -1), without data that the variables choose: itself where it has none;
-    None where nothing is declared of such data.
+    """What `e` never exceeds (sign 1), or never falls below (sign -1), without data that the
+    variables choose: itself where it has none; None where nothing is declared of such data.
 
     first[i + 1] - k   with `first in 0..N`   ->   N - 1 - k
     """
@@ -86,7 +111,9 @@ def _end(term: Expr, axes: Collection[Var], sign: int) -> Expr | None:
     if isinstance(term, Min | Max):
         ends = [without_data(o, axes, sign) for o in (term.lhs, term.rhs)]
         known = [end for end in ends if end is not None]
-        either = isinstance(term, Min) == (sign > 0)  # A minimum exceeds neither operand: one of them is enough.
+        either = isinstance(term, Min) == (
+            sign > 0
+        )  # A minimum exceeds neither operand: one of them is enough.
         if len(known) == 2:
             return replace(term, lhs=known[0], rhs=known[1])
         return known[0] if either and known else None
@@ -112,7 +139,9 @@ def below(e: Expr, hi: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def divided(e: Expr, axes: Sequence[Axis]) -> Expr:
-    """`e` with multiples of a literal divisor taken out of // and %: (c*a + b) // c is a and (c*a + b) % c is b for b in 0..c."""
+    """`e` with multiples of a literal divisor taken out of // and %: (c*a + b) // c is a and
+    (c*a + b) % c is b for b in 0..c.
+    """
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, FloorDiv | Mod) and (c := build.integer(node.rhs)) is not None and c > 0:
@@ -136,12 +165,17 @@ def _divided(node: FloorDiv | Mod, form: Linear, c: int, axes: Sequence[Axis]) -
 
 
 def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether `e` can be computed at every instance of `axes`: no read may be outside, no maximum may be of nothing."""
+    """Whether `e` can be computed at every instance of `axes`: no read may be outside, no
+    maximum may be of nothing.
+    """
     inner = (*axes, *(n for n in walk(e) if isinstance(n, Axis)))
     for node in walk(e):
         match node:
             case Read(tensor=tensor, indices=indices, guard=None):
-                if not all(at_least(i, index(0), inner) and below(i, size, inner) for i, size in zip(indices, tensor.shape)):
+                if not all(
+                    at_least(i, index(0), inner) and below(i, size, inner)
+                    for i, size in zip(indices, tensor.shape)
+                ):
                     return False
             case Reduce(op=op, axes=binders, where=where) if op not in ("sum", "prod", "any", "all"):
                 if where is not None or not all(_has_some(axis, inner) for axis in binders):
@@ -152,12 +186,18 @@ def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def _has_some(axis: Axis, axes: Sequence[Axis]) -> bool:
-    """Whether a range is not empty; that of a size may be, for no instance more than for another."""
+    """Whether a range is not empty; that of a size may be, for no instance more than for
+    another.
+    """
     extent = build.sub(axis.hi, axis.lo)
-    return isinstance(extent, Var) and all(extent is not a.var for a in axes) or at_least(extent, index(1), axes)
+    return (
+        isinstance(extent, Var) and all(extent is not a.var for a in axes) or at_least(extent, index(1), axes)
+    )
 
 
 def rectangle(axes: Sequence[Axis], around: Sequence[Axis]) -> bool:
     """Whether no range of `axes` depends on data or on one of `around`, which they are among."""
     bound = {axis.var for axis in around}
-    return not any(isinstance(n, Read | Reduce) or n in bound for axis in axes for n in walk(axis.lo, axis.hi))
+    return not any(
+        isinstance(n, Read | Reduce) or n in bound for axis in axes for n in walk(axis.lo, axis.hi)
+    )

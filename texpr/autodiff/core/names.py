@@ -11,11 +11,17 @@ from texpr.ir.traverse import rewrite, variables, walk
 
 
 class Names:
-    """The names taken in one program, and its extents; `reserved` are those of tensors, sizes and constants, which no index may have."""
+    """The names taken in one program, and its extents; `reserved` are those of tensors, sizes
+    and constants, which no index may have.
+    """
 
     def __init__(self, program: Program) -> None:
         tensors: dict[Tensor, None] = dict.fromkeys((*program.inputs, *program.outputs, *program.temporaries))
-        self.reserved = {t.name for t in tensors} | {v.name for v in program.sizes} | {name for name, _ in program.constants}
+        self.reserved = (
+            {t.name for t in tensors}
+            | {v.name for v in program.sizes}
+            | {name for name, _ in program.constants}
+        )
         indices = variables(*(e for e in program.equations if isinstance(e, Equation)))
         self._taken = self.reserved | {v.name for v in indices}
         self._extents = list(dict.fromkeys(n for t in tensors for n in t.shape))
@@ -39,7 +45,9 @@ def unique(wish: str, taken: set[str]) -> str:
 
 
 def freshen(equation: Equation | Invoke, taken: set[str]) -> Equation | Invoke:
-    """The equation over new index variables, each bound once, whose names differ from each other and from `taken`."""
+    """The equation over new index variables, each bound once, whose names differ from each other
+    and from `taken`.
+    """
     if isinstance(equation, Invoke):
         return equation
     equation = _bound_once(equation)

@@ -1,4 +1,6 @@
-"""The primal equations in the form differentiation wants: what the adjoints will read is a tensor of its own."""
+"""The primal equations in the form differentiation wants: what the adjoints will read is a
+tensor of its own.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,12 @@ from texpr.poly.program.bounds import unproven
 
 
 class Forward:
-    """The primal equations, with equal subexpressions shared and reductions split off where that saves work.
+    """The primal equations, with equal subexpressions shared and reductions split off where that
+    saves work.
 
-    A reduction becomes an equation of its own unless its adjoint is as cheap as its equation's: it depends on every axis around it,
-    and only sums, sign changes and conditions lie between it and the equation (`b[k] + sum(...)` stays whole).
+    A reduction becomes an equation of its own unless its adjoint is as cheap as its equation's: it
+    depends on every axis around it, and only sums, sign changes and conditions lie between it and
+    the equation (`b[k] + sum(...)` stays whole).
 
     Args:
         varying: the tensors whose derivative is asked for, and what depends on them.
@@ -61,11 +65,16 @@ class Forward:
         self.folded = {e.target for e in folds}
         chosen = {e.target for e in folds if e.update != "add"} & self.varying
         for equation in program.equations:
-            self._add(self._with_stored_value(equation) if isinstance(equation, Equation) and equation.target in chosen else equation)
+            self._add(
+                self._with_stored_value(equation)
+                if isinstance(equation, Equation) and equation.target in chosen
+                else equation
+            )
 
     def _with_stored_value(self, equation: Equation) -> Equation:
-        """The equation with its value in a temporary: the derivative compares it with what the fold became, which is exact for the stored
-        number alone. A second evaluation may round otherwise: by another order of a sum, or by a fused multiplication and addition.
+        """The equation with its value in a temporary: the derivative compares it with what the fold
+        became, which is exact for the stored number alone. A second evaluation may round otherwise:
+        by another order of a sum, or by a fused multiplication and addition.
         """
         scope = equation_scope(equation)
         if isinstance(equation.value, Read | Const) or not storable(equation.value, scope):
@@ -83,14 +92,18 @@ class Forward:
         while pending:
             next_one, split_off = pending.pop()
             next_one = replace(next_one, value=shared(next_one.value))
-            rest, *parts = self._split(next_one, _under_conditions(next_one.value) if split_off else next_one.value)
+            rest, *parts = self._split(
+                next_one, _under_conditions(next_one.value) if split_off else next_one.value
+            )
             if parts:
                 pending += [(rest, split_off), *((part, True) for part in parts)]
             else:
                 self.equations.append(next_one)
 
     def _split(self, equation: Equation, kept: Expr) -> list[Equation]:
-        """The equation with its outermost splittable reductions but `kept` replaced by reads, then the equations of those."""
+        """The equation with its outermost splittable reductions but `kept` replaced by reads,
+        then the equations of those.
+        """
         active = active_nodes(equation.value, self.varying)
         replaced: dict[int, Expr] = {}
         parts: list[Equation] = []
@@ -104,10 +117,12 @@ class Forward:
         return [replace(equation, value=value), *parts]
 
     def extreme(self, node: Reduce, scope: Scope, label: str) -> tuple[Expr, ...]:
-        """For each binder of a max or min, where the extreme element is found: the first one, an expression of the scope.
+        """For each binder of a max or min, where the extreme element is found: the first one, an
+        expression of the scope.
 
-        A read that is guarded by the infinity that loses, as padding is, loses against an equal element inside, too: the derivative would
-        go nowhere. Where it is not proven that some element is inside, the place is corrected: to that of the first one inside.
+        A read that is guarded by the infinity that loses, as padding is, loses against an equal
+        element inside, too: the derivative would go nowhere. Where it is not proven that some
+        element is inside, the place is corrected: to that of the first one inside.
         """
         key = (id(node), *map(id, scope.conditions))
         if key not in self._extremes:
@@ -133,7 +148,13 @@ class Forward:
         found = []
         for which, axis in enumerate(node.axes):
             search = renamed(Reduce(f"arg{node.op}", node.axes, node.body, node.where, which, dtype=I64))
-            found.append(self._stored(search, scope, f"{label}_{search.op}" + (f"_{axis.var.name}" if len(node.axes) > 1 else "")))
+            found.append(
+                self._stored(
+                    search,
+                    scope,
+                    f"{label}_{search.op}" + (f"_{axis.var.name}" if len(node.axes) > 1 else ""),
+                )
+            )
         return tuple(found)
 
     def _stored(self, value: Expr, scope: Scope, wish: str) -> Expr:
@@ -145,7 +166,9 @@ class Forward:
         return read
 
     def _within(self, node: Reduce, scope: Scope) -> Expr | None:
-        """The condition that a read of the body is inside, where its guard is the infinity that loses; None where it always is."""
+        """The condition that a read of the body is inside, where its guard is the infinity that
+        loses; None where it always is.
+        """
         read, infinity = node.body, -inf if node.op == "max" else inf
         guard = read.guard.value if isinstance(read, Read) and read.guard is not None else None
         if not isinstance(read, Read) or not isinstance(guard, Const) or guard.value != infinity:
@@ -158,21 +181,27 @@ class Forward:
         """True if it is proven that a reduction has an element wherever it is computed."""
         result = Tensor(self.names.fresh("chosen"), node.dtype, plain(*(axis.hi for axis in scope.axes)))
         where = build.conjunction(*scope.conditions) if scope.conditions else None
-        alone = Equation(result, tuple(axis.var for axis in scope.axes), scope.axes, renamed(node), where=where)
+        alone = Equation(
+            result, tuple(axis.var for axis in scope.axes), scope.axes, renamed(node), where=where
+        )
         known = (*self._program.inputs, *(t for t in reads(alone) if t not in self._program.inputs))
         program = replace(self._program, inputs=known, outputs=(result,), equations=(alone,))
         return not any(isinstance(n, Reduce) for nodes in unproven(program).values() for n in nodes)
 
 
 def _under_conditions(value: Expr) -> Expr:
-    """The reduction that `store` made an equation of: it has one already, whatever the conditions around it are."""
+    """The reduction that `store` made an equation of: it has one already, whatever the
+    conditions around it are.
+    """
     while isinstance(value, Select):
         value = value.then
     return value
 
 
 def _splittable(equation: Equation, kept: Expr, active: set[int]) -> list[tuple[Reduce, Scope]]:
-    """The outermost reductions but `kept` that deserve an equation of their own, and where they are computed."""
+    """The outermost reductions but `kept` that deserve an equation of their own, and where they
+    are computed.
+    """
     found: dict[int, tuple[Reduce, Scope]] = {}
     refused: set[int] = set()
     stack: list[tuple[Node, Scope, bool]] = [(equation.value, equation_scope(equation), True)]
@@ -185,14 +214,19 @@ def _splittable(equation: Equation, kept: Expr, active: set[int]) -> list[tuple[
                     refused.add(id(node))
                 continue
             inner = scope.inside(node.axes, node.where)
-            stack += [(child, inner, cheap and node.op == "sum" and child is node.body) for child in reversed(children(node))]
+            stack += [
+                (child, inner, cheap and node.op == "sum" and child is node.body)
+                for child in reversed(children(node))
+            ]
         else:
             stack += reversed(_below(node, scope, cheap, active))
     return [pair for key, pair in found.items() if key not in refused]
 
 
 def _agrees(earlier: tuple[Reduce, Scope], scope: Scope) -> bool:
-    """Whether one equation can serve both places: computed under the same conditions, or needing none."""
+    """Whether one equation can serve both places: computed under the same conditions, or needing
+    none.
+    """
     node, first = earlier
     return [*map(id, first.conditions)] == [*map(id, scope.conditions)] or always_defined(node, first.axes)
 
@@ -202,11 +236,18 @@ def _below(node: Node, scope: Scope, cheap: bool, active: set[int]) -> list[tupl
         case Add() | Sub() | Neg() | Cast():
             return [(child, scope, cheap) for child in children(node)]
         case Mul(lhs, rhs):
-            return [(lhs, scope, cheap and id(rhs) not in active), (rhs, scope, cheap and id(lhs) not in active)]
+            return [
+                (lhs, scope, cheap and id(rhs) not in active),
+                (rhs, scope, cheap and id(lhs) not in active),
+            ]
         case Div(lhs, rhs):
             return [(lhs, scope, cheap and id(rhs) not in active), (rhs, scope, False)]
         case Select(cond, then, orelse):
-            return [(cond, scope, False), (then, scope.when(cond), cheap), (orelse, scope.when(build.negation(cond)), cheap)]
+            return [
+                (cond, scope, False),
+                (then, scope.when(cond), cheap),
+                (orelse, scope.when(build.negation(cond)), cheap),
+            ]
     return [(child, scope, False) for child in children(node)]
 
 
@@ -240,7 +281,9 @@ def _needed(node: Expr, scope: Scope) -> tuple[tuple[Axis, ...], tuple[Expr, ...
 
 
 def store(node: Expr, scope: Scope, names: Names, wish: str) -> tuple[Read, Equation]:
-    """A temporary that holds `node` at every instance of the axes it depends on: its read and its equation."""
+    """A temporary that holds `node` at every instance of the axes it depends on: its read and
+    its equation.
+    """
     axes, conditions = _needed(node, scope)
     axes = tuple(axis if names.is_extent(_extent(axis)) else _from_zero_on(axis) for axis in axes)
     value: Expr = node
@@ -257,5 +300,7 @@ def _extent(axis: Axis) -> Expr:
 
 
 def _from_zero_on(axis: Axis) -> Axis:
-    """The same range, which does not end before it begins: no tensor has a negative extent, and the primal may have an empty range."""
+    """The same range, which does not end before it begins: no tensor has a negative extent, and
+    the primal may have an empty range.
+    """
     return axis if surely_natural(_extent(axis)) else replace(axis, hi=build.maximum(axis.hi, axis.lo))

@@ -1,11 +1,13 @@
 """The derivative of every scalar operation, in one table.
 
 A rule is `rule(a, y, *operands) -> one adjoint per operand`: `a` is the adjoint of the operation's value, `y` an expression of that
-value that is cheap to use again, and None stands for an adjoint that is zero everywhere. A scalar rule is `a` times a partial
-derivative, so the same table serves forward mode, with the operand's tangent in the place of `a`.
+value that is cheap to use again, and None stands for an adjoint that is zero everywhere. A scalar
+rule is `a` times a partial derivative, so the same table serves forward mode, with the operand's
+tangent in the place of `a`.
 
-Where a function has no derivative the conventions are those of PyTorch: `abs` has 0 at 0, `sqrt` has infinity at 0, `x ** p` has 0
-for the exponent at x = 0, `atan2` has 0 at the origin. `max`, `min`, `if` and reductions are not here: they change the scope (`adjoint`).
+Where a function has no derivative the conventions are those of PyTorch: `abs` has 0 at 0, `sqrt`
+has infinity at 0, `x ** p` has 0 for the exponent at x = 0, `atan2` has 0 at the origin. `max`,
+`min`, `if` and reductions are not here: they change the scope (`adjoint`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,22 @@ from collections.abc import Callable
 
 from texpr.autodiff.core.algebra import constant, minus, negative, over, plus, times, zero
 from texpr.ir.build import conjunction
-from texpr.ir.expr import Add, Call, Compare, Const, Div, Expr, FloorDiv, Mod, Mul, Neg, Node, Pow, Select, Sub
+from texpr.ir.expr import (
+    Add,
+    Call,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    Mod,
+    Mul,
+    Neg,
+    Node,
+    Pow,
+    Select,
+    Sub,
+)
 from texpr.ir.interpreter.random import RANDOM
 from texpr.ir.traverse import children
 from texpr.support.errors import CheckError
@@ -25,7 +42,9 @@ RULES: dict[type[Node] | str, Rule] = {}
 
 
 def derivative(of: type[Node] | str) -> Callable[[Rule], Rule]:
-    """Registers the rule of a node class or of a scalar function by name; a later registration replaces an earlier one."""
+    """Registers the rule of a node class or of a scalar function by name; a later registration
+    replaces an earlier one.
+    """
 
     def register(rule: Rule) -> Rule:
         RULES[of] = rule
@@ -43,8 +62,12 @@ def operand_adjoints(node: Expr, a: Expr, y: Expr) -> tuple[Expr | None, ...]:
     rule = RULES.get(node.function if isinstance(node, Call) else type(node))
     if rule is None:
         what = f"the function `{node.function}`" if isinstance(node, Call) else f"`{type(node).__name__}`"
-        raise CheckError(f"{what} has no derivative rule", node.span, code="gradient",
-                         help="register one with texpr.autodiff.derivative")
+        raise CheckError(
+            f"{what} has no derivative rule",
+            node.span,
+            code="gradient",
+            help="register one with texpr.autodiff.derivative",
+        )
     return rule(a, y, *children(node))
 
 
@@ -329,7 +352,9 @@ def erf(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
 
 @derivative("gelu")
 def gelu(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
-    """gelu' = Phi(x) + x Phi'(x) with the normal distribution Phi(x) = (1 + erf(x / sqrt(2))) / 2"""
+    """gelu' = Phi(x) + x Phi'(x) with the normal distribution Phi(x) = (1 + erf(x / sqrt(2))) /
+    2
+    """
     share = times(_of(0.5, x), plus(_of(1, x), Call("erf", (times(x, _of(math.sqrt(0.5), x)),))))
     density = times(_of(1 / math.sqrt(2 * math.pi), x), Call("exp", (times(_of(-0.5, x), times(x, x)),)))
     return (times(a, plus(share, times(x, density))),)

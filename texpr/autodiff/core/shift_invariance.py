@@ -1,6 +1,8 @@
-"""Maxima that only keep exponentials small: shifting them changes no output, so they need no gradient.
+"""Maxima that only keep exponentials small: shifting them changes no output, so they need no
+gradient.
 
-`softmax` subtracts the maximum m before `exp`. In real arithmetic the outputs do not depend on m, hence its cotangent is 0, and neither
+`softmax` subtracts the maximum m before `exp`. In real arithmetic the outputs do not depend on m,
+hence its cotangent is 0, and neither
 it nor where the maximum is found has to be computed. This is found by following how every tensor answers to m -> m + t: not at all,
 by adding `k * t`, or by a factor `exp(k * t)`, for the element of t at some of its own indices.
 """
@@ -49,9 +51,15 @@ class Answer:
 SAME, UNKNOWN, ZERO = Answer("same"), Answer("unknown"), Answer("zero")
 
 
-def irrelevant(equations: Sequence[Equation | Invoke], inputs: Sequence[Tensor], active: set[Tensor],
-               outputs: Sequence[Tensor]) -> set[Tensor]:
-    """The active maxima and minima, or what is taken of them where they are finite, whose value does not matter to `outputs`."""
+def irrelevant(
+    equations: Sequence[Equation | Invoke],
+    inputs: Sequence[Tensor],
+    active: set[Tensor],
+    outputs: Sequence[Tensor],
+) -> set[Tensor]:
+    """The active maxima and minima, or what is taken of them where they are finite, whose value
+    does not matter to `outputs`.
+    """
     definitions: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
         for target in targets(equation):
@@ -59,7 +67,9 @@ def irrelevant(equations: Sequence[Equation | Invoke], inputs: Sequence[Tensor],
     extremes = [t for t in active if t not in outputs and _is_extreme(definitions.get(t, []))]
     if not extremes:
         return set()
-    order = [t for component in reversed(components((*inputs, *definitions), equations, active)) for t in component]
+    order = [
+        t for component in reversed(components((*inputs, *definitions), equations, active)) for t in component
+    ]
     return {m for m in extremes if _matters_not(m, definitions, order, outputs)}
 
 
@@ -72,7 +82,12 @@ def _is_extreme(definition: Sequence[Equation | Invoke]) -> bool:
     return False
 
 
-def _matters_not(m: Tensor, definitions: dict[Tensor, list[Equation | Invoke]], order: Sequence[Tensor], outputs: Sequence[Tensor]) -> bool:
+def _matters_not(
+    m: Tensor,
+    definitions: dict[Tensor, list[Equation | Invoke]],
+    order: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+) -> bool:
     answers = {m: Answer("shift", 1.0, tuple(range(m.rank)))}
     for tensor in order[order.index(m) + 1 :]:
         answers[tensor] = _of_tensor(definitions.get(tensor, []), answers)
@@ -120,7 +135,9 @@ def _of_node(node: Node, below: list[Answer], answers: dict[Tensor, Answer]) -> 
         case Reduce(op=op, axes=axes):
             inner = below[-1]
             bound = {axis.var for axis in axes}
-            passes = (inner.kind == "scale" and op in ("sum", "max", "min")) or (inner.kind == "shift" and op in ("max", "min"))
+            passes = (inner.kind == "scale" and op in ("sum", "max", "min")) or (
+                inner.kind == "shift" and op in ("max", "min")
+            )
             if passes and not bound & set(inner.at) and all(a in (SAME, ZERO) for a in below[:-1]):
                 return inner
         case Select():

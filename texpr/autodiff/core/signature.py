@@ -1,4 +1,6 @@
-"""What a derivative's inputs and outputs are: the tensors asked for, and the sizes that inputs tell."""
+"""What a derivative's inputs and outputs are: the tensors asked for, and the sizes that inputs
+tell.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from texpr.poly.constraints.conditions import always
 from texpr.support.errors import CheckError
 
 
-def selected(program: Program, wrt: Sequence[str] | None, outputs: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def selected(
+    program: Program, wrt: Sequence[str] | None, outputs: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names asked for, by default all that are floats."""
     if wrt is None:
         wrt = [t.name for t in program.inputs if t.dtype.is_float]
@@ -30,11 +34,18 @@ def floats(program: Program, tensors: Sequence[Tensor], names: tuple[str, ...], 
     for name in names:
         tensor = by_name.get(name)
         if tensor is None:
-            raise CheckError(f"`{program.name}` has no {what} `{name}`", program.span, code="gradient",
-                             help=f"its {what}s are {', '.join(by_name)}")
+            raise CheckError(
+                f"`{program.name}` has no {what} `{name}`",
+                program.span,
+                code="gradient",
+                help=f"its {what}s are {', '.join(by_name)}",
+            )
         if not tensor.dtype.is_float:
-            raise CheckError(f"{what} `{name}` of `{program.name}` is {tensor.dtype}: only floats have gradients",
-                             tensor.span or program.span, code="gradient")
+            raise CheckError(
+                f"{what} `{name}` of `{program.name}` is {tensor.dtype}: only floats have gradients",
+                tensor.span or program.span,
+                code="gradient",
+            )
         found.append(tensor)
     return found
 
@@ -53,22 +64,37 @@ def check_defined(program: Program, active: set[Tensor], equations: Iterable[Equ
     defined = {t for e in equations for t in targets(e)}
     for tensor in program.outputs:
         if tensor not in defined and (not program.equations or tensor in active):
-            raise CheckError(f"`{program.name}` is extern: its gradient has to be given", program.span, code="gradient",
-                             help="register it with texpr.autodiff.register_vjp")
+            raise CheckError(
+                f"`{program.name}` is extern: its gradient has to be given",
+                program.span,
+                code="gradient",
+                help="register it with texpr.autodiff.register_vjp",
+            )
 
 
 def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
-    """The tensor, its packs as long as the program's inputs say: it is going to be an input without those beside it."""
-    known = {dim.sizes[0]: dim.length for t in program.inputs for dim in t.dims if dim.pack and dim.length is not None}
-    return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
+    """The tensor, its packs as long as the program's inputs say: it is going to be an input
+    without those beside it.
+    """
+    known = {
+        dim.sizes[0]: dim.length
+        for t in program.inputs
+        for dim in t.dims
+        if dim.pack and dim.length is not None
+    }
+    return replace(
+        tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims)
+    )
 
 
 def with_range(tensor: Tensor, equations: Iterable[Equation | Invoke], requires: Sequence[Expr]) -> Tensor:
-    """The tensor with the range its definition gives it: a place found by argmax lies in the range of its binder, or is 0 where that is
-    empty."""
+    """The tensor with the range its definition gives it: a place found by argmax lies in the range
+    of its binder, or is 0 where that is empty."""
     for equation in equations:
         match equation:
-            case Equation(value=Reduce(op="argmax" | "argmin", axes=axes, which=which), target=target) if target is tensor:
+            case Equation(value=Reduce(op="argmax" | "argmin", axes=axes, which=which), target=target) if (
+                target is tensor
+            ):
                 lo, hi = axes[which].lo, axes[which].hi
                 bound = {axis.var for axis in (*equation.axes, *axes)}
                 if bound & variables(lo, hi):
@@ -79,8 +105,12 @@ def with_range(tensor: Tensor, equations: Iterable[Equation | Invoke], requires:
     return tensor
 
 
-def telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: set[Var], program: Program) -> tuple[Tensor, ...]:
-    """The residuals, with further inputs as long as a needed size is not told by any: the inputs of a program that uses them."""
+def telling_sizes(
+    residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: set[Var], program: Program
+) -> tuple[Tensor, ...]:
+    """The residuals, with further inputs as long as a needed size is not told by any: the inputs
+    of a program that uses them.
+    """
     chosen = list(residuals)
     for size in program.sizes:
         if size in needed and size not in told_sizes((*chosen, *seeds)):
@@ -91,11 +121,19 @@ def telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: se
 
 
 def told_sizes(tensors: Sequence[Tensor]) -> set[Var]:
-    """The sizes that the shapes of these inputs tell: alone in a dimension, or the one unknown factor of a group."""
+    """The sizes that the shapes of these inputs tell: alone in a dimension, or the one unknown
+    factor of a group.
+    """
     told: set[Var] = set()
     while True:
-        new = {s for t in tensors for dim in t.dims if len(unknown := [s for s in dim.sizes if s not in told]) == 1
-               for s in unknown if isinstance(s, Var)}
+        new = {
+            s
+            for t in tensors
+            for dim in t.dims
+            if len(unknown := [s for s in dim.sizes if s not in told]) == 1
+            for s in unknown
+            if isinstance(s, Var)
+        }
         if not new:
             return told
         told |= new

@@ -28,7 +28,8 @@ def jvp(program: Program, wrt: Sequence[str] | None = None) -> Program:
     Args:
         wrt: names of the float inputs that have tangents, all of them by default.
     Raises:
-        CheckError: there is no such input, it is not a float, or something in between has no derivative.
+        CheckError: there is no such input, it is not a float, or something in between has no
+            derivative.
     """
     return _jvp(program, selected(program, wrt, ())[0])
 
@@ -39,12 +40,16 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
     names = Names(program)
     vary = varying(program.equations, sources)
     check_defined(program, vary, program.equations)
-    tangents = {t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in sources}
+    tangents = {
+        t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in sources
+    }
     inputs = (*program.inputs, *tangents.values())
     defined = dict.fromkeys(t for e in program.equations for t in targets(e) if t in vary)
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in defined}
     forward = Forward(program, vary, names)
-    tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in forward.varying if t not in tangents}
+    tangents |= {
+        t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in forward.varying if t not in tangents
+    }
     outputs = [t for t in program.outputs if t.dtype.is_float]
     active = active_tensors(forward.equations, sources, outputs)
     for tensor in irrelevant(forward.equations, sources, active, outputs):
@@ -55,11 +60,22 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
     results = (*program.outputs, *(tangents.get(t) or constant[t] for t in outputs))
     own = {t for t in tangents.values() if accumulator(t.dtype) == t.dtype}
     simple = simplify(equations, results, own)
-    return inside(replace(program, name=f"{program.name}_jvp", inputs=inputs, outputs=results, equations=tuple(simple), doc=""))
+    return inside(
+        replace(
+            program,
+            name=f"{program.name}_jvp",
+            inputs=inputs,
+            outputs=results,
+            equations=tuple(simple),
+            doc="",
+        )
+    )
 
 
 def _equations(forward: Forward, tangents: dict[Tensor, Tensor], names: Names) -> Equations:
-    """The primal equations, each followed by that of its tangent; last what they need to know about maxima."""
+    """The primal equations, each followed by that of its tangent; last what they need to know
+    about maxima.
+    """
     result: Equations = []
     primal, folds = list(forward.equations), Folds(forward)
     for equation in primal:
@@ -72,7 +88,9 @@ def _equations(forward: Forward, tangents: dict[Tensor, Tensor], names: Names) -
     return [*result, *forward.equations[len(primal) :]]
 
 
-def _tangent_equation(equation: Equation, tangents: dict[Tensor, Tensor], forward: Forward, folds: Folds) -> Equations:
+def _tangent_equation(
+    equation: Equation, tangents: dict[Tensor, Tensor], forward: Forward, folds: Folds
+) -> Equations:
     target = tangents[equation.target]
     value = tangent(equation, tangents, forward)
     if value is None and equation.update is not None:
@@ -84,8 +102,17 @@ def _tangent_equation(equation: Equation, tangents: dict[Tensor, Tensor], forwar
 
 def _call(call: Invoke, tangents: dict[Tensor, Tensor]) -> Invoke:
     """Y, dY = f_jvp(X, W, dX, dW) for Y = f(X, W)."""
-    given = [(tangents[a], formal.name) for a, formal in zip(call.args, call.program.inputs) if a in tangents and formal.dtype.is_float]
+    given = [
+        (tangents[a], formal.name)
+        for a, formal in zip(call.args, call.program.inputs)
+        if a in tangents and formal.dtype.is_float
+    ]
     if not given:
         return call
     results = (*call.targets, *(tangents[t] for t in call.targets if t.dtype.is_float))
-    return Invoke(results, jvp(call.program, [name for _, name in given]), (*call.args, *(t for t, _ in given)), call.span)
+    return Invoke(
+        results,
+        jvp(call.program, [name for _, name in given]),
+        (*call.args, *(t for t, _ in given)),
+        call.span,
+    )

@@ -1,4 +1,6 @@
-"""From the tangents of what an expression reads to the tangent of its value: dual numbers, written as expressions."""
+"""From the tangents of what an expression reads to the tangent of its value: dual numbers,
+written as expressions.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class _Tangent:
                 continue
             below = self.inner.setdefault(_place(node, scope), _inner_scopes(node, scope))
             if ready:
-                self.done[_place(node, scope)] = self._node(node, scope, [self.done.get(_place(n, s)) for n, s in below])
+                self.done[_place(node, scope)] = self._node(
+                    node, scope, [self.done.get(_place(n, s)) for n, s in below]
+                )
             else:
                 stack.append((node, scope, True))
                 stack += [(n, s, False) for n, s in below]
@@ -92,7 +96,9 @@ class _Tangent:
             body = times(body, others(node))
         if node.op in ("max", "min"):
             found = self.forward.extreme(node, scope, self.equation.target.name)
-            where = build.conjunction(*(Compare("==", axis.var, place) for axis, place in zip(node.axes, found)))
+            where = build.conjunction(
+                *(Compare("==", axis.var, place) for axis, place in zip(node.axes, found))
+            )
         return total(node.axes, where, body)
 
 

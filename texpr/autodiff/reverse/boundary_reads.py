@@ -1,8 +1,9 @@
 """Reads through a boundary, seen from the element that was read.
 
 `A[e | wrap]` reads the element y where e is y, y - n or y + n; `A[e | reflect]` where e is y, -y or 2 * (n - 1) - y; `A[e | clamp]` where e
-is y, and its ends wherever e is outside on their side. So each of these is up to three reads per dimension, of which every instance
-does one. Those that do not happen are left out, and an axis that leaves the tensor for a few steps runs over those alone.
+is y, and its ends wherever e is outside on their side. So each of these is up to three reads per
+dimension, of which every instance does one. Those that do not happen are left out, and an axis that
+leaves the tensor for a few steps runs over those alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ FOLDING = ("clamp", "wrap", "reflect")
 
 
 class _Case(NamedTuple):
-    """Where an index leads: to `at` of a dimension of `size` elements, on the one `side` of it (-1, 0 within it, 1) where `index` is."""
+    """Where an index leads: to `at` of a dimension of `size` elements, on the one `side` of it
+    (-1, 0 within it, 1) where `index` is.
+    """
 
     index: Expr
     at: Expr
@@ -55,27 +58,39 @@ def _cases(e: Expr, size: Expr, mode: str, axes: Sequence[Axis]) -> list[_Case]:
 
 
 def _only(contribution: Contribution, cases: Sequence[_Case], mode: str) -> Contribution:
-    """The instances of one case per dimension. Those within the tensor need no condition: they read what an index can be."""
+    """The instances of one case per dimension. Those within the tensor need no condition: they
+    read what an index can be.
+    """
     result = replace(contribution, indices=tuple(case.at for case in cases), guard=None)
     open_cases = [case for case in cases if case.side]
     while open_cases:
         case = open_cases.pop()
         result, fixed, left = _outside(result, case, mode == "wrap")
-        open_cases = [c._replace(index=linear(substitute(c.index, fixed)).expr()) for c in (*open_cases, *left)]
+        open_cases = [
+            c._replace(index=linear(substitute(c.index, fixed)).expr()) for c in (*open_cases, *left)
+        ]
     return result
 
 
-def _outside(contribution: Contribution, case: _Case, told: bool) -> tuple[Contribution, Mapping[Var, Expr], tuple[_Case, ...]]:
-    """Only where an index is on one side of its dimension: an axis has a shorter range, and a condition says what that does not.
+def _outside(
+    contribution: Contribution, case: _Case, told: bool
+) -> tuple[Contribution, Mapping[Var, Expr], tuple[_Case, ...]]:
+    """Only where an index is on one side of its dimension: an axis has a shorter range, and a
+    condition says what that does not.
 
-    Also the axes that have one value there, which is put in their place, and the case again where other axes may make it happen as well.
+    Also the axes that have one value there, which is put in their place, and the case again where
+    other axes may make it happen as well.
 
     Args:
         told: whether `case.at` is an element of the tensor there alone.
     """
     scope = contribution.scope
     beyond = linear(case.index if case.side < 0 else Sub(case.index, case.size))
-    outside = build.compare("<", case.index, index(0)) if case.side < 0 else build.compare("<=", case.size, case.index)
+    outside = (
+        build.compare("<", case.index, index(0))
+        if case.side < 0
+        else build.compare("<=", case.size, case.index)
+    )
     axis = _leaving(beyond, scope)
     if axis is None:
         return contribution if told else replace(contribution, scope=scope.when(outside)), {}, ()
@@ -94,7 +109,8 @@ def _outside(contribution: Contribution, case: _Case, told: bool) -> tuple[Contr
 
 
 def _leaving(form: Linear, scope: Scope) -> Axis | None:
-    """The first axis that an index moves with, step by step; None where it moves with quotients, data, packs or ranges of data.
+    """The first axis that an index moves with, step by step; None where it moves with quotients,
+    data, packs or ranges of data.
 
     Nor with places of maxima: `k == place` stands for the whole range of k.
     """
@@ -108,7 +124,9 @@ def _leaving(form: Linear, scope: Scope) -> Axis | None:
 
 
 def _shortened(axis: Axis, beyond: Linear, side: int) -> tuple[Axis, Expr]:
-    """The axis where `beyond` < 0 (side -1) or >= 0 (side 1), and by how much it is within what it was: less than 0 is beyond it."""
+    """The axis where `beyond` < 0 (side -1) or >= 0 (side 1), and by how much it is within what
+    it was: less than 0 is beyond it.
+    """
     rest, factor = beyond.without(axis.var), beyond.coefficient(axis.var)
     bound = (rest.negated if factor > 0 else rest.plus(Linear((), 1))).expr()
     if factor * side < 0:
@@ -122,7 +140,11 @@ def _holds(gap: Expr, axes: Sequence[Axis], size: Expr) -> bool:
 
 
 def _still_in(axis: Axis, shorter: Axis) -> Expr:
-    return build.compare("<", axis.var, axis.hi) if shorter.lo is axis.lo else build.compare("<=", axis.lo, axis.var)
+    return (
+        build.compare("<", axis.var, axis.hi)
+        if shorter.lo is axis.lo
+        else build.compare("<=", axis.lo, axis.var)
+    )
 
 
 def _is_one(axis: Axis) -> bool:
@@ -132,8 +154,13 @@ def _is_one(axis: Axis) -> bool:
 def _fixed(contribution: Contribution, axis: Axis, value: Mapping[Var, Expr]) -> Contribution:
     """Without an axis that has one value."""
     scope = contribution.scope
-    rest = tuple(Axis(a.var, substitute(a.lo, value), substitute(a.hi, value)) for a in scope.axes if a is not axis)
+    rest = tuple(
+        Axis(a.var, substitute(a.lo, value), substitute(a.hi, value)) for a in scope.axes if a is not axis
+    )
     return replace(
-        contribution, indices=tuple(linear(substitute(i, value)).expr() for i in contribution.indices),
-        scope=Scope(rest, tuple(substitute(c, value) for c in scope.conditions)), value=substitute(contribution.value, value),
-        outer=contribution.outer - (axis in scope.axes[: contribution.outer]))
+        contribution,
+        indices=tuple(linear(substitute(i, value)).expr() for i in contribution.indices),
+        scope=Scope(rest, tuple(substitute(c, value) for c in scope.conditions)),
+        value=substitute(contribution.value, value),
+        outer=contribution.outer - (axis in scope.axes[: contribution.outer]),
+    )

@@ -1,4 +1,6 @@
-"""The equations of the cotangents: contributions collected per tensor, users before what they use."""
+"""The equations of the cotangents: contributions collected per tensor, users before what they
+use.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ from texpr.ir.expr import Axis, Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 
 MOST_CASES = 9
-"""Ways on which a read through a boundary leads to an element that are worth a term each; more are a fold."""
+"""Ways on which a read through a boundary leads to an element that are worth a term each; more
+are a fold.
+"""
 CalleeGradient = Callable[[Program, tuple[str, ...], tuple[str, ...]], Program]
 
 
 @dataclass
 class _Parts:
-    """What a tensor's cotangent is the sum of: a seed, whole tensors from calls, contributions of reads."""
+    """What a tensor's cotangent is the sum of: a seed, whole tensors from calls, contributions
+    of reads.
+    """
 
     whole: list[Tensor] = field(default_factory=list)
     reads: list[Contribution] = field(default_factory=list)
@@ -42,12 +48,26 @@ class Backward:
         seeds: the cotangent inputs, by the output they belong to.
         results: the tensors to define with the cotangents of inputs.
         active: the tensors that need a cotangent.
-        callee_gradient: the gradient of a called program for some of its inputs and outputs, by name.
+        callee_gradient: the gradient of a called program for some of its inputs and outputs, by
+            name.
     """
 
-    def __init__(self, forward: Forward, names: Names, seeds: dict[Tensor, Tensor], results: dict[Tensor, Tensor],
-                 active: set[Tensor], callee_gradient: CalleeGradient) -> None:
-        self.forward, self.names, self.seeds, self.results, self.active = forward, names, seeds, results, active
+    def __init__(
+        self,
+        forward: Forward,
+        names: Names,
+        seeds: dict[Tensor, Tensor],
+        results: dict[Tensor, Tensor],
+        active: set[Tensor],
+        callee_gradient: CalleeGradient,
+    ) -> None:
+        self.forward, self.names, self.seeds, self.results, self.active = (
+            forward,
+            names,
+            seeds,
+            results,
+            active,
+        )
         self.callee_gradient, self.folds = callee_gradient, Folds(forward)
         self.equations: list[Equation | Invoke] = []
         self._parts: dict[Tensor, _Parts] = {}
@@ -89,7 +109,9 @@ class Backward:
         return self._parts.setdefault(tensor, _Parts())
 
     def _complete(self, tensor: Tensor) -> Tensor | None:
-        """The tensor's cotangent, now that all its users are done; None if nothing contributes to it."""
+        """The tensor's cotangent, now that all its users are done; None if nothing contributes
+        to it.
+        """
         parts, seed = self._of(tensor), self.seeds.get(tensor)
         if not parts and seed is None:
             return None
@@ -119,15 +141,27 @@ class Backward:
         self._cotangents[tensor] = cotangent
         axes = target_axes(tensor, parts.reads)
         element = tuple(axis.var for axis in axes)
-        contributions = [c for read in parts.reads for c in (unfolded(read) if recurrent else _unfolded(read, axes, element))]
+        contributions = [
+            c
+            for read in parts.reads
+            for c in (unfolded(read) if recurrent else _unfolded(read, axes, element))
+        ]
         inverted = _inverted_in_recurrences if recurrent else gather
         gathered = [(c, inverted(c, axes, element)) for c in contributions]
         folds = [c for c, term in gathered if term is None]
         wide = accumulator(tensor.dtype)
-        into = cotangent if not folds or wide == tensor.dtype else Tensor(self.names.fresh(f"{cotangent.name}_wide"), wide, tensor.dims)
+        into = (
+            cotangent
+            if not folds or wide == tensor.dtype
+            else Tensor(self.names.fresh(f"{cotangent.name}_wide"), wide, tensor.dims)
+        )
         reads = [c for c in contributions if c not in folds]
         wholes = [*([self.seeds[tensor]] if tensor in self.seeds else []), *parts.whole]
-        apart = [(axes, element)] if recurrent else phases(axes, [term for _, term in gathered if term is not None])
+        apart = (
+            [(axes, element)]
+            if recurrent
+            else phases(axes, [term for _, term in gathered if term is not None])
+        )
         for part, at in apart:
             terms: list[Expr] = [Read(w, at) for w in wholes]
             terms += [term for c in reads if (term := inverted(c, part, at)) is not None]
@@ -146,10 +180,16 @@ class Backward:
         found = {t: self._complete(t) for t in component}
         cotangents = {formal: found.get(t) for t, formal in zip(call.targets, call.program.outputs)}
         known = {formal: cotangent for formal, cotangent in cotangents.items() if cotangent is not None}
-        needed = [(a, formal) for a, formal in zip(call.args, call.program.inputs) if a in self.active and formal.dtype.is_float]
+        needed = [
+            (a, formal)
+            for a, formal in zip(call.args, call.program.inputs)
+            if a in self.active and formal.dtype.is_float
+        ]
         if not known or not needed:
             return
-        gradient = self.callee_gradient(call.program, tuple(f.name for _, f in needed), tuple(f.name for f in known))
+        gradient = self.callee_gradient(
+            call.program, tuple(f.name for _, f in needed), tuple(f.name for f in known)
+        )
         results = tuple(Tensor(self.names.fresh(f"d{a.name}"), a.dtype, a.dims) for a, _ in needed)
         self._emit(Invoke(results, gradient, (*call.args, *known.values()), call.span))
         for (argument, _), result in zip(needed, results):
@@ -157,12 +197,20 @@ class Backward:
 
 
 def _unfolded(read: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> list[Contribution]:
-    """The contributions in the place of a read through a boundary, where they are few and each is a sum over what read an element."""
+    """The contributions in the place of a read through a boundary, where they are few and each
+    is a sum over what read an element.
+    """
     found = unfolded(read)
-    return found if len(found) <= MOST_CASES and all(gather(c, target, element) is not None for c in found) else [read]
+    return (
+        found
+        if len(found) <= MOST_CASES and all(gather(c, target, element) is not None for c in found)
+        else [read]
+    )
 
 
-def _inverted_in_recurrences(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr:
+def _inverted_in_recurrences(
+    contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]
+) -> Expr:
     found = gather(contribution, target, element)
     return searched(contribution, target, element) if found is None else found
 

@@ -1,7 +1,8 @@
-"""A contribution seen from the tensor it goes to: as a sum over the instances that read one element, or as a fold over all instances.
+"""A contribution seen from the tensor it goes to: as a sum over the instances that read one
+element, or as a fold over all instances.
 
-`A[e(x)]` read under a condition gives `dA[y] = sum(x where e(x) == y: ...)` with the equality solved (`invert_index`); where it cannot be
-solved it gives `dA[e(x)] += ...`.
+`A[e(x)]` read under a condition gives `dA[y] = sum(x where e(x) == y: ...)` with the equality
+solved (`invert_index`); where it cannot be solved it gives `dA[e(x)] += ...`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ from texpr.support.errors import CheckError
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """`sum(axes where conditions: value)`, conditions in an order in which each protects those after it; `indices` for a fold."""
+    """`sum(axes where conditions: value)`, conditions in an order in which each protects those
+    after it; `indices` for a fold.
+    """
 
     axes: tuple[Axis, ...]
     conditions: tuple[Expr, ...]
@@ -54,7 +57,9 @@ class _Term:
 
 
 def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
-    """What `element`, which is made of the variables of `target`, receives; None where the read cannot be inverted."""
+    """What `element`, which is made of the variables of `target`, receives; None where the read
+    cannot be inverted.
+    """
     if contribution.guard is not None and contribution.guard.mode != "value":
         return None
     scope = contribution.scope
@@ -69,9 +74,11 @@ def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[
 
 
 def searched(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr:
-    """The same as a sum over all instances, of which those count that read the element; no guard may fold the index.
+    """The same as a sum over all instances, of which those count that read the element; no guard
+    may fold the index.
 
-    For recurrences, where a fold would have to be done before what it is made of: the equality says what is read.
+    For recurrences, where a fold would have to be done before what it is made of: the equality says
+    what is read.
     """
     axes = {axis.var: axis for axis in contribution.scope.axes}
     bare = {i: e for i, e in zip(contribution.indices, element) if isinstance(i, Var) and i in axes}
@@ -81,7 +88,11 @@ def searched(contribution: Contribution, target: tuple[Axis, ...], element: tupl
     rest = tuple(axis for axis in contribution.scope.axes if axis.var not in bare)
     if any(v in variables(axis.lo, axis.hi) for axis in rest for v in bare):
         rest = tuple(Axis(axis.var, substitute(axis.lo, bare), substitute(axis.hi, bare)) for axis in rest)
-    return _as_sum(_tidy(_Term(rest, tuple(substitute(c, bare) for c in conditions), substitute(contribution.value, bare))))
+    return _as_sum(
+        _tidy(
+            _Term(rest, tuple(substitute(c, bare) for c in conditions), substitute(contribution.value, bare))
+        )
+    )
 
 
 def _in_range(axis: Axis, value: Expr, known: tuple[Axis, ...]) -> list[Expr]:
@@ -90,7 +101,9 @@ def _in_range(axis: Axis, value: Expr, known: tuple[Axis, ...]) -> list[Expr]:
 
 
 def scatter(contribution: Contribution, into: Tensor) -> Equation:
-    """The fold that adds the contribution into `into`: over the axes in its indices, in their order, a sum over the others."""
+    """The fold that adds the contribution into `into`: over the axes in its indices, in their
+    order, a sum over the others.
+    """
     scope, guard = contribution.scope, contribution.guard
     term = _known_binders(_Term(scope.axes, scope.conditions, contribution.value, contribution.indices))
     used = {v: None for root in term.indices for v in walk(root) if isinstance(v, Var)}
@@ -103,8 +116,16 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     rest = tuple(c for c in term.conditions if not any(c is w for w in where))
     value = _as_sum(_Term(inner, (*narrow, *rest), term.value))
     mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
-    return Equation(into, term.indices, outer, convert(value, into.dtype), "add", build.conjunction(*where) if where else None, mode,
-                    contribution.span)
+    return Equation(
+        into,
+        term.indices,
+        outer,
+        convert(value, into.dtype),
+        "add",
+        build.conjunction(*where) if where else None,
+        mode,
+        contribution.span,
+    )
 
 
 def _ordered(axes: list[Axis]) -> list[Axis]:
@@ -119,7 +140,9 @@ def _ordered(axes: list[Axis]) -> list[Axis]:
 
 
 def _reading(term: _Term, inner: tuple[Axis, ...]) -> tuple[Expr, ...]:
-    """The conditions under which the indices can be read: they stay around an equation whose left side reads."""
+    """The conditions under which the indices can be read: they stay around an equation whose
+    left side reads.
+    """
     bound = {axis.var for axis in inner}
     if not any(tensors(i) for i in term.indices):
         return ()
@@ -158,8 +181,13 @@ def _widened(axis: Axis, inner: tuple[Axis, ...], of: Contribution) -> Axis:
     if lo is None or hi is None:
         end = axis.lo if lo is None else axis.hi
         data = next(iter(tensors(end))).name
-        raise CheckError(f"the gradient of `{of.tensor.name}` needs to know how far `{axis.var.name}` counts, which `{data}` says", of.span,
-                         code="gradient", help=f"declare the range of `{data}`: {data}: ... in 0..N")
+        raise CheckError(
+            f"the gradient of `{of.tensor.name}` needs to know how far `{axis.var.name}` counts, which "
+            f"`{data}` says",
+            of.span,
+            code="gradient",
+            help=f"declare the range of `{data}`: {data}: ... in 0..N",
+        )
     for other in reversed(inner):
         lo, hi = at_extreme(lo, other, -1), at_extreme(hi, other, 1)
     return axis if lo is axis.lo and hi is axis.hi else replace(axis, lo=lo, hi=hi)
@@ -207,7 +235,9 @@ def _range_conditions(ranges: dict[Var, Axis], known: tuple[Axis, ...], solution
     found = []
     for var, axis in ranges.items():
         value = solution.values[var]
-        scaled, factor = (value.lhs, value.rhs) if isinstance(value, FloorDiv) else (value, build.literal(1, value.dtype))
+        scaled, factor = (
+            (value.lhs, value.rhs) if isinstance(value, FloorDiv) else (value, build.literal(1, value.dtype))
+        )
         if not at_least(value, axis.lo, known):
             found.append(_at_most(build.mul(axis.lo, factor), scaled))
         if not below(value, axis.hi, known):
@@ -236,7 +266,9 @@ def _compared(op: str, form: Linear) -> Expr:
 
 
 def _guarded(contribution: Contribution, solution: Solution) -> tuple[Expr, dict[Var, Axis]]:
-    """The value with a read guarded by 0 for each solved variable that only has to be in range for that read; the other variables."""
+    """The value with a read guarded by 0 for each solved variable that only has to be in range
+    for that read; the other variables.
+    """
     value, left = contribution.value, dict(solution.ranges)
     for var in solution.ranges:
         read = _only_read(var, value, contribution)
@@ -252,11 +284,13 @@ def _with(value: Expr, old: Read, new: Read) -> Expr:
 
 
 def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None:
-    """The one read that `var` indexes over the whole of a dimension, if it is used for nothing else: data that are read at it to find the
-    element must be inside as well.
+    """The one read that `var` indexes over the whole of a dimension, if it is used for nothing
+    else: data that are read at it to find the element must be inside as well.
     """
     scope = contribution.scope
-    if any(var in variables(axis.lo, axis.hi) for axis in scope.axes) or any(var in variables(c) for c in scope.conditions):
+    if any(var in variables(axis.lo, axis.hi) for axis in scope.axes) or any(
+        var in variables(c) for c in scope.conditions
+    ):
         return None
     if any(isinstance(n, Read) and var in variables(n) for n in walk(*contribution.indices)):
         return None
@@ -265,8 +299,14 @@ def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None
         return None
     read = users[0]
     places = [n for n, i in enumerate(read.indices) if i is var]
-    axis = next(axis for axis in scope.axes if axis.var is var)  # a binder that solving has made is in no read
-    whole = len(places) == 1 and _same(axis.lo, build.literal(0, axis.lo.dtype)) and _same(axis.hi, read.tensor.shape[places[0]])
+    axis = next(
+        axis for axis in scope.axes if axis.var is var
+    )  # a binder that solving has made is in no read
+    whole = (
+        len(places) == 1
+        and _same(axis.lo, build.literal(0, axis.lo.dtype))
+        and _same(axis.hi, read.tensor.shape[places[0]])
+    )
     return read if whole and _gives_zero(read.guard) else None
 
 
@@ -280,7 +320,9 @@ def _gives_zero(guard: Guard | None) -> bool:
 
 
 def _vanishes_with(root: Expr, read: Read) -> bool:
-    """Whether `root` is 0 where `read` is 0, whatever else it is computed from (infinities aside)."""
+    """Whether `root` is 0 where `read` is 0, whatever else it is computed from (infinities
+    aside).
+    """
     done: dict[int, bool] = {}
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
@@ -318,7 +360,9 @@ def _tidy(term: _Term) -> _Term:
 def _folded(e: Expr) -> Expr:
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read):
-            return replace(node, indices=tuple(linear(i).expr() for i in node.indices)) if node.indices else None
+            return (
+                replace(node, indices=tuple(linear(i).expr() for i in node.indices)) if node.indices else None
+            )
         if isinstance(node, Compare) and node.op in ("<", "<=") and node.lhs.dtype == I64:
             return _cancelled(node)
         return build.fold(node)

@@ -3,10 +3,11 @@
 The equalities `e_d(v) == y_d` are solved one dimension after the other, each for one variable:
 
 * `v + rest` gives `v := y - rest`.
-* `c*v + w + rest` gives `w := c*k + n % c` and `v := n // c - k` with n = y - rest and a new binder k: every c-th value of w fits.
-  Where w has only c values, k is 0.
+* `c*v + w + rest` gives `w := c*k + n % c` and `v := n // c - k` with n = y - rest and a new binder
+  k: every c-th value of w fits. Where w has only c values, k is 0.
 * `c*v + rest` gives `v := (y - rest) // c` where `(y - rest) % c == 0`.
-* `e // c` is y for `e == c*y + d` with a new binder d in 0..c; `v % c` is y for `v == c*k + y` with a new binder k.
+* `e // c` is y for `e == c*y + d` with a new binder d in 0..c; `v % c` is y for `v == c*k + y` with
+  a new binder k.
 
 What is left over are the binders of a sum. A variable so found must lie in its range.
 """
@@ -29,10 +30,10 @@ SHORT = 16
 @dataclass
 class Solution:
     """Attributes:
-        values: the solved variables as expressions of the target's indices and of the remaining axes.
-        remaining: the axes to sum over, outermost first, their ranges free of solved variables.
-        conditions: what must hold besides.
-        ranges: solved axes whose value is not known to be in range, by variable.
+    values: the solved variables as expressions of the target's indices and of the remaining
+    axes. remaining: the axes to sum over, outermost first, their ranges free of solved
+    variables. conditions: what must hold besides. ranges: solved axes whose value is not known
+    to be in range, by variable.
     """
 
     values: dict[Var, Expr]
@@ -41,11 +42,15 @@ class Solution:
     ranges: dict[Var, Axis] = field(default_factory=dict)
 
 
-def solve(indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Sequence[Axis], element: Sequence[Expr]) -> Solution | None:
-    """The instances of `axes` at which `indices` are `element`; None where no sum over instances says it.
+def solve(
+    indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Sequence[Axis], element: Sequence[Expr]
+) -> Solution | None:
+    """The instances of `axes` at which `indices` are `element`; None where no sum over instances
+    says it.
 
     Args:
-        outer: so many of the axes are the equation's own; solving for those leaves the short loops of its reductions.
+        outer: so many of the axes are the equation's own; solving for those leaves the short loops
+            of its reductions.
         target: the axes that `element` is made of.
     """
     solver = _Solver(axes, outer, target)
@@ -75,9 +80,13 @@ class _Solver:
         return linear(divided(substitute(e, self.values), self._known))
 
     def _unknown(self, form: Linear) -> list[Var]:
-        """The variables to solve for, best first: long, the equation's own, with a unit coefficient."""
+        """The variables to solve for, best first: long, the equation's own, with a unit
+        coefficient.
+        """
         unknown = [t for t, _ in form.terms if isinstance(t, Var) and t in self.axes]
-        return sorted(unknown, key=lambda v: (self._is_short(v), v in self.inner, abs(form.coefficient(v)) != 1))
+        return sorted(
+            unknown, key=lambda v: (self._is_short(v), v in self.inner, abs(form.coefficient(v)) != 1)
+        )
 
     def _extent(self, var: Var) -> int | None:
         return build.integer(linear(Sub(self.axes[var].hi, self.axes[var].lo)).expr())
@@ -87,7 +96,9 @@ class _Solver:
         return extent is not None and extent <= SHORT
 
     def difficulty(self, e: Expr) -> int:
-        """Dimensions of one variable with a unit coefficient come first, quotients and remainders last."""
+        """Dimensions of one variable with a unit coefficient come first, quotients and
+        remainders last.
+        """
         form = self._form(e)
         hidden = any(not isinstance(t, Var) and self._uses_axes(t) for t, _ in form.terms)
         return 100 * hidden + 2 * len(self._unknown(form)) + any(abs(c) != 1 for _, c in form.terms)
@@ -106,7 +117,9 @@ class _Solver:
         return self._zero(linear(Sub(form.expr(), wanted)))
 
     def _open(self, term: Expr, factor: int, form: Linear, wanted: Expr) -> bool:
-        """Solves form == wanted where the form contains +-1 times a quotient or a remainder of axes."""
+        """Solves form == wanted where the form contains +-1 times a quotient or a remainder of
+        axes.
+        """
         others = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant)
         value = Sub(wanted, others.expr()) if factor == 1 else Sub(others.expr(), wanted)
         match term:
@@ -142,7 +155,9 @@ class _Solver:
         return var
 
     def _zero(self, form: Linear, keep: Var | None = None) -> bool:
-        """Makes form == 0 true by solving for another variable than `keep`; False if a quotient hides one."""
+        """Makes form == 0 true by solving for another variable than `keep`; False if a quotient
+        hides one.
+        """
         form = self._form(form.expr())
         if any(not isinstance(t, Var) and self._uses_axes(t) for t, _ in form.terms):
             return False
@@ -161,7 +176,9 @@ class _Solver:
         for axis in self.target:
             if abs(factor := form.coefficient(axis.var)) == 1:
                 rest = form.without(axis.var).expr()
-                return build.compare("==", axis.var, linear(Sub(index(0), rest)).expr() if factor > 0 else rest)
+                return build.compare(
+                    "==", axis.var, linear(Sub(index(0), rest)).expr() if factor > 0 else rest
+                )
         return build.compare("==", form.expr(), index(0))
 
     def _bind(self, var: Var, factor: int, rest: Linear) -> None:
@@ -178,7 +195,9 @@ class _Solver:
         numerator = linear(Sub(rest.without(step).expr(), lo)).expr()
         remainder = divided(build.mod(numerator, index(factor)), self._known)
         extent = build.sub(hi, lo)
-        count = _rounds(extent if build.integer(remainder) is None else build.sub(extent, remainder), index(factor))
+        count = _rounds(
+            extent if build.integer(remainder) is None else build.sub(extent, remainder), index(factor)
+        )
         rounds = index(0) if build.integer(count) == 1 else self._new_axis(step, index(0), count)
         self._set(var, build.sub(build.floordiv(numerator, index(factor)), rounds))
         self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), lo))
@@ -186,7 +205,13 @@ class _Solver:
     def _step(self, factor: int, rest: Linear) -> Var | None:
         """A binder subtracted in `rest` whose range is known: of every `factor` values one fits."""
         for t, c in rest.terms:
-            if c == -1 and isinstance(t, Var) and t in self.inner and t in self.axes and not self._uses_axes(self.axes[t].lo):
+            if (
+                c == -1
+                and isinstance(t, Var)
+                and t in self.inner
+                and t in self.axes
+                and not self._uses_axes(self.axes[t].lo)
+            ):
                 return t
         return None
 
@@ -207,13 +232,19 @@ class _Solver:
         for var, axis in self.all_axes.items():
             if var in self.values:
                 axis = self._resolved(axis)
-                if not (at_least(self.values[var], axis.lo, known) and below(self.values[var], axis.hi, known)):
+                if not (
+                    at_least(self.values[var], axis.lo, known) and below(self.values[var], axis.hi, known)
+                ):
                     result.ranges[var] = axis
         return result
 
     def _resolved(self, axis: Axis) -> Axis:
         lo, hi = (substitute(e, self.values) for e in (axis.lo, axis.hi))
-        return axis if lo is axis.lo and hi is axis.hi else Axis(axis.var, divided(lo, self.target), divided(hi, self.target))
+        return (
+            axis
+            if lo is axis.lo and hi is axis.hi
+            else Axis(axis.var, divided(lo, self.target), divided(hi, self.target))
+        )
 
 
 def _rounds(extent: Expr, c: Expr) -> Expr:

@@ -1,7 +1,8 @@
 """Elements that lie a stride apart receive alike: equations of their own say it without remainders.
 
-`Y[y] = sum(r: X[2*y + r] * F[r])` gives `dX[h]` the taps r of the parity of h. Written for `dX[2*h]` and for `dX[2*h + 1]` apart, each is
-a convolution with taps of its own: nothing is multiplied in vain, and every index is affine.
+`Y[y] = sum(r: X[2*y + r] * F[r])` gives `dX[h]` the taps r of the parity of h. Written for
+`dX[2*h]` and for `dX[2*h + 1]` apart, each is a convolution with taps of its own: nothing is
+multiplied in vain, and every index is affine.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ MOST = 9
 """Equations of one tensor that are worth having; strides of more are left to remainders."""
 
 
-def phases(target: tuple[Axis, ...], terms: Iterable[Expr]) -> list[tuple[tuple[Axis, ...], tuple[Expr, ...]]]:
-    """Axes and the elements they stand for: all at once, or apart by the remainders on which `terms` depend."""
+def phases(
+    target: tuple[Axis, ...], terms: Iterable[Expr]
+) -> list[tuple[tuple[Axis, ...], tuple[Expr, ...]]]:
+    """Axes and the elements they stand for: all at once, or apart by the remainders on which
+    `terms` depend.
+    """
     strides = [1 for _ in target]
     for divisor, form in _remainders(terms):
         for n, axis in enumerate(target):
@@ -33,7 +38,9 @@ def phases(target: tuple[Axis, ...], terms: Iterable[Expr]) -> list[tuple[tuple[
 
 
 def _remainders(terms: Iterable[Expr]) -> Iterator[tuple[int, Linear]]:
-    """The literal divisors of remainders in terms that are sums or look for the place of a maximum, and what is divided."""
+    """The literal divisors of remainders in terms that are sums or look for the place of a
+    maximum, and what is divided.
+    """
     for nodes in ([*walk(term)] for term in terms):
         if any(isinstance(n, Reduce) or _is_met(n) for n in nodes):
             remainders = ((n.lhs, build.integer(n.rhs)) for n in nodes if isinstance(n, Mod))
@@ -46,11 +53,17 @@ def _is_met(node: Node) -> bool:
     return Mod in sides and Read in sides
 
 
-def _apart(target: tuple[Axis, ...], strides: list[int], starts: tuple[int, ...]) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:
+def _apart(
+    target: tuple[Axis, ...], strides: list[int], starts: tuple[int, ...]
+) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:
     axes: list[Axis] = []
     element: list[Expr] = []
     for axis, stride, start in zip(target, strides, starts):
         last = build.add(build.sub(axis.hi, index(start)), index(stride - 1))
-        axes.append(axis if stride == 1 else replace(axis, hi=build.floordiv(linear(last).expr(), index(stride))))
-        element.append(axis.var if stride == 1 else build.add(build.mul(axis.var, index(stride)), index(start)))
+        axes.append(
+            axis if stride == 1 else replace(axis, hi=build.floordiv(linear(last).expr(), index(stride)))
+        )
+        element.append(
+            axis.var if stride == 1 else build.add(build.mul(axis.var, index(stride)), index(start))
+        )
     return tuple(axes), tuple(element)

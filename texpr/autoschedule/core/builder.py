@@ -1,4 +1,6 @@
-"""A schedule while it is chosen: steps that are legal are taken, others left out, and so is a part of the schedule that fails."""
+"""A schedule while it is chosen: steps that are legal are taken, others left out, and so is a
+part of the schedule that fails.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class ScheduleBuilder:
         return True
 
     def new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor | None:
-        """Apply a step that makes a buffer (`cache_read`, `rfactor`) if it is legal; the buffer, None where it is not."""
+        """Apply a step that makes a buffer (`cache_read`, `rfactor`) if it is legal; the buffer,
+        None where it is not.
+        """
         return self.kernel.temporaries[-1] if self.try_apply(name, *args, **options) else None
 
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
@@ -67,7 +71,9 @@ class ScheduleBuilder:
         return find_loops(self.kernel, name)[0]
 
     def surviving_loops(self, names: list[str]) -> list[str]:
-        """The names that loops still have: those of one iteration go when another nest is peeled."""
+        """The names that loops still have: those of one iteration go when another nest is
+        peeled.
+        """
         return [name for name in names if self._has(name)]
 
     def _has(self, name: str) -> bool:
@@ -77,7 +83,9 @@ class ScheduleBuilder:
             return False
 
     def extents(self, name: str) -> list[int | None]:
-        """The extents of the loops of a name, None where one is no constant. A loop that is gone, or was never made, had one iteration."""
+        """The extents of the loops of a name, None where one is no constant. A loop that is
+        gone, or was never made, had one iteration.
+        """
         return [integer(n.extent) for n in find_loops(self.kernel, name)] if self._has(name) else [1]
 
     def exceeds_l2(self, nest: Nest, access: Access) -> bool:
@@ -103,11 +111,13 @@ class ScheduleBuilder:
         return found
 
     def attempt(self, label: str, work: Callable[[], T], otherwise: T) -> T:
-        """The result of a part of the schedule. Where it raises, its steps are left out, and a mark says so: a kernel without them is slow,
-        a call that raises is worse. Under the option `verify` it raises.
+        """The result of a part of the schedule. Where it raises, its steps are left out, and a mark
+        says so: a kernel without them is slow, a call that raises is worse. Under the option
+        `verify` it raises.
 
         Args:
-            label: names the loops whose innermost carries the mark; the first loop of the kernel where none has it.
+            label: names the loops whose innermost carries the mark; the first loop of the kernel
+                where none has it.
             otherwise: the result where the part raises.
         """
         before = self.checkpoint()
@@ -118,32 +128,48 @@ class ScheduleBuilder:
                 raise
             self.rollback(before)
             loops = all_loops(self.kernel)
-            for loop in ([n for n in loops if n.tensor == label] or loops[:1])[-1:]:  # steps on users keep inner loops
+            for loop in ([n for n in loops if n.tensor == label] or loops[:1])[
+                -1:
+            ]:  # steps on users keep inner loops
                 self.try_apply("annotate", qualified(loop), **{UNSCHEDULED: _plain(error)})
             return otherwise
 
     def current(self, nest: Nest) -> Nest | None:
-        """The nest as it is now: steps on other nests fold extents and conditions, and with them loops go; None where all of them did."""
+        """The nest as it is now: steps on other nests fold extents and conditions, and with them
+        loops go; None where all of them did.
+        """
         there = {qualified(n) for n in all_loops(self.kernel)}
         if all(qualified(n) in there for n in nest.loops):
             return nest
-        now = (n for n in find_nests(self.kernel) if n.label == nest.label and n.main.equation == nest.main.equation)
+        now = (
+            n
+            for n in find_nests(self.kernel)
+            if n.label == nest.label and n.main.equation == nest.main.equation
+        )
         return next(now, None)
 
     def split_if_longer(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
-        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
+        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is
+        none) and the inner loop.
+        """
         n = max(LONG if each is None else each for each in self.extents(name))
         if n <= factor:
             return "", name
         return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
 
     def split(self, name: str, factor: int, **options: object) -> tuple[str, str] | None:
-        """Split a loop; names of the outer and the inner loop, or None where that is not possible."""
+        """Split a loop; names of the outer and the inner loop, or None where that is not
+        possible.
+        """
         owner, dot, plain = name.rpartition(".")
         names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
         if names != (plain + "o", plain + "i"):
             options["names"] = names
-        return (owner + dot + names[0], owner + dot + names[1]) if self.try_apply("split", name, factor, **options) else None
+        return (
+            (owner + dot + names[0], owner + dot + names[1])
+            if self.try_apply("split", name, factor, **options)
+            else None
+        )
 
     @property
     def l2_budget(self) -> int:

@@ -9,11 +9,13 @@ from texpr.ir.traverse import variables
 
 
 def are_one(nest: Nest, outer: For, inner: For) -> bool:
-    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and nothing asks for an iteration of either,
-    which would be computed for each element then.
+    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and
+    nothing asks for an iteration of either, which would be computed for each element then.
     """
     if variables(*nest.conditions) & {outer.var, inner.var}:
         return False
     size = integer(inner.extent)
     steps = [(a.stride(outer.var), a.stride(inner.var)) for a in nest.accesses]
-    return size is not None and all(far is not None and step is not None and far == step * size for far, step in steps)
+    return size is not None and all(
+        far is not None and step is not None and far == step * size for far, step in steps
+    )

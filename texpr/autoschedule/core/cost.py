@@ -1,4 +1,6 @@
-"""What elements cost to compute, and which tensors cost less to compute again than to store and read."""
+"""What elements cost to compute, and which tensors cost less to compute again than to store and
+read.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,17 @@ SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
 
 
 def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
-    """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
+    """Whether a temporary is worth inlining: it is computed element by element, and again
+    nowhere more often than it is worth.
+    """
     placed = [(above, s) for above, s in paths(kernel, tensor) if isinstance(s, Store)]
     written = [(above, s) for above, s in placed if s.tensor is tensor]
-    if len(written) != 1 or written[0][1].update is not None or written[0][1].start or _conditions_read(kernel, tensor):
+    if (
+        len(written) != 1
+        or written[0][1].update is not None
+        or written[0][1].start
+        or _conditions_read(kernel, tensor)
+    ):
         return False
     (around, producer) = written[0]
     uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
@@ -36,17 +45,23 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     if uses and operations(producer.value) > COSTS.longest_inlined:
         return False
     far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
-    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (COSTS.memory_round_trip if far else COSTS.store_and_load)
+    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (
+        COSTS.memory_round_trip if far else COSTS.store_and_load
+    )
 
 
 def _is_in_rows(above: tuple[For | If, ...], s: Store, indices: tuple[Expr, ...]) -> bool:
-    """Whether each iteration of the outermost loop around a statement uses a row of its own: such loops can be joined."""
+    """Whether each iteration of the outermost loop around a statement uses a row of its own:
+    such loops can be joined.
+    """
     loops = [n for n in above if isinstance(n, For)]
     return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
 
 
 def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
-    """Whether the caches of a core do not hold what is used together of a tensor, so that it goes to memory and comes back."""
+    """Whether the caches of a core do not hold what is used together of a tensor, so that it
+    goes to memory and comes back.
+    """
     count = integer(product(shape))
     return count is not None and bool(machine.caches) and count * tensor.dtype.bytes > machine.caches[-1]
 
@@ -58,7 +73,9 @@ def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
 
 
 def iterations(above: tuple[For | If, ...]) -> int:
-    """How often what stands in these loops runs, about: conditions count for none, symbolic extents as a typical one."""
+    """How often what stands in these loops runs, about: conditions count for none, symbolic
+    extents as a typical one.
+    """
     total = 1
     for n in above:
         if isinstance(n, For):
@@ -76,7 +93,9 @@ def _distinct(reads: list[Read]) -> list[Read]:
 
 
 def operations(value: Expr, along: Var | None = None) -> int:
-    """What the value costs, index arithmetic left out; what is the same for all values of a variable costs nothing if one is given."""
+    """What the value costs, index arithmetic left out; what is the same for all values of a
+    variable costs nothing if one is given.
+    """
     found: dict[int, Expr] = {}
     stack: list[Expr] = [value]
     while stack:
@@ -88,22 +107,34 @@ def operations(value: Expr, along: Var | None = None) -> int:
 
 
 def exceeds_registers(value: Expr, machine: Machine) -> bool:
-    """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
+    """Whether the constants and intermediates of an element fill the registers: several vectors
+    of elements would not stay in them.
+    """
     return not machine.has_memory_operands and operations(value) > COSTS.crowded
 
 
 def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
-    """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
-    iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same. `far`
-    elements, which are written past the caches, are written fastest by two lines.
+    """Whether one vector of elements in an iteration is best: several would not stay in registers,
+    or the processor computes the next iterations before this one is over, which are so long that
+    counting them costs nothing: half of the code then does the same. `far` elements, which are
+    written past the caches, are written fastest by two lines.
     """
     last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
-    return (exceeds_registers(s.value, machine) or not (far or not machine.has_memory_operands)
-            and operations(s.value, along=last) >= COSTS.function)
+    return (
+        exceeds_registers(s.value, machine)
+        or not (far or not machine.has_memory_operands)
+        and operations(s.value, along=last) >= COSTS.function
+    )
 
 
 def same_pattern_stores(kernel: Kernel, tensor: Tensor) -> list[Store]:
     """What stores, all at once, in a tensor; of an output, in all that have its shape."""
     shape = tuple(map(integer, tensor.shape))
-    alike = [t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape] or [tensor]
-    return [s for _, s in paths(kernel) if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike]
+    alike = [
+        t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape
+    ] or [tensor]
+    return [
+        s
+        for _, s in paths(kernel)
+        if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike
+    ]

@@ -1,7 +1,9 @@
-"""Tuned numbers of default schedules as data: what operations, caches and threads are taken to cost, with units.
+"""Tuned numbers of default schedules as data: what operations, caches and threads are taken to
+cost, with units.
 
-They were chosen by times of kernels. Of most the processor and the date are not recorded: whoever measures one anew writes both into its
-field. Sizes that follow from one instruction, or that shape the tiles of one template, stand beside that template.
+They were chosen by times of kernels. Of most the processor and the date are not recorded: whoever
+measures one anew writes both into its field. Sizes that follow from one instruction, or that shape
+the tiles of one template, stand beside that template.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ class CostModel:
     function: int = 20
     """Operations that a function of an element counts as."""
     crowded: int = 16
-    """Operations of an element whose constants fill many registers, where instructions take none from
-    memory."""
+    """Operations of an element whose constants fill many registers, where instructions take none
+    from memory."""
     longest_inlined: int = 96
-    """Operations of an element that stay in loops of their own: storing it costs little then, and chains of
-    such elements would make one expression that LLVM takes minutes for. Four functions and what is around
-    them."""
+    """Operations of an element that stay in loops of their own: storing it costs little then, and
+    chains of such elements would make one expression that LLVM takes minutes for. Four functions
+    and what is around them."""
     as_long_as_fetching: int = 16
-    """Operations of an element, up to which it takes as long to fetch as to compute: two rows that have less
-    in common, and four vectors of a row, are worth the code."""
+    """Operations of an element, up to which it takes as long to fetch as to compute: two rows that
+    have less in common, and four vectors of a row, are worth the code."""
     # core.nest
     strided_vector: int = 1
     """Of a vector of every second element, against 0 for one of neighbours."""
@@ -42,11 +44,11 @@ class CostModel:
     """Of a vector that is mostly empty."""
     # cpu.threads
     parallel_work: int = 1 << 16
-    """Statement instances below which waking another thread costs more than it saves (about 10 us of
-    work)."""
+    """Statement instances below which waking another thread costs more than it saves (about 10 us
+    of work)."""
     least_shared: int = 1 << 13
-    """Of them, each time that a loop inside of others starts, below which threads that are awake wait for
-    each other longer than they work."""
+    """Of them, each time that a loop inside of others starts, below which threads that are awake
+    wait for each other longer than they work."""
     chunk: int = 1 << 14
     """Statement instances of a chunk of one long loop."""
     # cpu.convolution.direct
@@ -57,28 +59,32 @@ class CostModel:
     """First caches that an operand must fill for its terms to be added in blocks by recurrences."""
     # cpu.gemm.skinny
     skinny_operand_l2s: int = 4
-    """Second caches that the operand of a product of few rows may fill: the third one holds it then, and a
-    page of it serves several strips."""
+    """Second caches that the operand of a product of few rows may fill: the third one holds it
+    then, and a page of it serves several strips."""
     skinny_operand_l2_part: int = 8
-    """One part of so many of the second cache: such an operand of this size is copied faster than it
-    comes."""
+    """One part of so many of the second cache: such an operand of this size is copied faster than
+    it comes."""
     strip_l2_part: int = 4
     """One part of so many of the second cache, which a strip of it may fill."""
     # cpu.gemm.tile_registers
     tile_rows_l1_part: int = 3
-    """The part of the first cache that rows of the left operand of products in tile registers have."""
+    """The part of the first cache that rows of the left operand of products in tile registers
+    have.
+    """
     # cpu.elementwise.nontemporal
     common_rows_l1_part: int = 4
-    """One part of so many of the first cache is what all rows may use in common, to find it there again."""
+    """One part of so many of the first cache is what all rows may use in common, to find it
+    there again.
+    """
     operations_per_byte: float = 0.5
-    """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for
-    arithmetic."""
+    """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not
+    for arithmetic."""
     # cpu.elementwise.transpose
     transpose_blocks: int = 2
     """Blocks of transposed squares for each core, at least."""
     transpose_row_bytes: int = 2048
-    """Bytes of a row that are read one after the other, which memory gives faster than lines of their own:
-    squares that come together."""
+    """Bytes of a row that are read one after the other, which memory gives faster than lines of
+    their own: squares that come together."""
     # cpu.reduction.split_reduction
     few_elements: int = 16
     """Elements of a reduction's target that are too few to be shared among threads."""
@@ -88,20 +94,24 @@ class CostModel:
     prefetch_distances: int = 4
     """Times the distance of a prefetch, from where on a loop is long enough."""
     prefetch_l2_part: int = 8
-    """One part of so many of the second cache, which a row and the next one may fill beside all else."""
+    """One part of so many of the second cache, which a row and the next one may fill beside all
+    else.
+    """
     prefetch_bytes: int = 1024
     """Bytes from a vector to the one that is asked for meanwhile."""
     # cpu.recurrence.wavefront
     wavefront_iterations: int = 64
-    """Iterations of a row for which the start and the end of a wavefront, where few rows run, do not
-    matter."""
+    """Iterations of a row for which the start and the end of a wavefront, where few rows run, do
+    not matter."""
     wavefront_rows: int = 8
     """Rows that follow each other at a distance."""
     recurrence_chains: int = 4
     """Rows side by side: as many chains as keep a divider busy, or sums nearly so."""
     # rewrites.choose
     reciprocal_uses: int = 16
-    """Elements that are divided by one number, from which on its reciprocal is worth a place of its own."""
+    """Elements that are divided by one number, from which on its reciprocal is worth a place of
+    its own.
+    """
     # gpu.sums
     gpu_few_elements: int = 64
     """Elements whose sums leave most of the processors of a GPU idle."""

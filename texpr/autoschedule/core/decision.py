@@ -22,7 +22,8 @@ class Decision:
 
 
 def show_decisions(decisions: Iterable[Decision], steps: int) -> str:
-    """Decisions as text: each nest with the templates that took it one after the other, then the reasons of the others.
+    """Decisions as text: each nest with the templates that took it one after the other, then the
+    reasons of the others.
 
     Args:
         steps: of the whole schedule.

@@ -1,4 +1,6 @@
-"""What the default schedule sees of a nest: its loops, its main statement, and how each access moves with each loop."""
+"""What the default schedule sees of a nest: its loops, its main statement, and how each access
+moves with each loop.
+"""
 
 from __future__ import annotations
 
@@ -74,18 +76,28 @@ class Nest:
         return total
 
     def cost(self, loop: For) -> int:
-        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element either way, a little for a read of every
-        second one, much for a gather."""
-        return sum(0 if (step := a.stride(loop.var)) in (0, 1, -1) else COSTS.strided_vector if step == 2 and k else COSTS.gathered_vector
-                   for k, a in enumerate(self.accesses))
+        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element
+        either way, a little for a read of every second one, much for a gather."""
+        return sum(
+            0
+            if (step := a.stride(loop.var)) in (0, 1, -1)
+            else COSTS.strided_vector
+            if step == 2 and k
+            else COSTS.gathered_vector
+            for k, a in enumerate(self.accesses)
+        )
 
     def reuse(self, loop: For, vector: For | None = None) -> int:
-        """How many reads stay the same along `loop`; one that moves with the vector loop is a vector, and counts for more."""
+        """How many reads stay the same along `loop`; one that moves with the vector loop is a
+        vector, and counts for more.
+        """
         weights = (1 if vector is None or a.stride(vector.var) == 0 else 4 for a in self.accesses[1:])
         return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
 
     def shared(self, loop: For, count: int) -> int:
-        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones."""
+        """How many elements, or vectors, `count` iterations of `loop` need not read again: those
+        that stay, and neighbours' ones.
+        """
         return count * self.reads(loop, 1) - self.reads(loop, count)
 
     def reads(self, loop: For, count: int) -> int:
@@ -97,13 +109,17 @@ class Nest:
         for a in self.accesses[1:]:
             form, step = a.place, a.stride(loop.var)
             terms = frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms)
-            seen |= {(a.tensor, terms, k) if step is None else (a.tensor, terms, form.constant + k * step, "")
-                     for k in range(count if terms else 0)}
+            seen |= {
+                (a.tensor, terms, k) if step is None else (a.tensor, terms, form.constant + k * step, "")
+                for k in range(count if terms else 0)
+            }
         return len(seen)
 
 
 def window_loops(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
-    """Loops over terms that stand beside one of the positions in an index of the field: those over a window that slides along it."""
+    """Loops over terms that stand beside one of the positions in an index of the field: those
+    over a window that slides along it.
+    """
     forms = [linear(unclamped(i)) for i in field.indices]
     beside = [f for f in forms if any(f.coefficient(p.var) for p in positions)]
     return [r for r in nest.reduction if any(f.coefficient(r.var) for f in beside)]
@@ -122,16 +138,24 @@ def constant_extent(loop: For) -> int:
 
 @lru_cache(maxsize=16)
 def _live_loops(kernel: Kernel) -> frozenset[Var]:
-    """The loops that are left once extents and conditions are folded: not those without iterations, nor those that do nothing."""
+    """The loops that are left once extents and conditions are folded: not those without
+    iterations, nor those that do nothing.
+    """
     loops = [n for n in statements(kernel) if isinstance(n, For | If)]
-    plain = all(isinstance(n, For) and (isinstance(n.extent, Var) or (integer(n.extent) or 0) > 0) for n in loops)
-    return frozenset(n.var for n in (loops if plain else statements(drop_guards(kernel))) if isinstance(n, For))
+    plain = all(
+        isinstance(n, For) and (isinstance(n.extent, Var) or (integer(n.extent) or 0) > 0) for n in loops
+    )
+    return frozenset(
+        n.var for n in (loops if plain else statements(drop_guards(kernel))) if isinstance(n, For)
+    )
 
 
 def find_nests(kernel: Kernel) -> list[Nest]:
-    """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is.
+    """The nests of an unscheduled kernel, one per equation; a loop over several equations (a
+    recurrence's time) is left as it is.
 
-    Statements in loops without iterations are not seen: the first step that folds extents drops such loops, with their names.
+    Statements in loops without iterations are not seen: the first step that folds extents drops
+    such loops, with their names.
     """
     nests: list[Nest] = []
     live = _live_loops(kernel)
@@ -140,8 +164,11 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     while stack:
         node, again = stack.pop()
         inside = Kernel("", (), (), (), (), (node,))
-        leaves = [([n for n in above if isinstance(n, For)], s, [n.cond for n in above if isinstance(n, If)])
-                  for above, s in paths(inside) if isinstance(s, Store) and all(n.var in live for n in above if isinstance(n, For))]
+        leaves = [
+            ([n for n in above if isinstance(n, For)], s, [n.cond for n in above if isinstance(n, If)])
+            for above, s in paths(inside)
+            if isinstance(s, Store) and all(n.var in live for n in above if isinstance(n, For))
+        ]
         if isinstance(node, If) or len({s.equation for _, s, _ in leaves}) > 1:
             around = (*again, node) if isinstance(node, For) else again
             stack += [(each, around) for each in reversed(node.body if isinstance(node, For | If) else ())]
@@ -156,7 +183,9 @@ def unmarked_nests(kernel: Kernel) -> list[Nest]:
     return find_nests(replace(kernel, body=tuple(free)))
 
 
-def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor], again: tuple[For, ...]) -> Nest:
+def _nest(
+    leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor], again: tuple[For, ...]
+) -> Nest:
     loops, main, conditions = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:
         # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
@@ -166,14 +195,23 @@ def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor
         spatial = tuple(loops[: min(len(above) for above, _, _ in leaves)])
     reads = (n for n in walk(main.value, *main.indices, *conditions) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
-    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses, (), again,
-                tuple(conditions))
+    return Nest(
+        spatial,
+        tuple(n for n in loops if not any(n is each for each in spatial)),
+        main,
+        accesses,
+        (),
+        again,
+        tuple(conditions),
+    )
 
 
 def boundary_iterations(nest: Nest, loop: For) -> tuple[int, int]:
-    """How many iterations at the start and end of `loop` index conditions and clamps matter for: outside them they are decided.
+    """How many iterations at the start and end of `loop` index conditions and clamps matter for:
+    outside them they are decided.
 
-    A condition holds for all iterations but some at one end, and fails for all but some at the other one: the fewer count.
+    A condition holds for all iterations but some at one end, and fails for all but some at the
+    other one: the fewer count.
     """
     n = integer(loop.extent)
     ranges: dict[Var, Expr] = {each.var: each.extent for each in nest.loops if each is not loop}
@@ -194,7 +232,9 @@ def boundary_iterations(nest: Nest, loop: For) -> tuple[int, int]:
 
 
 def depends_on_index(nest: Nest, loops: Iterable[For]) -> bool:
-    """Whether what is computed depends on an iteration of these loops itself, and not only on what is read there."""
+    """Whether what is computed depends on an iteration of these loops itself, and not only on
+    what is read there.
+    """
     wanted = {loop.var for loop in loops}
     stack: list[Node] = [nest.main.value]
     while stack:

@@ -1,4 +1,6 @@
-"""Templates of default schedules: what each matches, the steps it applies, and what follows where a step is refused."""
+"""Templates of default schedules: what each matches, the steps it applies, and what follows
+where a step is refused.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ class Scheduled:
     Attributes:
         loops: its outer loops, which threads may share, outermost first.
         copy: a copy that is still to be made in them.
-        members: nests that are computed in the same loops from now on, the one that has the loops last.
+        members: nests that are computed in the same loops from now on, the one that has the loops
+            last.
     """
 
     loops: list[str]
@@ -77,7 +80,9 @@ class Scheduled:
 
     @staticmethod
     def of(loops: list[str] | None) -> Scheduled | None:
-        """With these outer loops; None where there are none to speak of, since a step was refused."""
+        """With these outer loops; None where there are none to speak of, since a step was
+        refused.
+        """
         return None if loops is None else Scheduled(loops)
 
 
@@ -105,10 +110,14 @@ class Template(Protocol):
     stage: Stage
 
     def match(self, builder: ScheduleBuilder, subject: Any, /) -> Any:
-        """The parts of the subject, a record for `apply`; a `NoMatch` if the template does not know it. No step is applied."""
+        """The parts of the subject, a record for `apply`; a `NoMatch` if the template does not
+        know it. No step is applied.
+        """
 
     def apply(self, builder: ScheduleBuilder, match: Any, /) -> Any:
-        """Apply the steps. None, a `NoMatch` or a `ScheduleError` says that they do not go through: they are left out then."""
+        """Apply the steps. None, a `NoMatch` or a `ScheduleError` says that they do not go
+        through: they are left out then.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +156,8 @@ def of_stage(templates: Iterable[Template], *stages: Stage) -> tuple[Template, .
 def apply_first(builder: ScheduleBuilder, templates: Sequence[Template], subject: Any, label: str) -> Any:
     """Apply the first template that matches and whose steps all go through, and record the choice.
 
-    Steps of a template that does not go through are rolled back, and the next one is tried. A template that rewrites a nest hands the new
-    one on.
+    Steps of a template that does not go through are rolled back, and the next one is tried. A
+    template that rewrites a nest hands the new one on.
 
     Returns:
         what the template gave; None where no template took the subject.
@@ -176,7 +185,8 @@ def apply_first(builder: ScheduleBuilder, templates: Sequence[Template], subject
 def _tried(builder: ScheduleBuilder, template: Template, subject: Any) -> Any:
     """What a template gives for a subject, or why it gives nothing; then no step of it is left.
 
-    Errors are raised under `verify`: a template asks whether a step is legal (`try_apply`), so one that raises assumes what does not hold.
+    Errors are raised under `verify`: a template asks whether a step is legal (`try_apply`), so one
+    that raises assumes what does not hold.
     """
     before, builder.refused = builder.checkpoint(), None
     try:
@@ -187,7 +197,11 @@ def _tried(builder: ScheduleBuilder, template: Template, subject: Any) -> Any:
             raise
         found = NoMatch(error.message)
     if found is None:
-        found = NoMatch("a step was refused" if builder.refused is None else f"the step {builder.refused.name} was refused")
+        found = NoMatch(
+            "a step was refused"
+            if builder.refused is None
+            else f"the step {builder.refused.name} was refused"
+        )
     if isinstance(found, NoMatch):
         builder.rollback(before)
     return found

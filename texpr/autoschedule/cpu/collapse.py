@@ -15,7 +15,8 @@ from texpr.schedule.structure.loops import qualified
 
 
 class CollapsedLoops:
-    """Neighbouring loops over elements that walk through all memory of the statement as one become one; then templates are tried anew.
+    """Neighbouring loops over elements that walk through all memory of the statement as one become
+    one; then templates are tried anew.
 
     Args:
         again: those that are tried on the joined loops, before the ones that follow this.
@@ -28,31 +29,52 @@ class CollapsedLoops:
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> Nest | NoMatch:
         """The nest, if it has two loops that may be joined."""
-        return nest if len(nest.spatial) >= 2 and not nest.recurrent else NoMatch("fewer than two loops over elements, or a recurrence")
+        return (
+            nest
+            if len(nest.spatial) >= 2 and not nest.recurrent
+            else NoMatch("fewer than two loops over elements, or a recurrence")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | NoMatch:
         """Join the loops."""
         nest = collapse_contiguous(builder, match)
-        return NoMatch("no loops that walk through memory as one") if nest is match else Rewritten(nest, self.again)
+        return (
+            NoMatch("no loops that walk through memory as one")
+            if nest is match
+            else Rewritten(nest, self.again)
+        )
 
 
 def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
-    """Join neighbouring loops that walk through all memory of the statement as one, if no loops of a user are to be joined with them."""
+    """Join neighbouring loops that walk through all memory of the statement as one, if no loops
+    of a user are to be joined with them.
+    """
     while len(nest.spatial) >= 2 and not nest.recurrent and not serves_rows(builder, nest):
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
-        if (not nest.reduction and size is not None and size >= 2 * builder.vector_lanes(nest)
-            and rows_together(builder, nest, inner) is not None):
+        if (
+            not nest.reduction
+            and size is not None
+            and size >= 2 * builder.vector_lanes(nest)
+            and rows_together(builder, nest, inner) is not None
+        ):
             break
         if not are_one(nest, outer, inner):
             break
         both = outer, inner
-        if (any(boundary_iterations(nest, loop) != (0, 0) for loop in both)
-            or extent(inner) >= builder.vector_lanes(nest) and depends_on_index(nest, both)):
+        if (
+            any(boundary_iterations(nest, loop) != (0, 0) for loop in both)
+            or extent(inner) >= builder.vector_lanes(nest)
+            and depends_on_index(nest, both)
+        ):
             break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
         name = outer.var.name + inner.var.name
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
-        found = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
+        found = next(
+            n
+            for n in find_nests(builder.kernel)
+            if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor
+        )
         nest = replace(found.below(len(nest.outer)), parts=nest.parts)
     return nest

@@ -1,4 +1,6 @@
-"""Default schedules for CPUs: nests by templates, intermediates in the loops of what uses them, outermost loops for threads."""
+"""Default schedules for CPUs: nests by templates, intermediates in the loops of what uses them,
+outermost loops for threads.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
-from texpr.autoschedule.core.template import Among, DeferredCopy, Scheduled, Stage, Template, apply_first, of_stage
+from texpr.autoschedule.core.template import (
+    Among,
+    DeferredCopy,
+    Scheduled,
+    Stage,
+    Template,
+    apply_first,
+    of_stage,
+)
 from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
 from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
@@ -37,7 +47,9 @@ def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> Non
 
 
 def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
-    """Of loops that repeat sums, how many iterations at the start and end decide what conditions inside the sums ask, if they are few."""
+    """Of loops that repeat sums, how many iterations at the start and end decide what conditions
+    inside the sums ask, if they are few.
+    """
     found: dict[str, tuple[int, int]] = {}
     for nest in nests:
         for loop in nest.enclosing_loops if nest.reduction else ():
@@ -49,7 +61,9 @@ def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
 
 
 def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tuple[Nest, Scheduled]]:
-    """Every nest scheduled for itself, inside of the loops that it will have in common with others."""
+    """Every nest scheduled for itself, inside of the loops that it will have in common with
+    others.
+    """
     nests = find_nests(builder.kernel)
     chains = of_stage(templates, Stage.CHAINS)
     depths = builder.attempt("", partial(apply_first, builder, chains, nests, ""), None) or {}
@@ -59,39 +73,61 @@ def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tupl
     for nest in nests:
         if id(nest) in taken:
             continue
-        found = None if depths else builder.attempt(nest.label, partial(_in_group, builder, templates, nest, nests), None)
+        found = (
+            None
+            if depths
+            else builder.attempt(nest.label, partial(_in_group, builder, templates, nest, nests), None)
+        )
         if found is not None:
             done.append((found.members[-1], found))
             taken.update(map(id, found.members))
         elif (whole := builder.current(nest)) is not None:
             as_it_is = Scheduled([qualified(n) for n in whole.spatial])
-            scheduled = builder.attempt(whole.label, partial(_alone, builder, templates, whole, depths), as_it_is)
-            done.append((whole if scheduled is as_it_is else whole.below(depths.get(whole.label, 0)), scheduled))
+            scheduled = builder.attempt(
+                whole.label, partial(_alone, builder, templates, whole, depths), as_it_is
+            )
+            done.append(
+                (whole if scheduled is as_it_is else whole.below(depths.get(whole.label, 0)), scheduled)
+            )
     return done
 
 
-def _in_group(builder: ScheduleBuilder, templates: Sequence[Template], nest: Nest, nests: Sequence[Nest]) -> Scheduled | None:
-    """Schedule a nest with those behind it that write beside each other; None where it is no such one."""
+def _in_group(
+    builder: ScheduleBuilder, templates: Sequence[Template], nest: Nest, nests: Sequence[Nest]
+) -> Scheduled | None:
+    """Schedule a nest with those behind it that write beside each other; None where it is no
+    such one.
+    """
     return apply_first(builder, of_stage(templates, Stage.GROUPS), Among(nest, nests), nest.label)
 
 
-def _alone(builder: ScheduleBuilder, templates: Sequence[Template], whole: Nest, depths: Mapping[str, int]) -> Scheduled:
+def _alone(
+    builder: ScheduleBuilder, templates: Sequence[Template], whole: Nest, depths: Mapping[str, int]
+) -> Scheduled:
     """Schedule one nest, without the outer loops that it has in common with others."""
     nest = whole.below(depths.get(whole.label, 0))
     found = apply_first(builder, of_stage(templates, Stage.NESTS), nest, nest.label)
     outer = [qualified(n) for n in nest.outer]
-    return Scheduled(outer + [qualified(n) for n in nest.spatial]) if found is None else replace(found, loops=outer + found.loops)
+    return (
+        Scheduled(outer + [qualified(n) for n in nest.spatial])
+        if found is None
+        else replace(found, loops=outer + found.loops)
+    )
 
 
 def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) -> None:
-    """Compute tensors in the outer loops of their user where that is legal, then share what is left among threads."""
+    """Compute tensors in the outer loops of their user where that is legal, then share what is
+    left among threads.
+    """
     groups: list[Group] = []
     copies: list[tuple[DeferredCopy, list[str]]] = []
     for nest, scheduled in reversed(nests):
         names = builder.surviving_loops(scheduled.loops)
         user = builder.attempt(nest.label, partial(_user, builder, nest, names, groups), None)
         if user is None:
-            groups.append(Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops))))
+            groups.append(
+                Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops)))
+            )
         else:
             user.work += nest.work
         if scheduled.copy is not None:
@@ -101,7 +137,9 @@ def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) 
         builder.attempt(copy.own.rpartition(".")[0], partial(copy.make, builder, names, turned), None)
     for group in groups:
         group.names = builder.surviving_loops(group.names)
-        builder.attempt("".join(group.names[:1]).rpartition(".")[0], partial(parallelize, builder, group), None)
+        builder.attempt(
+            "".join(group.names[:1]).rpartition(".")[0], partial(parallelize, builder, group), None
+        )
 
 
 def _user(builder: ScheduleBuilder, nest: Nest, names: list[str], groups: list[Group]) -> Group | None:
@@ -113,7 +151,9 @@ def _user(builder: ScheduleBuilder, nest: Nest, names: list[str], groups: list[G
 
 
 def _try_compute_at(builder: ScheduleBuilder, nest: Nest, names: list[str], group: Group) -> bool:
-    """Whether the nest, with these outer loops, could be moved under the group's joined loops without losing parallelism."""
+    """Whether the nest, with these outer loops, could be moved under the group's joined loops
+    without losing parallelism.
+    """
     if not group.names or max(1, len(nest.outer)) != group.joined:
         return False
     joined, small = group.names[: group.joined], nest.work + group.work < COSTS.parallel_work
@@ -121,7 +161,10 @@ def _try_compute_at(builder: ScheduleBuilder, nest: Nest, names: list[str], grou
         return False
     before = builder.checkpoint()
     depths = dict.fromkeys((in_common(builder, nest, names, group.names, group.joined), group.joined))
-    moved = any(builder.try_apply("compute_at", nest.label, group.names[depth - 1], recompute=False) for depth in depths)
+    moved = any(
+        builder.try_apply("compute_at", nest.label, group.names[depth - 1], recompute=False)
+        for depth in depths
+    )
     if moved and not small and nest.recurrent and not builder.can_apply("parallel", joined[0]):
         builder.rollback(before)  # iterations would use what others compute
         return False

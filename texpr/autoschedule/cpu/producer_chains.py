@@ -1,14 +1,15 @@
 """Chains: nests that compute intermediates one after the other, for one nest that uses them last.
 
-Where the caches of a core do not hold the intermediates of one iteration of the outermost loop, the nests are joined further inside. Where
-sums read the same for every iteration of that loop (a product with a matrix), blocks of its iterations are made first: as many as leave
-the intermediates near, so that what is read again comes from there too.
+Where the caches of a core do not hold the intermediates of one iteration of the outermost loop, the
+nests are joined further inside. Where sums read the same for every iteration of that loop (a
+product with a matrix), blocks of its iterations are made first: as many as leave the intermediates
+near, so that what is read again comes from there too.
 
-Nests that were joined by their outermost loop have all further ones in common, too, that are alike and in whose iterations no operand of
-a sum is read again.
+Nests that were joined by their outermost loop have all further ones in common, too, that are alike
+and in whose iterations no operand of a sum is read again.
 
-Several nests that read the same rows of large inputs, and nothing else but a row of parameters (a normalization and its gradient), are
-joined by row, so that each row comes from memory once.
+Several nests that read the same rows of large inputs, and nothing else but a row of parameters (a
+normalization and its gradient), are joined by row, so that each row comes from memory once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class _Chains:
 
 
 class ProducerChains:
-    """Nests that compute intermediates for one that uses them last, joined as far inside as these stay near."""
+    """Nests that compute intermediates for one that uses them last, joined as far inside as
+    these stay near.
+    """
 
     name, stage = "ProducerChains", Stage.CHAINS
 
@@ -61,10 +64,16 @@ class ProducerChains:
         if last is not None and _bytes(builder.kernel, last, 0) > builder.l2_budget:
             return _Chains(last, {})
         depths = _by_rows(builder, nests)
-        return _Chains(None, depths) if depths else NoMatch("no chain of nests whose intermediates or rows go to memory and back")
+        return (
+            _Chains(None, depths)
+            if depths
+            else NoMatch("no chain of nests whose intermediates or rows go to memory and back")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: _Chains) -> Mapping[str, int] | NoMatch | None:
-        """Cut blocks where a chain needs them; by the label of a nest, in how many of its outer loops it is joined with others."""
+        """Cut blocks where a chain needs them; by the label of a nest, in how many of its outer
+        loops it is joined with others.
+        """
         return match.depths if match.inside is None else _inside(builder, match.inside)
 
 
@@ -76,21 +85,34 @@ def _by_rows(builder: ScheduleBuilder, nests: Sequence[Nest]) -> Mapping[str, in
         found = _chain(builder.kernel, left)
         if found is not None and _is_by_rows(builder, found):
             depths |= dict.fromkeys((n.label for n in found.nests), 1)
-        del left[len(left) - (1 if found is None else len(found.nests)):]
+        del left[len(left) - (1 if found is None else len(found.nests)) :]
     return depths
 
 
 def serves_rows(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether an element of an intermediate is used by many of another nest, which has its loops and more."""
+    """Whether an element of an intermediate is used by many of another nest, which has its loops
+    and more.
+    """
     target = nest.main.tensor
-    return target in builder.kernel.temporaries and nest.label == target.name and not nest.reduction and any(
-        len(user.spatial) > len(nest.spatial) and not user.reduction and not user.recurrent
-        for user in find_nests(builder.kernel) for a in user.accesses[1:] if a.tensor is target)
+    return (
+        target in builder.kernel.temporaries
+        and nest.label == target.name
+        and not nest.reduction
+        and any(
+            len(user.spatial) > len(nest.spatial) and not user.reduction and not user.recurrent
+            for user in find_nests(builder.kernel)
+            for a in user.accesses[1:]
+            if a.tensor is target
+        )
+    )
 
 
-def in_common(builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others: Sequence[str], least: int) -> int:
-    """How many of the outer loops of a nest and its user may be one: as long as they are alike, and no operand of a sum is read again in
-    the iterations of one of them. What both read comes from memory once then.
+def in_common(
+    builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others: Sequence[str], least: int
+) -> int:
+    """How many of the outer loops of a nest and its user may be one: as long as they are alike, and
+    no operand of a sum is read again in the iterations of one of them. What both read comes from
+    memory once then.
 
     Args:
         names, others: of the loops, outermost first.
@@ -100,7 +122,13 @@ def in_common(builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others
     depth = least
     for mine, other in zip(names[least:], others[least:]):
         loop, length = loops.get(mine), constant_extent(builder.loop(other))
-        if loop is None or length in (0, 1) or constant_extent(builder.loop(mine)) != length or nest.recurrent or _serves_sums(nest, loop):
+        if (
+            loop is None
+            or length in (0, 1)
+            or constant_extent(builder.loop(mine)) != length
+            or nest.recurrent
+            or _serves_sums(nest, loop)
+        ):
             break
         depth += 1
     return depth
@@ -108,26 +136,39 @@ def in_common(builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others
 
 def _serves_sums(nest: Nest, loop: For) -> bool:
     """Whether what is read for the terms of a sum is read again in every iteration of a loop."""
-    return any(a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction) for a in nest.accesses[1:])
+    return any(
+        a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction)
+        for a in nest.accesses[1:]
+    )
 
 
 def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMatch | None:
-    """The nests so far inside that their intermediates stay near, by blocks where that is worth it."""
+    """The nests so far inside that their intermediates stay near, by blocks where that is worth
+    it.
+    """
     nearby = builder.l2_budget
     depth = next((d for d in range(1, found.alike + 1) if _bytes(builder.kernel, found, d) <= nearby), None)
     if depth is None:
         return NoMatch("intermediates do not stay near in any of the loops")
     if _reuses(found, depth):
-        block = _block(constant_extent(found.nests[-1].spatial[depth - 1]), nearby // max(1, _bytes(builder.kernel, found, depth)))
+        block = _block(
+            constant_extent(found.nests[-1].spatial[depth - 1]),
+            nearby // max(1, _bytes(builder.kernel, found, depth)),
+        )
         if block is None:
             return NoMatch("no block of iterations whose intermediates stay near")
-        if not all(builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
+        if not all(
+            builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact")
+            for n in found.nests
+        ):
             return None
     return {n.label: depth for n in found.nests}
 
 
 def _is_by_rows(builder: ScheduleBuilder, found: _Chain) -> bool:
-    """Whether sums read rows of inputs that others of the chain read too, which the second cache would not keep until then."""
+    """Whether sums read rows of inputs that others of the chain read too, which the second cache
+    would not keep until then.
+    """
     if _reuses(found, 1) or sum(1 for n in found.nests if n.reduction) < 2:
         return False
     readers: dict[Tensor, int] = {}
@@ -140,7 +181,9 @@ def _is_by_rows(builder: ScheduleBuilder, found: _Chain) -> bool:
 
 
 def _chain(kernel: Kernel, nests: Sequence[Nest]) -> _Chain | None:
-    """The last nest and those before it that compute what the chain reads, as long as their outer loops are alike."""
+    """The last nest and those before it that compute what the chain reads, as long as their
+    outer loops are alike.
+    """
     if not nests or nests[-1].recurrent:
         return None
     members = [nests[-1]]
@@ -169,12 +212,20 @@ def _bytes(kernel: Kernel, chain: _Chain, depth: int) -> int:
 
 
 def _reuses(chain: _Chain, depth: int) -> bool:
-    """Whether sums read the same in every iteration of the last of the joined loops, which are many to each of its elements."""
-    return any(a.stride(n.spatial[depth - 1].var) == 0 and len([m for m in n.loops if a.stride(m.var) != 0]) >= 2
-               for n in chain.nests if n.reduction for a in n.accesses[1:])
+    """Whether sums read the same in every iteration of the last of the joined loops, which are
+    many to each of its elements.
+    """
+    return any(
+        a.stride(n.spatial[depth - 1].var) == 0 and len([m for m in n.loops if a.stride(m.var) != 0]) >= 2
+        for n in chain.nests
+        if n.reduction
+        for a in n.accesses[1:]
+    )
 
 
 def _block(extent: int, most: int) -> int | None:
-    """Iterations of a block, at most `most`: a divisor, rather a multiple of 8 or 4; None if only small ones are left, or all of it."""
+    """Iterations of a block, at most `most`: a divisor, rather a multiple of 8 or 4; None if
+    only small ones are left, or all of it.
+    """
     divisors = [n for n in range(LEAST_BLOCK, min(most, extent - 1, MOST_BLOCK) + 1) if extent % n == 0]
     return max(divisors, key=lambda n: (gcd(n, 8), n), default=None)

@@ -1,5 +1,5 @@
-"""Default schedules for registers of any length: the loop over lanes stands outside of those that add terms, so that each strip of lanes
-has its sums in registers, however long these are.
+"""Default schedules for registers of any length: the loop over lanes stands outside of those that
+add terms, so that each strip of lanes has its sums in registers, however long these are.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
 STRIP = 1 << 14
-"""Elements of a loop that has none around it, from which on it is cut, so that threads can share it."""
+"""Elements of a loop that has none around it, from which on it is cut, so that threads can share
+it.
+"""
 COLUMNS = 256
 """The same where each element is a sum."""
 ROWS, TILE_ROWS = 4, 8
 """Rows of a tile of sums along lanes, and of one across them."""
 
 TILE, TILE_HEIGHT = 2, 12
-"""Registers beside each other and rows of a tile of a large product: sums, a row of the panel and rows in quads take 29 registers."""
+"""Registers beside each other and rows of a tile of a large product: sums, a row of the panel
+and rows in quads take 29 registers.
+"""
 TERMS, FEW_TERMS, FEW_ROWS = 8, 4, 8
-"""Terms of a sum that are added in an iteration, and where up to so many rows are left over, which come from memory as they are."""
+"""Terms of a sum that are added in an iteration, and where up to so many rows are left over,
+which come from memory as they are.
+"""
 
 
 def wanted(builder: ScheduleBuilder) -> bool:
@@ -29,8 +35,12 @@ def wanted(builder: ScheduleBuilder) -> bool:
     return builder.machine.scalable_bytes > builder.machine.vector_bytes > 0
 
 
-def elements(builder: ScheduleBuilder, nest: Nest, best: For, rows: tuple[For, int] | None, registers: int) -> list[str] | None:
-    """Schedule a nest without reduction, `rows` of it together; names of its outer loops, or None where lanes need each other."""
+def elements(
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: tuple[For, int] | None, registers: int
+) -> list[str] | None:
+    """Schedule a nest without reduction, `rows` of it together; names of its outer loops, or
+    None where lanes need each other.
+    """
 
     def steps() -> list[str] | None:
         rest, name, row = [qualified(n) for n in nest.spatial if n is not best], qualified(best), []
@@ -51,7 +61,9 @@ def elements(builder: ScheduleBuilder, nest: Nest, best: For, rows: tuple[For, i
 
 
 def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str] | None:
-    """Schedule a reduction whose terms are lanes; names of its outer loops, or None where that is not possible."""
+    """Schedule a reduction whose terms are lanes; names of its outer loops, or None where that
+    is not possible.
+    """
 
     def steps() -> list[str] | None:
         spatial, inside = [qualified(n) for n in nest.spatial], list[str]()
@@ -62,18 +74,29 @@ def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str] | None:
             spatial[at : at + 1] = [outer] if outer else []
             inside.append(inner)
         others = [qualified(r) for r in nest.reduction if r is not best]
-        if (others or inside) and not builder.try_apply("reorder", *spatial, *others, qualified(best), *inside):
+        if (others or inside) and not builder.try_apply(
+            "reorder", *spatial, *others, qualified(best), *inside
+        ):
             return None
         for each in inside:
             builder.try_apply("unroll", each)
-        registers = 1 if len(tiles) == 2 else 2 if tiles or exceeds_registers(nest.main.value, builder.machine) else 4
-        return spatial if builder.try_apply("vectorize_scalable", qualified(best), registers, reassoc=True) else None
+        registers = (
+            1 if len(tiles) == 2 else 2 if tiles or exceeds_registers(nest.main.value, builder.machine) else 4
+        )
+        return (
+            spatial
+            if builder.try_apply("vectorize_scalable", qualified(best), registers, reassoc=True)
+            else None
+        )
 
     return builder.transaction(steps) if nest.main.update in ("add", "max", "min") else None
 
 
-def across(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, window: str) -> list[str] | None:
-    """Schedule a reduction whose elements are lanes, tiles of `rows` of them; names of its outer loops, or None where that is not possible.
+def across(
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, window: str
+) -> list[str] | None:
+    """Schedule a reduction whose elements are lanes, tiles of `rows` of them; names of its outer
+    loops, or None where that is not possible.
 
     Args:
         window: the name of a loop over few terms that is written out; empty for none.
@@ -92,15 +115,21 @@ def across(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, wi
             return None
         for each in (*row, *filter(None, [window])):
             builder.try_apply("unroll", each)
-        return (spatial if builder.try_apply("vectorize_scalable", name,
-                                             1 if exceeds_registers(nest.main.value, builder.machine) else 2) else None)
+        return (
+            spatial
+            if builder.try_apply(
+                "vectorize_scalable", name, 1 if exceeds_registers(nest.main.value, builder.machine) else 2
+            )
+            else None
+        )
 
     return builder.transaction(steps)
 
 
 def loads_far_ahead(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether what is loaded for a window that slides along rows takes as many registers as sums do: one that moves by two elements shares
-    little of it, and where registers are long, products take long and are kept busy by what was loaded early.
+    """Whether what is loaded for a window that slides along rows takes as many registers as sums
+    do: one that moves by two elements shares little of it, and where registers are long, products
+    take long and are kept busy by what was loaded early.
     """
     term = nest.reduction[-1]
     shared = any(a.stride(rows.var) == a.stride(term.var) != 0 for a in nest.accesses[1:])
@@ -108,12 +137,16 @@ def loads_far_ahead(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
 
 
 def tile_of(builder: ScheduleBuilder, sums: DType) -> tuple[int, int]:
-    """Width and height of a tile of a large product: rows of floats are packed and loaded as quads, others have an address each."""
+    """Width and height of a tile of a large product: rows of floats are packed and loaded as
+    quads, others have an address each.
+    """
     return TILE * builder.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS
 
 
 def terms_together(builder: ScheduleBuilder, terms: str, left: int) -> None:
-    """Some terms of each sum an iteration: what the loop itself costs is shared. Of many rows that are left over registers hold one."""
+    """Some terms of each sum an iteration: what the loop itself costs is shared. Of many rows
+    that are left over registers hold one.
+    """
     if left <= FEW_ROWS:
         _, term = builder.split_if_longer(terms, FEW_TERMS if left else TERMS)
         builder.try_apply("unroll", term)

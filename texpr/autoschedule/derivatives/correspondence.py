@@ -1,11 +1,14 @@
 """Which nests and loops of a derivative stand for which of the operator that it was derived from.
 
-A nest of a gradient that makes `dX` out of `dY` stands for the nests by which `Y` depends on `X`; a nest that computes a tensor of the
-operator again stands for the one that did so before. Loops are the same where they run along the same dimension of a tensor: `X` and its
-derivative `dX` have the same dimensions, so in `dB[k, j] = sum(i: dC[i, j] * A[i, k])` the loops i, j, k are those of the product.
+A nest of a gradient that makes `dX` out of `dY` stands for the nests by which `Y` depends on `X`; a
+nest that computes a tensor of the operator again stands for the one that did so before. Loops are
+the same where they run along the same dimension of a tensor: `X` and its derivative `dX` have the
+same dimensions, so in `dB[k, j] = sum(i: dC[i, j] * A[i, k])` the loops i, j, k are those of the
+product.
 
-Where a loop over elements has become one over the terms of a sum, and another the other way round, they change places: i of the product
-is k in `dB`, so that what is shared among threads or lanes there are elements again, and what is read again and again is read again here.
+Where a loop over elements has become one over the terms of a sum, and another the other way round,
+they change places: i of the product is k in `dB`, so that what is shared among threads or lanes
+there are elements again, and what is read again and again is read again here.
 """
 
 from __future__ import annotations
@@ -56,7 +59,11 @@ def equations_of(kernel: Kernel) -> dict[str, Equations]:
     """The nests of a naive kernel by label, in their order."""
     found: dict[str, Equations] = {}
     labels: dict[int, str] = {}
-    leaves = [(tuple(n for n in above if isinstance(n, For)), s) for above, s in paths(kernel) if isinstance(s, Store)]
+    leaves = [
+        (tuple(n for n in above if isinstance(n, For)), s)
+        for above, s in paths(kernel)
+        if isinstance(s, Store)
+    ]
     for loops, store in leaves:
         if loops:
             labels.setdefault(store.equation, loops[0].tensor)
@@ -67,7 +74,8 @@ def equations_of(kernel: Kernel) -> dict[str, Equations]:
 
 
 class Correspondence:
-    """What of a derivative's kernel stands for what of the operator's. Both are naive: no step was applied.
+    """What of a derivative's kernel stands for what of the operator's. Both are naive: no step was
+    applied.
 
     Attributes:
         before: the nests of the operator.
@@ -78,7 +86,11 @@ class Correspondence:
         self.before, self.after = equations_of(operator), equations_of(derivative)
         self.tensors = {t.name: t.rank for t in (*operator.inputs, *operator.outputs, *operator.temporaries)}
         names = {t.name: t.rank for t in (*derivative.inputs, *derivative.outputs, *derivative.temporaries)}
-        self.primals = {n: p for n, rank in names.items() if (p := self._primal(n)) is not None and self.tensors[p] == rank}
+        self.primals = {
+            n: p
+            for n, rank in names.items()
+            if (p := self._primal(n)) is not None and self.tensors[p] == rank
+        }
         self._parents: dict[object, object] = {}
         self._join_loops()
         self._nests = self._standing_for()
@@ -88,11 +100,15 @@ class Correspondence:
         return self._nests.get(label, ())
 
     def followers(self, label: str) -> tuple[str, ...]:
-        """Those of the nests that are scheduled as it is: a nest that stands for some with as many loops of each kind leaves the others
-        aside, so that sums follow sums.
+        """Those of the nests that are scheduled as it is: a nest that stands for some with as many
+        loops of each kind leaves the others aside, so that sums follow sums.
         """
-        return tuple(nest for nest in self.nests(label) if self._is_like(label, nest) or not any(
-            self._is_like(other, nest) for other in self.before if nest in self.nests(other)))
+        return tuple(
+            nest
+            for nest in self.nests(label)
+            if self._is_like(label, nest)
+            or not any(self._is_like(other, nest) for other in self.before if nest in self.nests(other))
+        )
 
     def _is_like(self, label: str, nest: str) -> bool:
         before, after = self.before[label], self.after[nest]
@@ -100,7 +116,9 @@ class Correspondence:
         return kinds[0] == kinds[1] and len(self.loops(label, nest)) == len(before.loops)
 
     def loops(self, label: str, nest: str) -> dict[str, tuple[str, bool]]:
-        """The loops of `nest` by those of the operator that they stand for, and whether they only play their part."""
+        """The loops of `nest` by those of the operator that they stand for, and whether they
+        only play their part.
+        """
         before, after = self.before[label], self.after[nest]
         same = {v: found for v in before.loops if (found := self._along_the_same(label, v, nest)) is not None}
         inner = [v for v, found in same.items() if v in before.axes and found not in after.axes]
@@ -111,17 +129,31 @@ class Correspondence:
         return {v: (changed.get(v, found), v in changed) for v, found in same.items()}
 
     def part(self, label: str, tensor: str, nest: str) -> str | None:
-        """The tensor of `nest` that has the part of `tensor` where loops have changed places: what is written is written, what is read
-        is read."""
+        """The tensor of `nest` that has the part of `tensor` where loops have changed places: what
+        is written is written, what is read is read."""
         before, after = self.before[label], self.after[nest]
         if tensor in before.writes:
-            return _only(after.writes - after.updates) if tensor not in before.updates else _only(after.updates)
+            return (
+                _only(after.writes - after.updates) if tensor not in before.updates else _only(after.updates)
+            )
         rest = before.reads - before.writes, after.reads - after.writes
-        return tensor if tensor in rest[1] else _only(rest[1] - rest[0]) if _only(rest[0] - rest[1]) == tensor else None
+        return (
+            tensor
+            if tensor in rest[1]
+            else _only(rest[1] - rest[0])
+            if _only(rest[0] - rest[1]) == tensor
+            else None
+        )
 
     def _along_the_same(self, label: str, name: str, nest: str) -> str | None:
-        """The loop of `nest` along the same dimensions; None where there is none, or no one that is it alone."""
-        same = [v for v in self.after[nest].loops if self._root("after", nest, v) == self._root("before", label, name)]
+        """The loop of `nest` along the same dimensions; None where there is none, or no one that
+        is it alone.
+        """
+        same = [
+            v
+            for v in self.after[nest].loops
+            if self._root("after", nest, v) == self._root("before", label, name)
+        ]
         if name in same or (label == nest and name in self.after[nest].loops):
             return name
         rivals = [v for v in self.before[label].loops if v != name and v in same]
@@ -132,11 +164,15 @@ class Correspondence:
         return tuple(n for n, p in self.primals.items() if p == tensor and n != tensor)
 
     def _primal(self, name: str) -> str | None:
-        """The tensor of the operator of which this is the derivative by name (`dY`, `dY_total`, `dY_`), or which it is."""
+        """The tensor of the operator of which this is the derivative by name (`dY`, `dY_total`,
+        `dY_`), or which it is.
+        """
         if name in self.tensors:
             return name
         plain = re.sub(r"_\d*$", "", name)
-        candidates = (each[1:] for each in (name, plain, plain.removesuffix("_total")) if each.startswith("d"))
+        candidates = (
+            each[1:] for each in (name, plain, plain.removesuffix("_total")) if each.startswith("d")
+        )
         return next((c for c in candidates if c in self.tensors), None)
 
     def _join_loops(self) -> None:
@@ -178,10 +214,14 @@ class Correspondence:
         return bool(self.after[label].writes & self.before[label].writes)
 
     def _between(self, label: str) -> set[str]:
-        """The nests of the operator through which the derivatives that this nest makes depend on those that it takes; where it takes none,
-        those that read what it reads: it is a part of one of them.
+        """The nests of the operator through which the derivatives that this nest makes depend on
+        those that it takes; where it takes none, those that read what it reads: it is a part of one
+        of them.
         """
-        made, taken = self._derivatives_near(label, "reads", "writes"), self._derivatives_near(label, "writes", "reads")
+        made, taken = (
+            self._derivatives_near(label, "reads", "writes"),
+            self._derivatives_near(label, "writes", "reads"),
+        )
         if not taken:
             return {each for each, nest in self.before.items() if nest.reads & self.after[label].reads}
         found: set[str] = set()
@@ -191,7 +231,9 @@ class Correspondence:
         return found
 
     def _derivatives_near(self, label: str, back: str, side: str) -> set[str]:
-        """The tensors whose derivatives the nest writes (or reads), itself or through tensors that are no derivatives."""
+        """The tensors whose derivatives the nest writes (or reads), itself or through tensors
+        that are no derivatives.
+        """
         found: set[str] = set()
         seen, stack = {label}, [label]
         while stack:
@@ -207,7 +249,9 @@ class Correspondence:
 
     def _path(self, source: str, goal: str) -> set[str]:
         """The nests of the operator that depend on `source` and that `goal` depends on."""
-        return _reached(self.before, {source}, "reads", "writes") & _reached(self.before, {goal}, "writes", "reads")
+        return _reached(self.before, {source}, "reads", "writes") & _reached(
+            self.before, {goal}, "writes", "reads"
+        )
 
 
 def _only(names: set[str]) -> str | None:
@@ -229,7 +273,9 @@ def _reached(nests: Mapping[str, Equations], tensors: Iterable[str], enter: str,
 
 
 def _along(index: Expr, nest: Equations, of_operator: bool) -> str | None:
-    """The loop along which an index runs. In `X[2*y + r]` of an operator that is the one that says which element is computed."""
+    """The loop along which an index runs. In `X[2*y + r]` of an operator that is the one that
+    says which element is computed.
+    """
     here = {v.name for v in variables(index)} & nest.loops.keys()
     if len(here) > 1 and of_operator:
         here &= nest.axes

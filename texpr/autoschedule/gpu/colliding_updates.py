@@ -1,7 +1,9 @@
-"""Updates that meet: several iterations of a nest add to one element of its target, such as windows that are added where they overlap.
+"""Updates that meet: several iterations of a nest add to one element of its target, such as windows
+that are added where they overlap.
 
-Loops that no two such iterations differ in are blocks. Of the others, those that differ only together with another one, which is run in
-order around them, are threads of a block: between two of that one's iterations they wait for each other. Sums keep their order.
+Loops that no two such iterations differ in are blocks. Of the others, those that differ only
+together with another one, which is run in order around them, are threads of a block: between two of
+that one's iterations they wait for each other. Sums keep their order.
 """
 
 from __future__ import annotations
@@ -49,17 +51,23 @@ def _bound_apart(builder: ScheduleBuilder, nest: Nest) -> bool:
 
 
 def _meets(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether an index of something that is updated is a sum of several loops; not of a nest whose parts are computed before."""
+    """Whether an index of something that is updated is a sum of several loops; not of a nest
+    whose parts are computed before.
+    """
     loops = {n.var for n in nest.spatial}
     there = builder.surviving_loops([qualified(nest.spatial[0])])
     updates = [s for s in walk(*map(builder.loop, there)) if isinstance(s, Store) and s.update is not None]
-    return any(sum(bool(linear(unclamped(i)).coefficient(v)) for v in loops) > 1 for s in updates for i in s.indices)
+    return any(
+        sum(bool(linear(unclamped(i)).coefficient(v)) for v in loops) > 1 for s in updates for i in s.indices
+    )
 
 
 def _leads(builder: ScheduleBuilder, names: list[str], name: str) -> bool:
     """Whether the iterations of a loop can run at once with all the others inside of them."""
     before = builder.checkpoint()
-    found = builder.try_apply("reorder", name, *(each for each in names if each != name)) and builder.can_apply("parallel", name)
+    found = builder.try_apply(
+        "reorder", name, *(each for each in names if each != name)
+    ) and builder.can_apply("parallel", name)
     builder.rollback(before)
     return found
 

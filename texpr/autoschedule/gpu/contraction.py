@@ -1,4 +1,6 @@
-"""What a contraction is: a sum of products of two reads, each of which moves with a loop over the target that the other one does not."""
+"""What a contraction is: a sum of products of two reads, each of which moves with a loop over
+the target that the other one does not.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ FEW_TILES = 128
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The parts of a contraction: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
+    """The parts of a contraction: loops over rows, columns and terms; the reads that move with rows
+    and with columns; loops around.
 
     Attributes:
-        upper: another loop that only the left read moves with, along which tiles have rows too where `row` alone would not fill them.
+        upper: another loop that only the left read moves with, along which tiles have rows too
+            where `row` alone would not fill them.
     """
 
     nest: Nest
@@ -42,7 +46,11 @@ class Contraction:
     @property
     def outer(self) -> list[For]:
         """Loops over the target that both reads move with, or neither."""
-        return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]
+        return [
+            n
+            for n in self.nest.spatial
+            if all(n is not other for other in (self.row, self.upper, self.column))
+        ]
 
 
 def contraction(nest: Nest) -> Contraction | NoMatch:
@@ -58,7 +66,9 @@ def contraction(nest: Nest) -> Contraction | NoMatch:
     if column is None or right is None:
         return NoMatch("no operand moves along the columns")
     left = next(a for a in nest.accesses[1:] if a is not right)
-    rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
+    rows = [
+        n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0
+    ]
     row = max(rows, key=lambda n: (filling(n, 2 * COSTS.gpu_tile_side), extent(n)), default=None)
     if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
         return NoMatch("no operand for the rows alone, or one that terms do not move")
@@ -66,9 +76,15 @@ def contraction(nest: Nest) -> Contraction | NoMatch:
         return NoMatch("few columns or terms")
     pairs = [(a, b) for a in rows for b in rows if a is not b]
     best = max(pairs, key=lambda pair: filling(pair[0], TALL) * filling(pair[1], 4), default=None)
-    if best is not None and filling(best[0], TALL) * filling(best[1], 4) > filling(row, 2 * COSTS.gpu_tile_side):
+    if best is not None and filling(best[0], TALL) * filling(best[1], 4) > filling(
+        row, 2 * COSTS.gpu_tile_side
+    ):
         return Contraction(nest, *best, column, term, left, right)
-    return Contraction(nest, row, None, column, term, left, right) if extent(row) >= COSTS.gpu_tile_side else NoMatch("few rows")
+    return (
+        Contraction(nest, row, None, column, term, left, right)
+        if extent(row) >= COSTS.gpu_tile_side
+        else NoMatch("few rows")
+    )
 
 
 def filling(loop: For, tile: int) -> float:

@@ -1,13 +1,16 @@
-"""Sums over windows on a GPU: a block computes some channels of a box of positions, its threads keep their sums in registers.
+"""Sums over windows on a GPU: a block computes some channels of a box of positions, its threads
+keep their sums in registers.
 
-One read (the weights) moves with a loop over the target that the other one (the field: an image) does not move with, the channels; the
-field moves with others, the positions, which may be many and short: convolutions of any rank, with strides, dilation and groups, and
-their gradients. In that of the weights, the places of the window are the positions. A product whose rows and columns are long is a
-matter of `gemm`. What a block reads of both for some of the terms lies in shared memory, of the field the box around all its windows.
-Sums keep their order.
+One read (the weights) moves with a loop over the target that the other one (the field: an image)
+does not move with, the channels; the field moves with others, the positions, which may be many and
+short: convolutions of any rank, with strides, dilation and groups, and their gradients. In that of
+the weights, the places of the window are the positions. A product whose rows and columns are long
+is a matter of `gemm`. What a block reads of both for some of the terms lies in shared memory, of
+the field the box around all its windows. Sums keep their order.
 
-Source: Lavin, maxDNN: An Efficient Convolution Kernel for Deep Learning with Maxwell GPUs, arXiv:1501.06633, 2015, for direct convolution
-by tiles of sums in registers over tiles in shared memory.
+Source: Lavin, maxDNN: An Efficient Convolution Kernel for Deep Learning with Maxwell GPUs,
+arXiv:1501.06633, 2015, for direct convolution by tiles of sums in registers over tiles in shared
+memory.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ MOST_SHORT = 25
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How one loop over positions is cut: positions of each thread, threads; blocks have what is left."""
+    """How one loop over positions is cut: positions of each thread, threads; blocks have what is
+    left.
+    """
 
     loop: For
     each: int
@@ -55,7 +60,9 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """The parts of a sum over windows: the loop over channels, those over positions (outermost first), the loops around; the two reads."""
+    """The parts of a sum over windows: the loop over channels, those over positions (outermost
+    first), the loops around; the two reads.
+    """
 
     nest: Nest
     channel: For
@@ -66,7 +73,9 @@ class _Windows:
     @property
     def outer(self) -> list[For]:
         """Loops over the target that are neither."""
-        return [n for n in self.nest.spatial if n is not self.channel and all(n is not p for p in self.positions)]
+        return [
+            n for n in self.nest.spatial if n is not self.channel and all(n is not p for p in self.positions)
+        ]
 
 
 class GpuConvolution:
@@ -89,16 +98,28 @@ def _windows(nest: Nest) -> _Windows | NoMatch:
     apart = nest.recurrent or nest.enclosing_loops or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
         return NOT_A_PRODUCT
-    if any(integer(n.extent) is None for n in nest.reduction) or prod(map(extent, nest.reduction)) < LEAST_TERMS:
+    if (
+        any(integer(n.extent) is None for n in nest.reduction)
+        or prod(map(extent, nest.reduction)) < LEAST_TERMS
+    ):
         return NoMatch("few terms, or a number that only the call knows")
-    found = [w for pair in (nest.accesses[1:], nest.accesses[:0:-1]) if (w := _parts(nest, *pair)) is not None]
-    return max(found, key=lambda w: (_slides(w), len(w.positions)), default=NoMatch("few channels or positions"))
+    found = [
+        w for pair in (nest.accesses[1:], nest.accesses[:0:-1]) if (w := _parts(nest, *pair)) is not None
+    ]
+    return max(
+        found, key=lambda w: (_slides(w), len(w.positions)), default=NoMatch("few channels or positions")
+    )
 
 
 def _parts(nest: Nest, weights: Access, field: Access) -> _Windows | None:
     """The parts, if the reads play these, and there is enough of all."""
+
     def alone(moving: Access, other: Access) -> list[For]:
-        return [n for n in nest.spatial if moving.stride(n.var) != 0 and other.stride(n.var) == 0 and nest.accesses[0].stride(n.var)]
+        return [
+            n
+            for n in nest.spatial
+            if moving.stride(n.var) != 0 and other.stride(n.var) == 0 and nest.accesses[0].stride(n.var)
+        ]
 
     channel, positions = max(alone(weights, field), key=extent, default=None), alone(field, weights)
     if channel is None or extent(channel) < LEAST_CHANNELS or prod(map(extent, positions)) < LEAST_POSITIONS:
@@ -109,11 +130,16 @@ def _parts(nest: Nest, weights: Access, field: Access) -> _Windows | None:
 def _slides(w: _Windows) -> bool:
     """Whether the field is read at a position plus a term of the sum."""
     forms = [linear(unclamped(i)) for i in w.field.indices]
-    return any(any(f.coefficient(p.var) for p in w.positions) and any(f.coefficient(n.var) for n in w.nest.reduction) for f in forms)
+    return any(
+        any(f.coefficient(p.var) for p in w.positions) and any(f.coefficient(n.var) for n in w.nest.reduction)
+        for f in forms
+    )
 
 
 def _cut_positions(w: _Windows) -> list[_Part]:
-    """A box of positions: short loops whole in a thread, threads along the two innermost others, then some positions for each thread."""
+    """A box of positions: short loops whole in a thread, threads along the two innermost others,
+    then some positions for each thread.
+    """
     short, room = set[For](), MOST_SHORT
     for loop in reversed(w.positions):
         if _is_place(w, loop) and extent(loop) <= room and len(short) + 1 < len(w.positions):
@@ -135,7 +161,9 @@ def _cut_positions(w: _Windows) -> list[_Part]:
 
 
 def _is_place(w: _Windows, position: For) -> bool:
-    """Whether the position is a place of a window: it stands beside a term of which there are more."""
+    """Whether the position is a place of a window: it stands beside a term of which there are
+    more.
+    """
     forms = [f for i in w.field.indices if (f := linear(unclamped(i))).coefficient(position.var)]
     return any(f.coefficient(n.var) and extent(n) > extent(position) for f in forms for n in w.nest.reduction)
 
@@ -146,26 +174,35 @@ def _power(n: int) -> int:
 
 
 def _channels_each(w: _Windows, parts: list[_Part]) -> int:
-    """Channels of a thread: fewer where it has many positions, where blocks are few, or channels themselves."""
+    """Channels of a thread: fewer where it has many positions, where blocks are few, or channels
+    themselves.
+    """
     sums = prod(p.each for p in parts)
     blocks = prod(map(extent, w.outer)) * prod(-(-extent(p.loop) // (p.each * p.threads)) for p in parts)
     each = CHANNELS_EACH if sums <= POSITIONS_EACH else CHANNELS_EACH // 2
-    while each > 1 and (extent(w.channel) <= each // 2 * CHANNEL_THREADS or blocks * extent(w.channel) < FEW_BLOCKS * each * CHANNEL_THREADS
-                        and each > CHANNELS_EACH // 2):
+    while each > 1 and (
+        extent(w.channel) <= each // 2 * CHANNEL_THREADS
+        or blocks * extent(w.channel) < FEW_BLOCKS * each * CHANNEL_THREADS
+        and each > CHANNELS_EACH // 2
+    ):
         each //= 2
     return each
 
 
 @dataclass(slots=True)
 class _Cut:
-    """Names of what loops over the target became: loops over blocks, over threads, over what a thread has itself."""
+    """Names of what loops over the target became: loops over blocks, over threads, over what a
+    thread has itself.
+    """
 
     blocks: list[str]
     threads: list[tuple[int, str, int]]
     own: list[str]
 
     def cut(self, builder: ScheduleBuilder, loop: For, threads: int, each: int, stride: int) -> bool:
-        """Cut one loop; whether that was possible. `stride` is that of the target: neighbours in memory go to neighbouring threads."""
+        """Cut one loop; whether that was possible. `stride` is that of the target: neighbours in
+        memory go to neighbouring threads.
+        """
         name, tile = qualified(loop), threads * each
         if tile == 1:
             self.blocks.append(name)
@@ -201,11 +238,20 @@ def _scheduled(builder: ScheduleBuilder, w: _Windows) -> list[str] | None:
     if not found.cut(builder, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0):
         return None
     outer = [qualified(n) for n in w.outer]
-    terms = _cut_terms(builder, w, {p.loop: p.each * p.threads for p in parts} | {w.channel: each * CHANNEL_THREADS})
+    terms = _cut_terms(
+        builder, w, {p.loop: p.each * p.threads for p in parts} | {w.channel: each * CHANNEL_THREADS}
+    )
     threads = sorted(found.threads, reverse=True)
-    if terms is None or not builder.try_apply("reorder", *outer, *found.blocks, *positions, *terms[0],
-                                              *(name for _, name, _ in threads), *terms[1],
-                                      *found.own):
+    if terms is None or not builder.try_apply(
+        "reorder",
+        *outer,
+        *found.blocks,
+        *positions,
+        *terms[0],
+        *(name for _, name, _ in threads),
+        *terms[1],
+        *found.own,
+    ):
         return None
     builder.try_apply("set_scope", target.tensor.name, "register")
     counts = tuple(n for _, _, n in threads)
@@ -224,8 +270,12 @@ def _scheduled(builder: ScheduleBuilder, w: _Windows) -> list[str] | None:
     return positions or found.blocks if on_blocks(builder, (positions, found.blocks, outer)) else None
 
 
-def _cut_terms(builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]) -> tuple[list[str], list[str]] | None:
-    """Names of the loops over terms outside and inside of a tile; `tile` says how many iterations of loops over the target it has."""
+def _cut_terms(
+    builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]
+) -> tuple[list[str], list[str]] | None:
+    """Names of the loops over terms outside and inside of a tile; `tile` says how many
+    iterations of loops over the target it has.
+    """
     deep: list[str] = []
     shallow: list[str] = []
     for loop, n in _terms_of_tile(w, tile):
@@ -243,7 +293,9 @@ def _cut_terms(builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]) -> t
 
 
 def _terms_of_tile(w: _Windows, tile: dict[For, int]) -> list[tuple[For, int]]:
-    """The loops over terms, innermost first, and how many iterations of each a tile has: as many terms as there is memory for."""
+    """The loops over terms, innermost first, and how many iterations of each a tile has: as many
+    terms as there is memory for.
+    """
     most = TERMS
     while True:
         found: list[tuple[For, int]] = []
@@ -261,11 +313,15 @@ def _terms_of_tile(w: _Windows, tile: dict[For, int]) -> list[tuple[For, int]]:
 def _box(access: Access, tile: dict[For, int]) -> int:
     """Elements of the box that a tile reads."""
     forms = (linear(unclamped(i)) for i in access.indices)
-    return prod(1 + sum(abs(form.coefficient(loop.var)) * (n - 1) for loop, n in tile.items()) for form in forms)
+    return prod(
+        1 + sum(abs(form.coefficient(loop.var)) * (n - 1) for loop, n in tile.items()) for form in forms
+    )
 
 
 def _written_out(builder: ScheduleBuilder, own: list[str], terms: list[str]) -> None:
-    """The sums of a thread are registers, so their loops are written out; so are those over few terms, that values are used again."""
+    """The sums of a thread are registers, so their loops are written out; so are those over few
+    terms, that values are used again.
+    """
     count = 1
     for name in reversed(terms + own):
         count *= extent(builder.loop(name))

@@ -1,9 +1,10 @@
 """Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
 
-Contractions have tiles (`gemm`), those over windows too (`convolution`). Rows of sums have a warp or a block each (`row_reduction`); sums
-of columns have threads along the columns and the terms; long sums of few elements are cut into parts, a launch of their own (`sums`);
-updates that meet keep their order (`colliding_updates`), but for those whose elements data chooses: they are atomic, and a thread has one
-of them; all else has one thread for each vector of the target (`elements`).
+Contractions have tiles (`gemm`), those over windows too (`convolution`). Rows of sums have a warp
+or a block each (`row_reduction`); sums of columns have threads along the columns and the terms;
+long sums of few elements are cut into parts, a launch of their own (`sums`); updates that meet keep
+their order (`colliding_updates`), but for those whose elements data chooses: they are atomic, and a
+thread has one of them; all else has one thread for each vector of the target (`elements`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from texpr.schedule.structure.loops import all_loops
 
 
 def schedule_equations(builder: ScheduleBuilder, templates: Sequence[Template]) -> bool:
-    """Schedule the nests around the first one that a template for whole equations takes; whether one did."""
+    """Schedule the nests around the first one that a template for whole equations takes; whether
+    one did.
+    """
     if any(integer(n.extent) == 0 for n in all_loops(builder.kernel)):
         return False  # Nests without iterations are no longer there.
     known, nests = of_stage(templates, Stage.EQUATIONS), find_nests(builder.kernel)
@@ -43,7 +46,9 @@ def _one_by_one(builder: ScheduleBuilder, templates: Sequence[Template]) -> None
 
 
 def _in_groups(builder: ScheduleBuilder, template: Template) -> None:
-    """Schedule nests together with those before them that they take values from, the last ones first."""
+    """Schedule nests together with those before them that they take values from, the last ones
+    first.
+    """
     nests, taken = unmarked_nests(builder.kernel), set[int]()
     for nest in reversed(nests):
         if id(nest) not in taken:

@@ -1,4 +1,6 @@
-"""One thread for each element, or for a few neighbours, of one nest or of several whose elements need each other."""
+"""One thread for each element, or for a few neighbours, of one nest or of several whose elements
+need each other.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from texpr.schedule.structure.loops import qualified
 
 
 class SameElements:
-    """What is computed of the same elements is computed by the same threads, the moments and the weight of an optimizer for instance."""
+    """What is computed of the same elements is computed by the same threads, the moments and the
+    weight of an optimizer for instance.
+    """
 
     name, stage = "SameElements", Stage.GROUPS
 
@@ -33,7 +37,9 @@ class SameElements:
         group = [user]
         for made in before:
             joins = any(_of_same_elements(made, n) for n in group)
-            if joins and builder.try_apply("compute_at", made.label, qualified(user.spatial[-1]), recompute=False):
+            if joins and builder.try_apply(
+                "compute_at", made.label, qualified(user.spatial[-1]), recompute=False
+            ):
                 group.append(made)
         if len(group) == 1:
             return NoMatch("no other nest computes what the same iterations need")
@@ -57,7 +63,9 @@ class SingleThread:
 
 
 class AtomicUpdates:
-    """Updates whose elements data chooses: they are atomic, and each thread has one, so that those of a warp have neighbours."""
+    """Updates whose elements data chooses: they are atomic, and each thread has one, so that
+    those of a warp have neighbours.
+    """
 
     name, stage = "AtomicUpdates", Stage.NESTS
 
@@ -88,7 +96,9 @@ class ThreadElements:
 
 
 def _is_elementwise(nest: Nest) -> bool:
-    return bool(nest.spatial) and not (nest.reduction or nest.enclosing_loops or nest.outer or nest.main.update)
+    return bool(nest.spatial) and not (
+        nest.reduction or nest.enclosing_loops or nest.outer or nest.main.update
+    )
 
 
 def _is_single(nest: Nest) -> bool:
@@ -99,7 +109,9 @@ def _on_threads(builder: ScheduleBuilder, nest: Nest, vector: str, names: list[s
     """Share the iterations of loops among blocks and threads."""
     name = fused(builder, names)
     if (cut := builder.split(name, builder.machine.gpu_threads)) is not None:
-        if not nest.enclosing_loops:  # blocks do not wait for each other: what a recurrence repeats is one block's
+        if (
+            not nest.enclosing_loops
+        ):  # blocks do not wait for each other: what a recurrence repeats is one block's
             builder.try_apply("bind", cut[0], "block.x")
         builder.try_apply("bind", cut[1], "thread.x")
     if vector:
@@ -108,24 +120,41 @@ def _on_threads(builder: ScheduleBuilder, nest: Nest, vector: str, names: list[s
 
 
 def _of_same_elements(made: Nest, user: Nest) -> bool:
-    """Whether each iteration of `user` needs what the same iteration of `made` computes, and no other."""
-    if len(made.spatial) != len(user.spatial) or any(integer(a.extent) is None or integer(a.extent) != integer(b.extent)
-                                                     for a, b in zip(made.spatial, user.spatial)):
+    """Whether each iteration of `user` needs what the same iteration of `made` computes, and no
+    other.
+    """
+    if len(made.spatial) != len(user.spatial) or any(
+        integer(a.extent) is None or integer(a.extent) != integer(b.extent)
+        for a, b in zip(made.spatial, user.spatial)
+    ):
         return False
     mates = {a.var: b.var for a, b in zip(made.spatial, user.spatial)}
     wanted = [mates.get(i) for i in made.main.indices if isinstance(i, Var)]
     read = [a.indices for a in user.accesses[1:] if a.tensor is made.main.tensor]
-    return bool(read) and all(len(wanted) == len(indices) and all(map(is_, indices, wanted)) for indices in read)
+    return bool(read) and all(
+        len(wanted) == len(indices) and all(map(is_, indices, wanted)) for indices in read
+    )
 
 
 def _vector(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[str]]:
-    """The loop over a thread's neighbours (empty if it has one element), and the loops around it."""
+    """The loop over a thread's neighbours (empty if it has one element), and the loops around
+    it.
+    """
     names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
     all_of = [(a, n.spatial[-1].var) for n in (nest, *others) for a in n.accesses]
-    lanes = VECTOR_BYTES // max((a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0), default=VECTOR_BYTES)
+    lanes = VECTOR_BYTES // max(
+        (a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0), default=VECTOR_BYTES
+    )
     n = integer(last.extent)
     plain = all(a.stride(var) in (0, 1) for a, var in all_of) and nest.accesses[0].stride(last.var) == 1
-    if nest.reduction or nest.enclosing_loops or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
+    if (
+        nest.reduction
+        or nest.enclosing_loops
+        or not plain
+        or lanes < 2
+        or (n is None or n % lanes)
+        and len(names) > 1
+    ):
         return "", names
     if n is not None and n < lanes:
         return "", names

@@ -1,10 +1,13 @@
-"""Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both operands and keep their sums in registers.
+"""Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both
+operands and keep their sums in registers.
 
-Contractions are matrix products of any layout, batched or not (`contraction`). Where the machine multiplies tiles of the operands' type,
-warpgroups do so where they can (`warpgroup_gemm`), else warps (`mma_...`), and terms of 0 * 0 fill the last tile; else every thread adds
-up a tile of its own.
+Contractions are matrix products of any layout, batched or not (`contraction`). Where the machine
+multiplies tiles of the operands' type, warpgroups do so where they can (`warpgroup_gemm`), else
+warps (`mma_...`), and terms of 0 * 0 fill the last tile; else every thread adds up a tile of its
+own.
 
-Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of sums in the registers of threads.
+Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of
+sums in the registers of threads.
 """
 
 from __future__ import annotations
@@ -19,7 +22,15 @@ from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import FEW_TILES, TALL, Contraction, contraction
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES
-from texpr.autoschedule.gpu.shared_memory import Rows, fragments, neighbours, shared, shared_elements, shared_units, tiles_on_blocks
+from texpr.autoschedule.gpu.shared_memory import (
+    Rows,
+    fragments,
+    neighbours,
+    shared,
+    shared_elements,
+    shared_units,
+    tiles_on_blocks,
+)
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.identities import is_rounded
@@ -28,8 +39,8 @@ from texpr.schedule.structure.tensors import bytes_of
 
 MOST_BUFFERS = 4
 WRITTEN_OUT = 2
-"""Terms of a thread's sums without a jump: of more, so many operands are fetched ahead that registers are spilled, or one block alone has
-them."""
+"""Terms of a thread's sums without a jump: of more, so many operands are fetched ahead that
+registers are spilled, or one block alone has them."""
 LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
 
@@ -45,7 +56,9 @@ class WarpGemm:
         if isinstance(c, NoMatch):
             return c
         product = _product(builder, c)
-        return (c, product) if product else NoMatch("no instruction of warps multiplies tiles of these operands")
+        return (
+            (c, product) if product else NoMatch("no instruction of warps multiplies tiles of these operands")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, str]) -> Scheduled | None:
         """The steps, or None where one is refused."""
@@ -71,7 +84,9 @@ class GpuGemm:
 
 
 def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
-    """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
+    """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are
+    long.
+    """
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
     large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * COSTS.gpu_tile_side
     size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
@@ -84,14 +99,34 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     row_threads, row = builder.split(row, size, tail="exact") or ("", "")
     halves, column = builder.split(column, 16 * vector, tail="exact") or ("", "")
     column_threads, column = builder.split(column, vector, tail="exact") or ("", "")
-    outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
-    if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
+    outer, others = (
+        [qualified(n) for n in c.outer],
+        [qualified(n) for n in c.nest.reduction if n is not c.term],
+    )
+    if not builder.try_apply(
+        "reorder",
+        *outer,
+        rows,
+        columns,
+        *others,
+        terms,
+        row_threads,
+        column_threads,
+        term,
+        row,
+        halves,
+        column,
+    ):
         return None
     builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
-    ahead = builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    ahead = (
+        builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    )
     apart: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        made = shared(builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
+        made = shared(
+            builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead
+        )
         if made is None:
             return None
         apart.append(made)
@@ -115,13 +150,15 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """What multiplies tiles: an instruction for factors of two types, and a name of those for their sums.
+    """What multiplies tiles: an instruction for factors of two types, and a name of those for their
+    sums.
 
     Attributes:
         rows, terms: of the instruction's tile; it has eight columns.
         tallest: rows of a warp's tile for which there are registers.
         rounds: its factors are rounded, or its sums in an order of its own.
-        rows_of_registers: factors are loaded from shared memory to registers by other instructions; else it reads them there itself.
+        rows_of_registers: factors are loaded from shared memory to registers by other instructions;
+            else it reads them there itself.
     """
 
     left: str
@@ -148,7 +185,9 @@ _CORES = {
 
 
 def factors_for(builder: ScheduleBuilder, nest: Nest) -> str:
-    """The type of the factors of a contraction that tensor cores take once they are rounded; empty if there is none."""
+    """The type of the factors of a contraction that tensor cores take once they are rounded;
+    empty if there is none.
+    """
     c = contraction(nest)
     if isinstance(c, NoMatch) or "mma_tf32" not in builder.machine.instructions:
         return ""
@@ -163,7 +202,11 @@ def _product(builder: ScheduleBuilder, c: Contraction) -> str:
     rounded = isinstance(value, Mul) and is_rounded(value.lhs) and is_rounded(value.rhs)
     name = "mma_tf32" if rounded else f"mma_{left}" if left == right else f"mma_{left}_{right}"
     cores = _CORES.get(name)
-    if cores is None or name not in builder.machine.instructions or (left, right, total) != (cores.left, cores.right, cores.total):
+    if (
+        cores is None
+        or name not in builder.machine.instructions
+        or (left, right, total) != (cores.left, cores.right, cores.total)
+    ):
         return ""
     if not cores.rows_of_registers:
         return name
@@ -174,7 +217,9 @@ def _product(builder: ScheduleBuilder, c: Contraction) -> str:
 
 
 def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] | None:
-    """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32 where tiles are few."""
+    """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32
+    where tiles are few.
+    """
     cores = _CORES[name]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
     tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
@@ -190,7 +235,10 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
     parts, term = builder.split(term, deep, tail="exact") or ("", "")
     column_warps, column = builder.split(column, 32, tail="exact") or ("", "")
     column_tiles, column = builder.split(column, 8, tail="exact") or ("", "")
-    outer, others = [*(qualified(n) for n in c.outer), *upper], [qualified(n) for n in c.nest.reduction if n is not c.term]
+    outer, others = (
+        [*(qualified(n) for n in c.outer), *upper],
+        [qualified(n) for n in c.nest.reduction if n is not c.term],
+    )
     inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
     if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, *inside):
         return None
@@ -198,7 +246,11 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
     far: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not cores.rows_of_registers:
-            if (made := shared_elements(builder, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1)) is None:
+            if (
+                made := shared_elements(
+                    builder, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1
+                )
+            ) is None:
                 return None
             far.append(made)
             continue
@@ -219,7 +271,10 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
         return None
     for name in (row_tiles, column_tiles, parts):
         builder.try_apply("unroll", name)
-    if builder.machine.has_async_copy and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY:
+    if (
+        builder.machine.has_async_copy
+        and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+    ):
         _begun_ahead(builder, c, terms, far)
     for each in far:
         each.step(builder)
@@ -227,13 +282,19 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
 
 
 def _ended(builder: ScheduleBuilder, tiles: list[str], row: str, column: str) -> bool:
-    """More than the sums themselves is made of them: by the lanes that hold them, of neighbours at once where these are stored together."""
+    """More than the sums themselves is made of them: by the lanes that hold them, of neighbours
+    at once where these are stored together.
+    """
     pair = in_lanes(builder, tiles, row, column)
     return bool(pair) and (builder.try_apply("vectorize", pair) or builder.try_apply("unroll", pair))
 
 
-def _cut_rows(builder: ScheduleBuilder, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
-    """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps, their tiles, and rows of a tile."""
+def _cut_rows(
+    builder: ScheduleBuilder, c: Contraction, block: int, warp: int, tall: int
+) -> tuple[list[str], str, str, str, str] | None:
+    """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps,
+    their tiles, and rows of a tile.
+    """
     upper: list[str] = []
     if c.upper is None:
         found = builder.split(qualified(c.row), block, tail="pad")
@@ -243,7 +304,10 @@ def _cut_rows(builder: ScheduleBuilder, c: Contraction, block: int, warp: int, t
         warps, row = builder.split(row, warp, tail="exact") or ("", "")
         tiles, row = builder.split(row, tall, tail="exact") or ("", "")
     else:
-        found, above = builder.split(qualified(c.row), tall, tail="pad"), builder.split(qualified(c.upper), block // tall, tail="pad")
+        found, above = (
+            builder.split(qualified(c.row), tall, tail="pad"),
+            builder.split(qualified(c.upper), block // tall, tail="pad"),
+        )
         if found is None or above is None:
             return None
         (rows, row), upper = found, [above[0]]
@@ -252,14 +316,17 @@ def _cut_rows(builder: ScheduleBuilder, c: Contraction, block: int, warp: int, t
 
 
 def _terms(c: Contraction, deep: int) -> int:
-    """Terms of a tile: two of the instruction's, unless that fills up more than one alone does, by much of the whole."""
+    """Terms of a tile: two of the instruction's, unless that fills up more than one alone does,
+    by much of the whole.
+    """
     n = integer(c.term.extent)
     left = 0 if n is None else -n % (2 * deep)
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
 def _begun_ahead(builder: ScheduleBuilder, c: Contraction, terms: str, far: list[Rows]) -> None:
-    """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for.
+    """Copies of the next terms are under way while these are multiplied, in as many buffers as two
+    blocks at once have memory for.
 
     Args:
         far: rows that will be further apart than they are.
@@ -270,8 +337,11 @@ def _begun_ahead(builder: ScheduleBuilder, c: Contraction, terms: str, far: list
     shared = sum(bytes_of(t) for t in builder.kernel.temporaries if t.scope == "shared")
     builder.rollback(before)
     running = builder.machine.multiprocessor
-    room = (builder.machine.shared_bytes if running is None
-            else min(builder.machine.shared_bytes, running.shared_bytes // 2 - running.reserved))
+    room = (
+        builder.machine.shared_bytes
+        if running is None
+        else min(builder.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
+    )
     buffers = min(MOST_BUFFERS, room // shared, integer(builder.loop(terms).extent) or MOST_BUFFERS)
     if buffers > 1:
         builder.try_apply("pipeline", terms, buffers, asynchronous=True)

@@ -1,6 +1,8 @@
-"""Grids of blocks that walk over all tiles: as many as run at once, each with a share of the tiles in turn.
+"""Grids of blocks that walk over all tiles: as many as run at once, each with a share of the tiles
+in turn.
 
-Blocks that run at once have tiles beside each other, so that they read the same rows and columns of the operands.
+Blocks that run at once have tiles beside each other, so that they read the same rows and columns of
+the operands.
 """
 
 from __future__ import annotations
@@ -30,27 +32,33 @@ class Way:
 
 
 def at_once(ways: Sequence[Way], most: int) -> tuple[int, ...] | None:
-    """How many tiles along each way run at once, at most `most` in all; None if all fit, or no box of them is done about as soon as single
-    tiles would be.
+    """How many tiles along each way run at once, at most `most` in all; None if all fit, or no box
+    of them is done about as soon as single tiles would be.
 
-    Of the boxes that are, the one that reads the fewest rows of operands. Tiles fill it, but for the last ones along one way.
+    Of the boxes that are, the one that reads the fewest rows of operands. Tiles fill it, but for
+    the last ones along one way.
     """
     rounds = -(-prod(w.count for w in ways) // most)
     if rounds < 2:
         return None
-    found = (box for box in _boxes(ways, most)
-             if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // COSTS.grid_more_rounds)
+    found = (
+        box
+        for box in _boxes(ways, most)
+        if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // COSTS.grid_more_rounds
+    )
     return min(found, key=lambda box: (_read(ways, box), box), default=None)
 
 
 def rows_together(rows: int, columns: int, high: int, wide: int, most: int) -> int:
-    """Of how many rows of tiles blocks that follow each other have one, before they go on to the next column, so that the `most` of them
-    that run at once read few rows and columns of operands; 1 where it is little less than row after row.
+    """Of how many rows of tiles blocks that follow each other have one, before they go on to the
+    next column, so that the `most` of them that run at once read few rows and columns of operands;
+    1 where it is little less than row after row.
 
     Args:
         rows, columns: of tiles.
         high, wide: of a tile.
     """
+
     def read(group: int) -> int:
         across = min(columns, -(-most // group))
         return group * -(-most // (group * across)) * high + across * wide
@@ -69,7 +77,11 @@ def _boxes(ways: Sequence[Way], most: int) -> Iterator[tuple[int, ...]]:
     for rounds in sorted({-(-first.count // n) for n in range(1, first.count + 1)}):
         n = -(-first.count // rounds)
         if n <= most:
-            yield from ((n, *others) for others in _boxes(rest, most // n) if _few_axes((n, *others)) and _even(ways, (n, *others)))
+            yield from (
+                (n, *others)
+                for others in _boxes(rest, most // n)
+                if _few_axes((n, *others)) and _even(ways, (n, *others))
+            )
 
 
 def _few_axes(box: Sequence[int]) -> bool:
@@ -77,7 +89,9 @@ def _few_axes(box: Sequence[int]) -> bool:
 
 
 def _even(ways: Sequence[Way], box: Sequence[int]) -> bool:
-    """Iterations of nested loops are counted where all but the first have a number of iterations that is the same in all blocks."""
+    """Iterations of nested loops are counted where all but the first have a number of iterations
+    that is the same in all blocks.
+    """
     return sum(w.count % n > 0 for w, n in zip(ways, box)) <= 1
 
 
@@ -88,6 +102,10 @@ def _read(ways: Sequence[Way], box: Sequence[int]) -> int:
 
 
 def order_of_rounds(ways: Sequence[Way], box: Sequence[int]) -> list[int]:
-    """The ways that take several rounds, outermost first: what fills no box, then what changes the most rows of operands."""
+    """The ways that take several rounds, outermost first: what fills no box, then what changes
+    the most rows of operands.
+    """
     several = [k for k, (w, n) in enumerate(zip(ways, box)) if w.count > n]
-    return sorted(several, key=lambda k: (ways[k].count % box[k] == 0, -box[k] * (ways[k].left + ways[k].right), k))
+    return sorted(
+        several, key=lambda k: (ways[k].count % box[k] == 0, -box[k] * (ways[k].left + ways[k].right), k)
+    )

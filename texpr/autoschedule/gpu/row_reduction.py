@@ -1,7 +1,9 @@
-"""Rows of sums on a GPU: a warp or a block for each row, what a row needs side by side in the registers of its threads.
+"""Rows of sums on a GPU: a warp or a block for each row, what a row needs side by side in the
+registers of its threads.
 
-Nests that sum over neighbouring elements (softmax, layernorm, sums of rows) and those that use the sums are brought under one loop over
-rows. Each thread takes vectors of a row; partial results of threads are folded over the lanes of warps, then over warps.
+Nests that sum over neighbouring elements (softmax, layernorm, sums of rows) and those that use the
+sums are brought under one loop over rows. Each thread takes vectors of a row; partial results of
+threads are folded over the lanes of warps, then over warps.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _FOLDED = ("f32", "f64", "i32", "i64")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How threads share a row: each of `warps` warps of 32 lanes has `vector` neighbours at a time; `parts` times if that is known."""
+    """How threads share a row: each of `warps` warps of 32 lanes has `vector` neighbours at a
+    time; `parts` times if that is known.
+    """
 
     warps: int
     vector: int
@@ -51,7 +55,8 @@ class _Rows:
 
     Attributes:
         depth: how many of its loops are over rows.
-        members: nests that it takes values from, which may have those loops too, the last one first.
+        members: nests that it takes values from, which may have those loops too, the last one
+            first.
     """
 
     nest: Nest
@@ -60,7 +65,9 @@ class _Rows:
 
 
 class RowReduction:
-    """Sums of rows, and what uses them, under one loop over rows: a warp or a block for each row."""
+    """Sums of rows, and what uses them, under one loop over rows: a warp or a block for each
+    row.
+    """
 
     name, stage = "RowReduction", Stage.GROUPS
 
@@ -71,7 +78,11 @@ class RowReduction:
         if depth is None:
             return NoMatch("rows are not summed")
         needed, before = _needed(nest, nests), nests[: nests.index(nest)]
-        members = [n for n in reversed(before) if id(n) not in subject.taken and any(n is m for m in needed) and _may_join(n, depth)]
+        members = [
+            n
+            for n in reversed(before)
+            if id(n) not in subject.taken and any(n is m for m in needed) and _may_join(n, depth)
+        ]
         return _Rows(nest, depth, members)
 
     def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | NoMatch:
@@ -100,12 +111,20 @@ def _without_long_rows(builder: ScheduleBuilder) -> None:
     summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
     for t in builder.kernel.temporaries:
         made = [n for n in nests if n.main.tensor is t]
-        if t in summed and len(made) == 1 and not made[0].reduction and made[0].spatial and not _fits(made[0].spatial[-1]):
+        if (
+            t in summed
+            and len(made) == 1
+            and not made[0].reduction
+            and made[0].spatial
+            and not _fits(made[0].spatial[-1])
+        ):
             builder.try_apply("inline", t.name)
 
 
 def _rows_outside(builder: ScheduleBuilder) -> None:
-    """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
+    """Loops over rows come first where sums of rows are used: in the order in which the sums
+    have them.
+    """
     nests = unmarked_nests(builder.kernel)
     sums = _of_rows(nests)
     for nest in nests:
@@ -119,11 +138,19 @@ def _rows_outside(builder: ScheduleBuilder) -> None:
 
 
 def _of_rows(nests: list[Nest]) -> set[str]:
-    """The names of sums of rows, and of what is computed of them for each row, such as their reciprocals."""
+    """The names of sums of rows, and of what is computed of them for each row, such as their
+    reciprocals.
+    """
     found = set[str]()
     for n in nests:
         read = [a for a in n.accesses[1:] if a.tensor.name in found]
-        if n.reduction and _sums_row(n) or read and not n.reduction and all(len(a.indices) == len(n.spatial) for a in read):
+        if (
+            n.reduction
+            and _sums_row(n)
+            or read
+            and not n.reduction
+            and all(len(a.indices) == len(n.spatial) for a in read)
+        ):
             found.add(n.label.partition(".")[0])
     return found
 
@@ -134,12 +161,17 @@ def _fits(loop: For) -> bool:
 
 
 def _depth(nest: Nest, nests: list[Nest], done: Set[int]) -> int | None:
-    """How many loops over rows stand around: those of a sum itself, or of the sums that are used; None where rows are not summed."""
+    """How many loops over rows stand around: those of a sum itself, or of the sums that are
+    used; None where rows are not summed.
+    """
     if nest.enclosing_loops or nest.outer or (nest.main.update is not None and not nest.reduction):
         return None
     if nest.reduction:
         return len(nest.spatial) if _sums_row(nest) else None
-    depth = max((len(n.spatial) for n in _needed(nest, nests) if id(n) not in done and n.reduction and _sums_row(n)), default=None)
+    depth = max(
+        (len(n.spatial) for n in _needed(nest, nests) if id(n) not in done and n.reduction and _sums_row(n)),
+        default=None,
+    )
     return depth if depth is not None and depth <= len(nest.spatial) else None
 
 
@@ -159,8 +191,15 @@ def _sums_row(nest: Nest) -> bool:
     """Whether neighbours are summed."""
     loop = nest.reduction[-1]
     strides = [a.stride(loop.var) for a in nest.accesses[1:]]
-    return (nest.main.update in ("add", "max", "min") and nest.main.tensor.dtype.name in _FOLDED and extent(loop) >= SHORTEST
-            and 1 in strides and all(s in (0, 1) for s in strides) and not nest.recurrent and not nest.enclosing_loops)
+    return (
+        nest.main.update in ("add", "max", "min")
+        and nest.main.tensor.dtype.name in _FOLDED
+        and extent(loop) >= SHORTEST
+        and 1 in strides
+        and all(s in (0, 1) for s in strides)
+        and not nest.recurrent
+        and not nest.enclosing_loops
+    )
 
 
 def _may_join(nest: Nest, depth: int) -> bool:
@@ -199,11 +238,22 @@ def _row(nests: list[Nest], depth: int) -> _Row:
 
 
 def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) -> list[Tensor]:
-    """Intermediates of which each thread uses only what it has made itself: they stay in its registers."""
+    """Intermediates of which each thread uses only what it has made itself: they stay in its
+    registers.
+    """
     if row.parts is None or row.parts * row.vector > MOST_HELD:
         return []
-    made = {n.main.tensor for n in nests if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in builder.kernel.temporaries}
-    used = [(a, (n.reduction or n.spatial[depth:] or (None,))[-1]) for n in nests for a in n.accesses if a.tensor in made]
+    made = {
+        n.main.tensor
+        for n in nests
+        if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in builder.kernel.temporaries
+    }
+    used = [
+        (a, (n.reduction or n.spatial[depth:] or (None,))[-1])
+        for n in nests
+        for a in n.accesses
+        if a.tensor in made
+    ]
     apart = {a.tensor for a, loop in used if loop is None or a.stride(loop.var) != 1}
     equations = {n.main.equation for n in nests}
     outside = [s for s in stores(builder.kernel) if s.equation not in equations]
@@ -212,7 +262,9 @@ def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) ->
 
 
 def _cut(builder: ScheduleBuilder, loop: For, row: _Row) -> tuple[str, str, str]:
-    """Names of the loops over parts of a row (empty if there is one), over threads, and over a thread's neighbours (empty if alone)."""
+    """Names of the loops over parts of a row (empty if there is one), over threads, and over a
+    thread's neighbours (empty if alone).
+    """
     parts, inside = builder.split_if_longer(qualified(loop), row.step, "guard")
     if row.vector == 1:
         return parts, inside, ""
@@ -286,7 +338,9 @@ def _bind_rows(builder: ScheduleBuilder, names: list[str], row: _Row) -> None:
 
 
 def fused(builder: ScheduleBuilder, names: list[str]) -> str:
-    """Neighbouring loops as one, as far as no iteration has to divide by a size that only the call knows; its name."""
+    """Neighbouring loops as one, as far as no iteration has to divide by a size that only the
+    call knows; its name.
+    """
     name = names[0]
     for inner in names[1:]:
         loop = builder.loop(inner)

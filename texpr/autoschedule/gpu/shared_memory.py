@@ -1,4 +1,6 @@
-"""What blocks of a GPU keep in shared memory: copies that all threads make together, and the loops over blocks around them."""
+"""What blocks of a GPU keep in shared memory: copies that all threads make together, and the
+loops over blocks around them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ UNITS = 8
 
 
 def is_product(value: Expr) -> bool:
-    """Whether this is a product of two reads, each converted or rounded or not, and 0 outside its tensor or not."""
+    """Whether this is a product of two reads, each converted or rounded or not, and 0 outside
+    its tensor or not.
+    """
     return isinstance(value, Mul) and _is_factor(value.lhs) and _is_factor(value.rhs)
 
 
@@ -41,7 +45,9 @@ def _is_factor(e: Expr) -> bool:
 
 
 def on_blocks(builder: ScheduleBuilder, groups: Sequence[list[str]]) -> bool:
-    """Whether the loops of each group become one, over blocks: of x those of the first group, of y and z those of the others."""
+    """Whether the loops of each group become one, over blocks: of x those of the first group, of
+    y and z those of the others.
+    """
     for axis, names in zip("xyz", groups):
         name = fused(builder, names) if names else ""
         if name and (name in names[:-1] or not builder.try_apply("bind", name, f"block.{axis}")):
@@ -49,15 +55,22 @@ def on_blocks(builder: ScheduleBuilder, groups: Sequence[list[str]]) -> bool:
     return True
 
 
-def tiles_on_blocks(builder: ScheduleBuilder, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2) -> bool:
-    """Whether loops over tiles become loops over blocks, in whose order those that run at once read few rows and columns of the operands.
+def tiles_on_blocks(
+    builder: ScheduleBuilder, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2
+) -> bool:
+    """Whether loops over tiles become loops over blocks, in whose order those that run at once read
+    few rows and columns of the operands.
 
     Args:
         tile: rows and columns of one.
         each: blocks that run at once on a processor, about.
     """
     high, wide = (integer(builder.loop(name).extent) for name in (rows, columns))
-    group = 1 if outer or high is None or wide is None else rows_together(high, wide, *tile, builder.machine.processors * each)
+    group = (
+        1
+        if outer or high is None or wide is None
+        else rows_together(high, wide, *tile, builder.machine.processors * each)
+    )
     if group == 1:
         return on_blocks(builder, ([columns], [rows], outer))
     groups, row = builder.split_if_longer(rows, group, "exact")
@@ -66,10 +79,18 @@ def tiles_on_blocks(builder: ScheduleBuilder, rows: str, columns: str, outer: li
     return on_blocks(builder, ([row], [columns], [groups] if groups else []))
 
 
-def shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool,
-           alone: bool = False) -> Rows | None:
-    """Copy what a block reads at a time to shared memory, all threads together. None where it cannot be; else how far apart its rows are to
-    be, so that they begin in different banks.
+def shared(
+    builder: ScheduleBuilder,
+    access: Access,
+    along: For,
+    at: str,
+    threads: tuple[int, ...],
+    *,
+    turned: bool,
+    alone: bool = False,
+) -> Rows | None:
+    """Copy what a block reads at a time to shared memory, all threads together. None where it
+    cannot be; else how far apart its rows are to be, so that they begin in different banks.
 
     Args:
         turned: neighbours along the target become neighbours, which they are not in the tensor.
@@ -90,7 +111,9 @@ def shared(builder: ScheduleBuilder, access: Access, along: For, at: str, thread
 
 
 def shared_units(builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...]) -> bool:
-    """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged, where rows have a power of two of them."""
+    """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged,
+    where rows have a power of two of them.
+    """
     buffer = copied(builder, access.tensor, at, threads, neighbours(access))
     if buffer is None:
         return False
@@ -103,7 +126,8 @@ def shared_units(builder: ScheduleBuilder, access: Access, at: str, threads: tup
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How far apart rows of a buffer in shared memory are to be, so that lanes find their elements in different banks.
+    """How far apart rows of a buffer in shared memory are to be, so that lanes find their elements
+    in different banks.
 
     Attributes:
         dimension: the last one, from the end.
@@ -116,13 +140,18 @@ class Rows:
     extra: int
 
     def step(self, builder: ScheduleBuilder) -> bool:
-        """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes after it."""
+        """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes
+        after it.
+        """
         rank = next(t.rank for t in builder.kernel.temporaries if t.name == self.buffer)
         return builder.try_apply("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
 
 
-def shared_elements(builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...], *, apart: bool) -> Rows | None:
-    """As `shared`, for instructions whose lanes read an element each, eight by four: in the order of the tensor, without room between rows.
+def shared_elements(
+    builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...], *, apart: bool
+) -> Rows | None:
+    """As `shared`, for instructions whose lanes read an element each, eight by four: in the order
+    of the tensor, without room between rows.
 
     Args:
         apart: rows have the eight.
@@ -132,11 +161,16 @@ def shared_elements(builder: ScheduleBuilder, access: Access, at: str, threads: 
         return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     size = VECTOR_BYTES // buffer.dtype.bytes
-    return Rows(buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size)
+    return Rows(
+        buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size
+    )
 
 
-def copied(builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:
-    """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none.
+def copied(
+    builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int
+) -> Tensor | None:
+    """A copy in shared memory of what a block reads at a time, made by all threads together; None
+    where there can be none.
 
     Args:
         vector: neighbours that one thread copies at once.
@@ -145,16 +179,23 @@ def copied(builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int
     if buffer is None:
         return None
     builder.try_apply("set_scope", buffer.name, "shared")
-    filled(builder, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
+    filled(
+        builder,
+        [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1],
+        vector,
+        threads,
+    )
     return buffer
 
 
 def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
-    """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of 128 bytes, longer ones in panels.
+    """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of
+    128 bytes, longer ones in panels.
 
     Args:
         buffer: of two dimensions, and others of one element; the last one is a row.
-        threads: of the block, along its axes from the last one to x; without them the loops of the copy stay, a panel after the other.
+        threads: of the block, along its axes from the last one to x; without them the loops of the
+            copy stay, a panel after the other.
         vector: neighbours that one thread copies at once.
     """
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
@@ -175,7 +216,9 @@ def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], 
 
 
 def neighbours(access: Access) -> int:
-    """Neighbours that one thread copies at once: those of a row that begins at a multiple of them, and whose part begins there."""
+    """Neighbours that one thread copies at once: those of a row that begins at a multiple of
+    them, and whose part begins there.
+    """
     last = linear(unclamped(access.indices[-1]))
     if len(last.terms) != 1 or last.constant:
         return 1  # a window begins anywhere
@@ -201,8 +244,11 @@ def filled(builder: ScheduleBuilder, loops: list[str], vector: int, threads: tup
         builder.try_apply("vectorize", inner)
 
 
-def fragments(builder: ScheduleBuilder, shared: str, access: Access, at: str, along: For, upper: For | None = None) -> bool:
-    """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16 elements or of 32 bytes.
+def fragments(
+    builder: ScheduleBuilder, shared: str, access: Access, at: str, along: For, upper: For | None = None
+) -> bool:
+    """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16
+    elements or of 32 bytes.
 
     Args:
         access: of the tensor that the copy is of.
@@ -215,8 +261,12 @@ def fragments(builder: ScheduleBuilder, shared: str, access: Access, at: str, al
     builder.try_apply("set_scope", buffer.name, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
-        return _rows_of_tiles(builder, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
-                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{buffer.dtype}")
+        return _rows_of_tiles(
+            builder,
+            [f"{buffer.name}.d{d}" for d in long],
+            next(k for k, d in enumerate(long) if upper.var in variables(access.indices[d])),
+            f"ldmatrix_{buffer.dtype}",
+        )
     if len(long) != 2:
         return False
     turned = along.var in variables(access.indices[long[1]])

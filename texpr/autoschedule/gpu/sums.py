@@ -1,4 +1,6 @@
-"""Sums that are no contractions: terms that one loop counts, parts of long sums, sums of columns."""
+"""Sums that are no contractions: terms that one loop counts, parts of long sums, sums of
+columns.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ class CollapsedTerms:
             return NO_REDUCTION
         if nest.recurrent or nest.enclosing_loops:
             return NoMatch("a recurrence")
-        return nest if _pair(nest) is not None else NoMatch("no loops over terms that walk through memory as one")
+        return (
+            nest
+            if _pair(nest) is not None
+            else NoMatch("no loops over terms that walk through memory as one")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | None:
         """Join the loops."""
@@ -68,7 +74,10 @@ class GpuSplitReduction:
         if nest.recurrent or nest.enclosing_loops or len(nest.spatial) > 1:
             return NoMatch("a recurrence, or elements along several loops")
         longest = max(nest.reduction, key=extent)
-        if prod(map(extent, nest.spatial)) > COSTS.gpu_few_elements or (integer(longest.extent) or 0) < 4 * COSTS.gpu_part_terms:
+        if (
+            prod(map(extent, nest.spatial)) > COSTS.gpu_few_elements
+            or (integer(longest.extent) or 0) < 4 * COSTS.gpu_part_terms
+        ):
             return NoMatch("enough sums for all processors, or short ones")
         return nest, longest
 
@@ -84,7 +93,9 @@ class GpuSplitReduction:
 
 
 class ColumnReduction:
-    """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
+    """Sums of columns: neighbouring threads have neighbouring columns, and several threads share
+    the terms of each.
+    """
 
     name, stage = "ColumnReduction", Stage.NESTS
 
@@ -94,7 +105,11 @@ class ColumnReduction:
             return NO_REDUCTION
         if not nest.spatial or nest.recurrent or nest.enclosing_loops:
             return NoMatch("a recurrence, or a single sum")
-        return nest if _sums_columns(nest) else NoMatch("neighbours are not added to neighbouring sums, or sums are short")
+        return (
+            nest
+            if _sums_columns(nest)
+            else NoMatch("neighbours are not added to neighbouring sums, or sums are short")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
         """The steps, or None where one is refused."""
@@ -107,13 +122,19 @@ class ColumnReduction:
             return None
         builder.try_apply("bind", terms[1], "thread.y")
         builder.try_apply("bind", columns[1], "thread.x")
-        builder.try_apply("bind", fused(builder, [*map(qualified, match.spatial[:-1]), columns[0]]), "block.x")
+        builder.try_apply(
+            "bind", fused(builder, [*map(qualified, match.spatial[:-1]), columns[0]]), "block.x"
+        )
         return Scheduled([])
 
 
 def _sums_columns(nest: Nest) -> bool:
     """Whether neighbouring elements are added to neighbouring sums, which are long."""
-    if len(nest.reduction) != 1 or extent(nest.reduction[0]) < COSTS.gpu_long_column or nest.main.update not in ("add", "max", "min"):
+    if (
+        len(nest.reduction) != 1
+        or extent(nest.reduction[0]) < COSTS.gpu_long_column
+        or nest.main.update not in ("add", "max", "min")
+    ):
         return False
     moving = [a for a in nest.accesses[1:] if a.stride(nest.reduction[0].var) != 0]
     steps = [a.stride(nest.spatial[-1].var) for a in (nest.accesses[0], *moving)]
@@ -121,8 +142,8 @@ def _sums_columns(nest: Nest) -> bool:
 
 
 def _block(builder: ScheduleBuilder, nest: Nest) -> tuple[int, int]:
-    """Columns of a block, and threads that share the terms of each. Where blocks would be few they have as many columns as memory gives at
-    once.
+    """Columns of a block, and threads that share the terms of each. Where blocks would be few they
+    have as many columns as memory gives at once.
     """
     size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
     few = prod(map(extent, nest.spatial)) < LANES * builder.machine.processors

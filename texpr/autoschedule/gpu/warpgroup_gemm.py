@@ -1,12 +1,15 @@
-"""Contractions by warpgroups: 128 threads multiply 64 rows by up to 256 columns of bf16, f16 or floats of 8 bits, in shared memory.
+"""Contractions by warpgroups: 128 threads multiply 64 rows by up to 256 columns of bf16, f16 or
+floats of 8 bits, in shared memory.
 
-A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms, of 128 where an element is a
-byte, are begun together and go on while the next ones begin; copies fill as many buffers as blocks that fit a processor by their
-registers have memory for: boxes that are moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of so
-many terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction
-turns them, unless elements are bytes. What becomes of a sum is computed by the thread that has it. Where blocks walk over all tiles, two
-with neighbouring tiles are a cluster, each of which copies a half of the operand that both want. Convolutions with channels last have
-rows along positions, or along images where these are many.
+A block has one or two warpgroups with rows of their own and the columns in common. Products of 64
+terms, of 128 where an element is a byte, are begun together and go on while the next ones begin;
+copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes
+that are moved as a whole, where tensors and loops are such that they can be. Operands lie in rows
+of so many terms, or, where a tensor has neighbours along rows or columns in place of terms, in
+panels of as many of these: the instruction turns them, unless elements are bytes. What becomes of a
+sum is computed by the thread that has it. Where blocks walk over all tiles, two with neighbouring
+tiles are a cluster, each of which copies a half of the operand that both want. Convolutions with
+channels last have rows along positions, or along images where these are many.
 
 Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
 """
@@ -49,14 +52,18 @@ MOST_BUFFERS = 4
 MOST_BLOCKS = 2
 """Of a processor at once: more are not worth fewer buffers."""
 CLUSTER = 2
-"""Blocks of a cluster: more of them wait for each other, and find room together on fewer processors."""
+"""Blocks of a cluster: more of them wait for each other, and find room together on fewer
+processors.
+"""
 OTHERS = 56
 """Registers of a thread beside those for its sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """Of a block: warpgroups, columns, the instruction, which operands it turns, and bytes of an element of theirs."""
+    """Of a block: warpgroups, columns, the instruction, which operands it turns, and bytes of an
+    element of theirs.
+    """
 
     groups: int
     columns: int
@@ -89,7 +96,11 @@ class WarpgroupGemm:
             return NoMatch("the machine does not copy to shared memory meanwhile")
         c = _with_one_row(c)
         tile = _tile(builder, c)
-        return NoMatch("no instruction of warpgroups multiplies tiles of these operands") if tile is None else (c, tile)
+        return (
+            NoMatch("no instruction of warpgroups multiplies tiles of these operands")
+            if tile is None
+            else (c, tile)
+        )
 
     def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, _Tile]) -> Scheduled | None:
         """The steps, or None where one is refused."""
@@ -98,19 +109,31 @@ class WarpgroupGemm:
 
 def _by_warpgroups(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> list[str] | None:
     """The steps, with boxes of operands that are copied as a whole where that is possible."""
-    boxes = builder.machine.has_bulk_copy and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
+    boxes = builder.machine.has_bulk_copy and all(
+        neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right)
+    )
     grid = _grid(builder, c, tile)
     pair = _pair(builder, c, tile, grid) if grid else None
     ways = [*([(grid, pair)] if pair is not None else []), *([(grid, None)] if grid else []), (None, None)]
     for box, along in ways if boxes else ():
-        if (names := builder.transaction(partial(_scheduled, builder, c, tile, box, along, whole=True))) is not None:
+        if (
+            names := builder.transaction(partial(_scheduled, builder, c, tile, box, along, whole=True))
+        ) is not None:
             return names
     return _scheduled(builder, c, tile, None, None, whole=False)
 
 
-def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[int] | None, pair: int | None, *,
-               whole: bool) -> list[str] | None:
-    """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together.
+def _scheduled(
+    builder: ScheduleBuilder,
+    c: Contraction,
+    tile: _Tile,
+    box: Sequence[int] | None,
+    pair: int | None,
+    *,
+    whole: bool,
+) -> list[str] | None:
+    """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads
+    together.
 
     Args:
         box: of tiles that blocks have at once, which walk over all; without one each has one tile.
@@ -120,7 +143,9 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Seque
     if names is None:
         return None
     rows, columns, terms, group, parts, row, column = names
-    around = builder.surviving_loops([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
+    around = (
+        builder.surviving_loops([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
+    )
     cluster = ""
     if box is not None:
         dealt = _dealt(builder, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box, pair)
@@ -135,12 +160,15 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Seque
             return None
         buffers.append(builder.kernel.temporaries[-1])
     size = ROWS * tile.groups, tile.columns
-    if box is None and not tiles_on_blocks(builder, rows, columns, [qualified(n) for n in c.outer], size, _blocks(builder, tile)):
+    if box is None and not tiles_on_blocks(
+        builder, rows, columns, [qualified(n) for n in c.outer], size, _blocks(builder, tile)
+    ):
         return None
     if group:
         builder.try_apply("bind", group, "thread.y")
-    if (not builder.try_apply("tensorize", row, f"zero_wgmma_n{tile.columns}")
-        or not builder.try_apply("tensorize", row, tile.instruction, reassoc=True)):
+    if not builder.try_apply("tensorize", row, f"zero_wgmma_n{tile.columns}") or not builder.try_apply(
+        "tensorize", row, tile.instruction, reassoc=True
+    ):
         return None
     builder.try_apply("unroll", parts)
     done = _in_lanes(builder, row, column) and _ahead(builder, tile, terms, buffers, around)
@@ -151,17 +179,27 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Seque
 
 
 def _with_one_row(c: Contraction) -> Contraction:
-    """With rows along one loop, that which fills tiles best, if it does: of images of few positions, the loop over images."""
+    """With rows along one loop, that which fills tiles best, if it does: of images of few
+    positions, the loop over images.
+    """
     row = max(reversed(c.rows), key=lambda n: (filling(n, ROWS), extent(n)))
     return replace(c, row=row, upper=None) if c.upper is not None and filling(row, ROWS) >= MUCH else c
 
 
 def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
-    """The largest tiles of which there are enough, if rows and columns fill them as well as they would smaller ones."""
+    """The largest tiles of which there are enough, if rows and columns fill them as well as they
+    would smaller ones.
+    """
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     ways = _turned(c.left, c.row, c.term), _turned(c.right, c.column, c.term)
     size = c.left.tensor.dtype.bytes
-    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not builder.machine.has_async_copy:
+    if (
+        c.upper is not None
+        or total != "f32"
+        or None in ways
+        or size * extent(c.term) < ROW
+        or not builder.machine.has_async_copy
+    ):
         return None
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return None
@@ -172,19 +210,29 @@ def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
     found = [t for t in found if t.instruction in builder.machine.instructions]
     uses = [filling(c.row, ROWS * t.groups) * filling(c.column, t.columns) for t in found]
     count = prod(extent(n) for n in c.outer) * extent(c.row) * extent(c.column)
-    fitting = [t for t, used in zip(found, uses) if used >= MUCH * max(uses) and count >= FEW_TILES * t.groups * ROWS * t.columns]
+    fitting = [
+        t
+        for t, used in zip(found, uses)
+        if used >= MUCH * max(uses) and count >= FEW_TILES * t.groups * ROWS * t.columns
+    ]
     return next(iter(fitting or found[-1:]), None)
 
 
 def _turned(access: Access, along: For, term: For) -> bool | None:
-    """Whether neighbours in memory are so along rows or columns, not along terms; None where they are along neither."""
+    """Whether neighbours in memory are so along rows or columns, not along terms; None where
+    they are along neither.
+    """
     return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
 
 
 def _cut(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
-    """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over steps, and of a step."""
-    cut = [builder.split(qualified(n), size, tail="pad") for n, size in
-           ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW // tile.size))]
+    """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over
+    steps, and of a step.
+    """
+    cut = [
+        builder.split(qualified(n), size, tail="pad")
+        for n, size in ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW // tile.size))
+    ]
     if None in cut:
         return None
     (rows, row), (columns, column), (terms, term) = cut  # type: ignore[misc]
@@ -192,18 +240,30 @@ def _cut(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[str, ..
     group, row = (builder.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
     others = [qualified(n) for n in c.nest.reduction if n is not c.term]
     inside = [*([group] if group else []), parts, row, column, term]
-    if not builder.try_apply("reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside):
+    if not builder.try_apply(
+        "reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside
+    ):
         return None
-    if integer(builder.loop(terms).extent) == 1 and not any(isinstance(n, Select) for n in walk(c.nest.main.value)):
-        terms = fused(builder, [*others, terms])  # of a window inside its field, whose positions have one tile of terms each
+    if integer(builder.loop(terms).extent) == 1 and not any(
+        isinstance(n, Select) for n in walk(c.nest.main.value)
+    ):
+        terms = fused(
+            builder, [*others, terms]
+        )  # of a window inside its field, whose positions have one tile of terms each
     return rows, columns, terms, group, parts, row, column
 
 
 def _ways(c: Contraction, tile: _Tile) -> list[Way]:
-    """The loops over tiles: those around rows and columns, those over rows, and those over columns."""
+    """The loops over tiles: those around rows and columns, those over rows, and those over
+    columns.
+    """
     outer = [Way(extent(n), int(c.left.stride(n.var) != 0), int(c.right.stride(n.var) != 0)) for n in c.outer]
     high = ROWS * tile.groups
-    return [*outer, Way(-(-extent(c.row) // high), high, 0), Way(-(-extent(c.column) // tile.columns), 0, tile.columns)]
+    return [
+        *outer,
+        Way(-(-extent(c.row) // high), high, 0),
+        Way(-(-extent(c.column) // tile.columns), 0, tile.columns),
+    ]
 
 
 def _grid(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
@@ -214,13 +274,21 @@ def _grid(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[int, .
 
 
 def _pair(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[int]) -> int | None:
-    """The loop over tiles of which two neighbours are for the blocks of a cluster, so that they have the larger operand in common; None
-    where there are no clusters, or tiles that would have no neighbour.
+    """The loop over tiles of which two neighbours are for the blocks of a cluster, so that they
+    have the larger operand in common; None where there are no clusters, or tiles that would have no
+    neighbour.
     """
     rows, columns = len(c.outer), len(c.outer) + 1
     counts = {k: w.count for k, w in enumerate(_ways(c, tile))}
     order = (rows, columns) if tile.columns >= ROWS * tile.groups else (columns, rows)
-    return next((k for k in order if builder.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0), None)
+    return next(
+        (
+            k
+            for k in order
+            if builder.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0
+        ),
+        None,
+    )
 
 
 def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
@@ -231,10 +299,12 @@ def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
     return max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
 
 
-def _dealt(builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box: Sequence[int],
-           pair: int | None) -> tuple[list[str], str] | None:
-    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these walk over all tiles, outermost first, and
-    of the loop over the blocks of a cluster (empty if there are none).
+def _dealt(
+    builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box: Sequence[int], pair: int | None
+) -> tuple[list[str], str] | None:
+    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these
+    walk over all tiles, outermost first, and of the loop over the blocks of a cluster (empty if
+    there are none).
     """
     bound: list[str] = []
     walks: dict[int, str] = {}
@@ -262,23 +332,37 @@ def _dealt(builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box:
     if cluster and not builder.try_apply("bind", cluster, "cluster.x"):
         return None
     order = [walks[k] for k in order_of_rounds(ways, box)]
-    return (order, cluster) if builder.try_apply("reorder", *bound, *([cluster] if cluster else []), *order) else None
+    return (
+        (order, cluster)
+        if builder.try_apply("reorder", *bound, *([cluster] if cluster else []), *order)
+        else None
+    )
 
 
-def _shared(builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
-    """Copy what a block reads at a time to shared memory, as descriptors say it lies; without `threads` the loops of the copy stay."""
+def _shared(
+    builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool
+) -> bool:
+    """Copy what a block reads at a time to shared memory, as descriptors say it lies; without
+    `threads` the loops of the copy stay.
+    """
     buffer = builder.new_buffer("cache_read", access.tensor.name, at)
     if buffer is None:
         return False
     builder.try_apply("set_scope", buffer.name, "shared")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-    if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
+    if (
+        len(long) != 2
+        or long[1] != buffer.rank - 1
+        or (along.var in variables(unclamped(access.indices[-1]))) != turned
+    ):
         return False
     return in_rows(builder, buffer, threads, neighbours(access))
 
 
 def _in_lanes(builder: ScheduleBuilder, row: str, column: str) -> bool:
-    """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its warp two, of every 8 columns a pair."""
+    """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its
+    warp two, of every 8 columns a pair.
+    """
     cut: list[str] = []
     for name, size in ((row, 16), (column, 8)):
         outer, inner = builder.split(name, size, tail="exact") or ("", "")
@@ -290,15 +374,23 @@ def _in_lanes(builder: ScheduleBuilder, row: str, column: str) -> bool:
     owner = row.rpartition(".")[0]
     if not builder.try_apply("reorder", warps, eighth, fours, tiles, halves, pair):
         return False
-    if (not builder.try_apply("fuse", warps, eighth, name="eighths")
-        or not builder.try_apply("fuse", f"{owner}.eighths", fours, name="lane")):
+    if not builder.try_apply("fuse", warps, eighth, name="eighths") or not builder.try_apply(
+        "fuse", f"{owner}.eighths", fours, name="lane"
+    ):
         return False
     done = builder.try_apply("bind", f"{owner}.lane", "thread.x")
-    return done and all([builder.try_apply("unroll", name) for name in (tiles, halves)]) and builder.try_apply("vectorize", pair)
+    return (
+        done
+        and all([builder.try_apply("unroll", name) for name in (tiles, halves)])
+        and builder.try_apply("vectorize", pair)
+    )
 
 
-def _ahead(builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]) -> bool:
-    """Copies run ahead in as many buffers as there is room for; with three or more, products of one tile go on while the next begin.
+def _ahead(
+    builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]
+) -> bool:
+    """Copies run ahead in as many buffers as there is room for; with three or more, products of one
+    tile go on while the next begin.
 
     Args:
         around: loops from one iteration of which to the next copies run on, outermost first.
@@ -306,10 +398,16 @@ def _ahead(builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[
     running, room = builder.machine.multiprocessor, builder.machine.shared_bytes
     if running is not None:
         room = min(room, running.shared_bytes // _blocks(builder, tile) - running.reserved)
-    count = min(MOST_BUFFERS, room // sum(map(bytes_of, buffers)), max(2, integer(builder.loop(terms).extent) or MOST_BUFFERS))
+    count = min(
+        MOST_BUFFERS,
+        room // sum(map(bytes_of, buffers)),
+        max(2, integer(builder.loop(terms).extent) or MOST_BUFFERS),
+    )
     options: dict[str, object] = {"asynchronous": True}
     options |= {"lead": count - 2} if count > 2 else {}
-    if count < 2 or not ((around and builder.try_apply("pipeline", terms, count, **options, through=around[0]))
-                         or builder.try_apply("pipeline", terms, count, **options)):
+    if count < 2 or not (
+        (around and builder.try_apply("pipeline", terms, count, **options, through=around[0]))
+        or builder.try_apply("pipeline", terms, count, **options)
+    ):
         return False
     return builder.try_apply("async_mma", terms, *((1,) if count > 2 else ()))

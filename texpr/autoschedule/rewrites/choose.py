@@ -14,7 +14,9 @@ from texpr.schedule.structure.loops import qualified
 
 
 def choose_rewrites(builder: ScheduleBuilder) -> None:
-    """Sum products of several tensors in the order that is least work; on CPUs leave out terms that padding makes 0."""
+    """Sum products of several tensors in the order that is least work; on CPUs leave out terms
+    that padding makes 0.
+    """
     in_least_order(builder)
     if builder.machine.gpu_threads:
         return
@@ -31,7 +33,11 @@ def cheaper_elements(builder: ScheduleBuilder) -> None:
 
 
 def on_tensor_cores(builder: ScheduleBuilder) -> None:
-    """Round the factors of f32 of contractions, where that is permitted and instructions take them then."""
+    """Round the factors of f32 of contractions, where that is permitted and instructions take
+    them then.
+    """
     if builder.machine.tf32:
-        for name in [qualified(n.reduction[-1]) for n in find_nests(builder.kernel) if factors_for(builder, n) == "f32"]:
+        for name in [
+            qualified(n.reduction[-1]) for n in find_nests(builder.kernel) if factors_for(builder, n) == "f32"
+        ]:
             builder.try_apply("tf32", name)

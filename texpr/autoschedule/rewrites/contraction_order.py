@@ -1,9 +1,11 @@
-"""In which order the indices of a product of several tensors are summed: sums inside of others, where that is less work (`factor_out`).
+"""In which order the indices of a product of several tensors are summed: sums inside of others,
+where that is less work (`factor_out`).
 
-sum(j, k: A[i, j] * B[j, k] * C[k, l]) takes I*J*K*L products; over k first it takes J*K*L and I*J*L. Which order takes least is found by
-counting what each costs, over all subsets of the indices (dynamic programming), or one index at a time where there are many. Of what is
-left, factors that have few indices together are multiplied beforehand (`premultiply`): sum(k: A[i, k] * w[k] * B[k, j]) is a product of two
-then.
+sum(j, k: A[i, j] * B[j, k] * C[k, l]) takes I*J*K*L products; over k first it takes J*K*L and
+I*J*L. Which order takes least is found by counting what each costs, over all subsets of the indices
+(dynamic programming), or one index at a time where there are many. Of what is left, factors that
+have few indices together are multiplied beforehand (`premultiply`): sum(k: A[i, k] * w[k] * B[k,
+j]) is a product of two then.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ MOST_AT_ONCE = 6
 
 
 def in_least_order(builder: ScheduleBuilder) -> None:
-    """Sum the indices of each product of several tensors in the order that takes the least work, where all extents are known."""
+    """Sum the indices of each product of several tensors in the order that takes the least work,
+    where all extents are known.
+    """
     if builder.machine.tf32:
         return  # the certificate does not tell rounded sums of rounded factors from their products
     while any(_taken(builder, nest) for nest in find_nests(builder.kernel)):
@@ -55,7 +59,9 @@ def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
         return False
     product, names = found
     pair, cost = product.best_pair()
-    return product.is_worth(cost) and builder.try_apply("premultiply", names[product.terms[-1]], *pair, reassoc=True)
+    return product.is_worth(cost) and builder.try_apply(
+        "premultiply", names[product.terms[-1]], *pair, reassoc=True
+    )
 
 
 def _taken(builder: ScheduleBuilder, nest: Nest) -> bool:
@@ -65,13 +71,17 @@ def _taken(builder: ScheduleBuilder, nest: Nest) -> bool:
         return False
     product, names = found
     first, cost = product.best()
-    return (bool(first) and product.is_worth(cost)
-            and builder.try_apply(STEP, *(names[v] for v in product.terms if v in first), reassoc=True))
+    return (
+        bool(first)
+        and product.is_worth(cost)
+        and builder.try_apply(STEP, *(names[v] for v in product.terms if v in first), reassoc=True)
+    )
 
 
 def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
-    """The product that a nest sums, and the loops of its indices; None where orders are not compared: two factors, conditions, ranges that
-    depend on each other or on sizes that are not known.
+    """The product that a nest sums, and the loops of its indices; None where orders are not
+    compared: two factors, conditions, ranges that depend on each other or on sizes that are not
+    known.
     """
     if nest.main.update != "add" or len(nest.reduction) < 1:
         return None
@@ -81,17 +91,34 @@ def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, 
         return None
     number, old, _ = along[0]
     e = program.equations[number]
-    if not isinstance(e, Equation) or e.where is not None or old.where is not None or old.op != "sum" or len(along) != len(old.axes):
+    if (
+        not isinstance(e, Equation)
+        or e.where is not None
+        or old.where is not None
+        or old.op != "sum"
+        or len(along) != len(old.axes)
+    ):
         return None
-    extents = {a.var: hi - lo for a in (*e.axes, *old.axes) if (hi := integer(a.hi)) is not None and (lo := integer(a.lo)) is not None}
+    extents = {
+        a.var: hi - lo
+        for a in (*e.axes, *old.axes)
+        if (hi := integer(a.hi)) is not None and (lo := integer(a.lo)) is not None
+    }
     if len(extents) < len(e.axes) + len(old.axes) or min(extents.values(), default=1) < 1:
         return None
     given = [(frozenset(variables(f) & extents.keys()), operations(f)) for f in factors(old.body)]
     if len(given) < 3 and not any(v.isdisjoint(a.var for a in old.axes) for v, _ in given):
         return None
-    names = {axis.var: qualified(loop) for loop, each in zip(nest.reduction, along) if each is not None for axis in (each[2],)}
+    names = {
+        axis.var: qualified(loop)
+        for loop, each in zip(nest.reduction, along)
+        if each is not None
+        for axis in (each[2],)
+    }
     result = frozenset(a.var for a in e.axes)
-    return _Product(builder.machine, old.dtype.bytes, tuple(given), result, tuple(a.var for a in old.axes), extents), names
+    return _Product(
+        builder.machine, old.dtype.bytes, tuple(given), result, tuple(a.var for a in old.axes), extents
+    ), names
 
 
 _Factor = tuple[frozenset[Var], int]
@@ -125,12 +152,15 @@ class _Product:
         return cost <= WORTHWHILE * self.whole and self.whole - cost >= LEAST_SAVED
 
     def best_pair(self) -> tuple[tuple[int, int], float]:
-        """The positions of two factors to multiply beforehand, and what it all costs then; of equal ones the first. If all products are
-        used a few times alone, what it costs as it is.
+        """The positions of two factors to multiply beforehand, and what it all costs then; of equal
+        ones the first. If all products are used a few times alone, what it costs as it is.
         """
         ways: list[tuple[float, tuple[int, int]]] = [(self.whole, (0, 1))]
         for pair in combinations(range(len(self.factors)), 2):
-            mine, others = [self.factors[k] for k in pair], [f for k, f in enumerate(self.factors) if k not in pair]
+            mine, others = (
+                [self.factors[k] for k in pair],
+                [f for k, f in enumerate(self.factors) if k not in pair],
+            )
             over = mine[0][0] | mine[1][0]
             cost = self._sum(mine, over) + self._storage(over) + self._sum([*others, (over, 1)], self.result)
             if self._count(self.result.union(self.terms)) >= USES * self._count(over):
@@ -139,14 +169,19 @@ class _Product:
         return pair, cost
 
     def best(self) -> tuple[frozenset[Var], float]:
-        """The indices to sum first, none where nothing is to be taken out, and what it all costs then."""
+        """The indices to sum first, none where nothing is to be taken out, and what it all costs
+        then.
+        """
         return self._every() if len(self.terms) <= MOST_AT_ONCE else self._one_by_one()
 
     def _every(self) -> tuple[frozenset[Var], float]:
-        """By the least cost of each set of indices that are summed already: the factors are the same then in whichever order they were. Of
-        equal orders the one that begins with the last index, whose terms are likely to lie side by side.
+        """By the least cost of each set of indices that are summed already: the factors are the
+        same then in whichever order they were. Of equal orders the one that begins with the last
+        index, whose terms are likely to lie side by side.
         """
-        states: dict[frozenset[Var], tuple[float, frozenset[Var], tuple[_Factor, ...]]] = {frozenset(): (0.0, frozenset(), self.factors)}
+        states: dict[frozenset[Var], tuple[float, frozenset[Var], tuple[_Factor, ...]]] = {
+            frozenset(): (0.0, frozenset(), self.factors)
+        }
         done: tuple[frozenset[Var], float] = frozenset(), self.whole
         for count in range(len(self.terms)):
             for gone in [g for g in states if len(g) == count]:
@@ -161,24 +196,39 @@ class _Product:
                     if gone | block not in states or then[0] < states[gone | block][0]:
                         states[gone | block] = then
         whole = states.get(frozenset(self.terms))
-        return done if whole is None else min(done, (whole[1], whole[0] + self._sum(whole[2], self.result)), key=lambda each: each[1])
+        return (
+            done
+            if whole is None
+            else min(done, (whole[1], whole[0] + self._sum(whole[2], self.result)), key=lambda each: each[1])
+        )
 
     def _one_by_one(self) -> tuple[frozenset[Var], float]:
-        """The cheapest block of indices that stand in the same factors, again and again while that is less work."""
+        """The cheapest block of indices that stand in the same factors, again and again while
+        that is less work.
+        """
         first, spent, left = frozenset[Var](), 0.0, self.factors
         terms = set(self.terms)
         while True:
             now = self._sum(left, self.result)
-            blocks = {frozenset(u for u in terms if all((u in f) == (v in f) for f, _ in left)) for v in terms}
+            blocks = {
+                frozenset(u for u in terms if all((u in f) == (v in f) for f, _ in left)) for v in terms
+            }
             known = [(block, new) for block in blocks if (new := self._without(left, block)) is not None]
             ways = [(new[0] + self._sum(new[1], self.result), block, new) for block, new in known]
-            if not ways or (best := min(ways, key=lambda way: (way[0], sorted(v.name for v in way[1]))))[0] >= now:
+            if (
+                not ways
+                or (best := min(ways, key=lambda way: (way[0], sorted(v.name for v in way[1]))))[0] >= now
+            ):
                 return first, spent + now
             _, block, (cost, left) = best
             first, spent, terms = first or block, spent + cost, terms - block
 
-    def _without(self, left: tuple[_Factor, ...], block: frozenset[Var]) -> tuple[float, tuple[_Factor, ...]] | None:
-        """What it costs to sum the factors that depend on some indices over these, and the factors then; None if no others are left."""
+    def _without(
+        self, left: tuple[_Factor, ...], block: frozenset[Var]
+    ) -> tuple[float, tuple[_Factor, ...]] | None:
+        """What it costs to sum the factors that depend on some indices over these, and the
+        factors then; None if no others are left.
+        """
         mine = tuple(f for f in left if f[0] & block)
         others = tuple(f for f in left if not f[0] & block)
         if not others:

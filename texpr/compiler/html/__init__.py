@@ -1,8 +1,9 @@
-"""Schedules as HTML: loop nests as nested boxes with a slider over the steps, equations beside them, code below each other.
+"""Schedules as HTML: loop nests as nested boxes with a slider over the steps, equations beside
+them, code below each other.
 
-Everything is one self-contained text without outside resources, escaped, so that it shows in a notebook cell and in a file alike.
-`nest` draws a kernel, `highlight` marks words by Pygments, `document` puts panes together; the style and the
-few lines of script lie beside them.
+Everything is one self-contained text without outside resources, escaped, so that it shows in a
+notebook cell and in a file alike. `nest` draws a kernel, `highlight` marks words by Pygments,
+`document` puts panes together; the style and the few lines of script lie beside them.
 """
 
 from texpr.compiler.html.document import Pane, fragment, page

@@ -29,16 +29,30 @@ def fragment(panes: Sequence[Pane]) -> str:
 
 
 def page(title: str, rows: Sequence[tuple[str, Sequence[Pane]]]) -> str:
-    """A whole document: a row of panes for each named part, with links to them where there are several."""
-    links = " ".join(f'<a href="#{html.escape(name)}">{html.escape(name)}</a>' for name, _ in rows) if len(rows) > 1 else ""
-    shown = "".join(f'<h1 id="{html.escape(name)}">{html.escape(name)}</h1>{_row(panes)}' for name, panes in rows)
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>{html.escape(title)}</title><style>{_style()}</style></head>"
-            f'<body class="texpr page"><nav>{links}</nav>{shown}<script>{_asset("page.js")}</script></body></html>\n')
+    """A whole document: a row of panes for each named part, with links to them where there are
+    several.
+    """
+    links = (
+        " ".join(f'<a href="#{html.escape(name)}">{html.escape(name)}</a>' for name, _ in rows)
+        if len(rows) > 1
+        else ""
+    )
+    shown = "".join(
+        f'<h1 id="{html.escape(name)}">{html.escape(name)}</h1>{_row(panes)}' for name, panes in rows
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width">'
+        f"<title>{html.escape(title)}</title><style>{_style()}</style></head>"
+        f'<body class="texpr '
+        f'page"><nav>{links}</nav>{shown}<script>{_asset("page.js")}</script></body></html>\n'
+    )
 
 
 def _row(panes: Sequence[Pane]) -> str:
-    shown = "".join(f'<section><h2>{html.escape(p.title)}</h2><div class="body">{p.body}</div></section>' for p in panes)
+    shown = "".join(
+        f'<section><h2>{html.escape(p.title)}</h2><div class="body">{p.body}</div></section>' for p in panes
+    )
     return f'<div class="panes">{shown}</div>'
 
 

@@ -1,4 +1,6 @@
-"""Operators, loop nests, LLVM IR and assembly as HTML, highlighted by Pygments where that is installed."""
+"""Operators, loop nests, LLVM IR and assembly as HTML, highlighted by Pygments where that is
+installed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ LIGHT, DARK = "default", "github-dark"
 
 @lru_cache(maxsize=4096)  # the same statements stand in the listings after many steps
 def highlighted(text: str, language: str) -> str:
-    """Escape `text`, with the words of its language in spans of Pygments' classes; without Pygments, no spans.
+    """Escape `text`, with the words of its language in spans of Pygments' classes; without
+    Pygments, no spans.
 
     Args:
         language: `texpr`, `llvm`, `asm` or `ptx`.
@@ -28,7 +31,9 @@ def highlighted(text: str, language: str) -> str:
 
 @lru_cache
 def style() -> str:
-    """The CSS of the spans in an element of class `texpr`, light and dark; empty without Pygments."""
+    """The CSS of the spans in an element of class `texpr`, light and dark; empty without
+    Pygments.
+    """
     try:
         light, dark = ("\n".join(_formatter(name).get_token_style_defs(".texpr")) for name in (LIGHT, DARK))
     except ImportError:
@@ -49,9 +54,11 @@ def _lexer(language: str) -> Any:
 
 
 def _plain_names() -> Any:
-    """A filter that leaves names, punctuation and space without spans: they have the colour of the text.
+    """A filter that leaves names, punctuation and space without spans: they have the colour of the
+    text.
 
-    Pages get half as long. What a lexer does not know, such as comments of some assembly, is no error either.
+    Pages get half as long. What a lexer does not know, such as comments of some assembly, is no
+    error either.
     """
     from pygments.filter import Filter
     from pygments.token import Error, Name, Punctuation, Text, Whitespace

@@ -42,10 +42,14 @@ def nest_html(kernel: Kernel, notes: Mapping[Var, str]) -> str:
 
 
 def equations_html(program: Program) -> str:
-    """The program's text, each equation in an element that the stores of the nest refer to by its number."""
+    """The program's text, each equation in an element that the stores of the nest refer to by
+    its number.
+    """
     lines = show_program(program).rstrip("\n").split("\n")
     first = len(lines) - 1 - len(program.equations)
     made = [highlighted("\n".join(lines[:first]), "texpr")]
-    made += [f'<span class="equation" data-equation="{k}">{highlighted(line, "texpr")}</span>'
-             for k, line in enumerate(lines[first:-1])]
+    made += [
+        f'<span class="equation" data-equation="{k}">{highlighted(line, "texpr")}</span>'
+        for k, line in enumerate(lines[first:-1])
+    ]
     return f"<pre>{chr(10).join([*made, highlighted(lines[-1], 'texpr')])}</pre>"

@@ -11,12 +11,18 @@ from texpr.ir.loop import Kernel
 
 
 def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
-    """A slider over stages: what was done, the kernel then, and notes on its loops. Without scripts the last stage shows."""
+    """A slider over stages: what was done, the kernel then, and notes on its loops. Without
+    scripts the last stage shows.
+    """
     last = len(stages) - 1
     items = [highlighted(done, "texpr") for done, _, _ in stages]
-    steps = "".join(f'<li class="{"now" if k == last else ""}" data-stage="{k}">{item}</li>'
-                    for k, item in enumerate(items))
-    panes = "".join(f'<div class="stage"{"" if k == last else " hidden"}>{nest_html(kernel, notes)}</div>'
-                    for k, (_, kernel, notes) in enumerate(stages))
+    steps = "".join(
+        f'<li class="{"now" if k == last else ""}" data-stage="{k}">{item}</li>'
+        for k, item in enumerate(items)
+    )
+    panes = "".join(
+        f'<div class="stage"{"" if k == last else " hidden"}>{nest_html(kernel, notes)}</div>'
+        for k, (_, kernel, notes) in enumerate(stages)
+    )
     slider = f'<input type="range" min="0" max="{last}" value="{last}" aria-label="step" {"disabled" if last == 0 else ""}>'
     return f'<div class="stages"><div class="steps">{slider}<ol start="0">{steps}</ol></div>{panes}</div>'

@@ -11,15 +11,20 @@ from texpr.ir.traverse import children, equal, statements, walk
 def overwritten(kernel: Kernel) -> tuple[tuple[int, int], ...]:
     """Positions of inputs, and of outputs that may lie in their memory.
 
-    Where all reads of an input stand in stores to one output, each of the element that is written then, and no element is written twice,
-    every element has been read when it is gone: in whatever order, on whatever thread the iterations run.
+    Where all reads of an input stand in stores to one output, each of the element that is written
+    then, and no element is written twice, every element has been read when it is gone: in whatever
+    order, on whatever thread the iterations run.
     """
     if any(isinstance(s, ExternCall) for s in statements(kernel)):
         return ()
     found = []
     for k, source in enumerate(kernel.inputs):
         for j, target in enumerate(kernel.outputs):
-            if _same_memory(source, target) and _in_place(kernel, source, target) and poly.written_once(kernel, target):
+            if (
+                _same_memory(source, target)
+                and _in_place(kernel, source, target)
+                and poly.written_once(kernel, target)
+            ):
                 found.append((k, j))
     return tuple(found)
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from texpr.compiler.call_checks import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
+from texpr.compiler.call_checks import (
+    check_requirements,
+    input_checks,
+    refuse_endless,
+    refuse_far,
+    refuse_huge,
+    refuse_many,
+)
 from texpr.compiler.kernels.certified import CertifiedLoops
 from texpr.compiler.kernels.native_code import NativeCode
 from texpr.ir.build import integer
@@ -62,10 +69,16 @@ class CallSpecifier:
         return found
 
     def pinned(self, found: Specification, shapes: tuple[Shape, ...]) -> CallSpec:
-        """The specification for these shapes alone, which were checked: sizes are told, not taken from arrays."""
+        """The specification for these shapes alone, which were checked: sizes are told, not
+        taken from arrays.
+        """
         loops, sizes = self._loops, found.sizes
-        return replace(found.spec, arguments=_arguments(loops.program, shapes, found), sizes=tuple(sizes[v] for v in loops.symbolic),
-                       checks=input_checks(loops.program.inputs, sizes))
+        return replace(
+            found.spec,
+            arguments=_arguments(loops.program, shapes, found),
+            sizes=tuple(sizes[v] for v in loops.symbolic),
+            checks=input_checks(loops.program.inputs, sizes),
+        )
 
     def _specify(self, shapes: tuple[Shape, ...], code: NativeCode | None) -> Specification:
         loops, program = self._loops, self._loops.program
@@ -77,7 +90,9 @@ class CallSpecifier:
             built = code.for_calls.built
             spec = replace(spec, duration=built.duration, short_up_to=built.short_up_to)
             for buffer in built.buffers:
-                refuse_many(loops.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
+                refuse_many(
+                    loops.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents]
+                )
         return replace(found, spec=self._symbolic(spec, sizes) if loops.symbolic else spec)
 
     def _check(self, sizes: Mapping[Var, int]) -> None:
@@ -85,26 +100,42 @@ class CallSpecifier:
         loops, program = self._loops, self._loops.program
         for size, n in loops.sizes.items():
             if sizes[size] != n:
-                raise CallError(f"{loops.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
-                                help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
+                raise CallError(
+                    f"{loops.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here",
+                    code="shape",
+                    help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic",
+                )
         check_requirements(loops.name, program.requires, sizes)
         refuse_huge(loops.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
         refuse_far(program, sizes)
-        if prod(n for n in sizes.values() if n > 1) >= 1 << 62:  # else no product of sizes is so large, and loops need not be made
+        if (
+            prod(n for n in sizes.values() if n > 1) >= 1 << 62
+        ):  # else no product of sizes is so large, and loops need not be made
             refuse_endless(loops.kernel, sizes)
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
-        """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""
+        """Where every dimension that callers see is one of the kernel's, sizes are taken from
+        the arrays; elsewhere they are told.
+        """
         loops = self._loops
         program = specialize(loops.program, loops.sizes)
         tensors = (*program.inputs, *program.outputs)
         if any(d.pack or len(d.sizes) > 1 for t in tensors for d in t.dims):
             return replace(spec, sizes=tuple(sizes[v] for v in loops.symbolic))
         arguments = tuple(_argument(t, tuple(map(_extent, t.shape)), t in program.outputs) for t in tensors)
-        checks: list[Check] = [RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
-                               for k, t in enumerate(program.inputs) if t.value_range is not None]
-        checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(program.inputs) if t.distinct and t.dims]
-        return replace(spec, arguments=arguments, sizes=tuple(v.name for v in loops.symbolic), checks=tuple(checks))
+        checks: list[Check] = [
+            RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
+            for k, t in enumerate(program.inputs)
+            if t.value_range is not None
+        ]
+        checks += [
+            DistinctCheck(k, t.name, _extent(t.shape[-1]))
+            for k, t in enumerate(program.inputs)
+            if t.distinct and t.dims
+        ]
+        return replace(
+            spec, arguments=arguments, sizes=tuple(v.name for v in loops.symbolic), checks=tuple(checks)
+        )
 
 
 def _arguments(program: Program, shapes: tuple[Shape, ...], found: Specification) -> tuple[Argument, ...]:

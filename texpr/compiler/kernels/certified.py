@@ -32,7 +32,9 @@ class _Requested(Protocol):
 
 
 def with_requested_options(method: Method) -> Method:
-    """A method that compiles: with the options of the with-blocks in which the kernel was asked for."""
+    """A method that compiles: with the options of the with-blocks in which the kernel was asked
+    for.
+    """
 
     @wraps(method)
     def compiled(owner: _Requested, *arguments: Any, **named: Any) -> Any:
@@ -51,18 +53,37 @@ class CertifiedLoops:
         program: the operator, sizes symbolic.
         sizes: those that are constants of this kernel.
         symbolic: the others.
-        schedule_text: everything that the loops depend on beside the program, as text; empty where the disk cache is to be left alone.
+        schedule_text: everything that the loops depend on beside the program, as text; empty where
+            the disk cache is to be left alone.
     """
 
-    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int],
-                 schedule_text: str, default: DefaultSchedule | None) -> None:
-        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
+    def __init__(
+        self,
+        make: Callable[[], Kernel],
+        target: Target,
+        program: Program,
+        sizes: Mapping[Var, int],
+        schedule_text: str,
+        default: DefaultSchedule | None,
+    ) -> None:
+        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs
+        without them.
 
         Args:
-            default: the default schedule, if `make` gives its loops: a plainer one serves where it is not certified.
+            default: the default schedule, if `make` gives its loops: a plainer one serves where it
+                is not certified.
         """
-        self._make, self.target, self.program, self.sizes, self._default = make, target, program, dict(sizes), default
-        self.schedule_text, self.symbolic = schedule_text, tuple(v for v in program.sizes if v not in self.sizes)
+        self._make, self.target, self.program, self.sizes, self._default = (
+            make,
+            target,
+            program,
+            dict(sizes),
+            default,
+        )
+        self.schedule_text, self.symbolic = (
+            schedule_text,
+            tuple(v for v in program.sizes if v not in self.sizes),
+        )
         self.name, self.asked_with = program.name, of_blocks()
         self.fallback: Fallback | None = None
 
@@ -82,7 +103,8 @@ class CertifiedLoops:
 
     @once
     def certificate(self) -> Certificate:
-        """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
+        """The proof that this kernel computes its operator, made when it was compiled
+        (`options(certify=...)`) or now.
 
         Raises:
             CertificateError: something is not proven.
@@ -127,8 +149,9 @@ class CertifiedLoops:
 
     @with_requested_options
     def explain(self) -> str:
-        """The schedule of this kernel and its certificate in words: of a default schedule which template took which nest and why those
-        before it did not, and why it was left for a plainer one, if it was.
+        """The schedule of this kernel and its certificate in words: of a default schedule which
+        template took which nest and why those before it did not, and why it was left for a plainer
+        one, if it was.
 
         Raises:
             CertificateError: something is not proven.

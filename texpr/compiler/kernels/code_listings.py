@@ -28,12 +28,18 @@ class CodeListings(CertifiedLoops):
             CompileError: another compiler makes the target's code.
         """
         if not self.artifact.llvm:
-            raise CompileError(f"LLVM does not compile kernels for {self.target.name}", code="target", help=".text is what is compiled")
+            raise CompileError(
+                f"LLVM does not compile kernels for {self.target.name}",
+                code="target",
+                help=".text is what is compiled",
+            )
         return self.artifact.llvm
 
     @property
     def text(self) -> str:
-        """What the target wrote of the kernel: LLVM IR before LLVM's passes, or another language."""
+        """What the target wrote of the kernel: LLVM IR before LLVM's passes, or another
+        language.
+        """
         return self.artifact.emitted
 
     @property
@@ -45,18 +51,25 @@ class CodeListings(CertifiedLoops):
     def ptx(self) -> str:
         """PTX, on a GPU target."""
         if not self.target.gpu:
-            raise CompileError(f"{self.target.name} has no PTX", code="target",
-                               help="compile for a GPU target; .asm is the assembly")
+            raise CompileError(
+                f"{self.target.name} has no PTX",
+                code="target",
+                help="compile for a GPU target; .asm is the assembly",
+            )
         return self.artifact.assembly
 
     def occupancy(self) -> str:
-        """Of each launch on a GPU: what ptxas says that it needs, and how many of its blocks run at once on a processor; a line each.
+        """Of each launch on a GPU: what ptxas says that it needs, and how many of its blocks run at
+        once on a processor; a line each.
 
         Raises:
             CompileError: the target is no GPU.
             ResourceError: ptxas is not installed.
         """
         if not self.target.gpu:
-            raise CompileError(f"{self.target.name} is no GPU: no blocks of threads run there", code="target",
-                               help="compile for a GPU target")
+            raise CompileError(
+                f"{self.target.name} is no GPU: no blocks of threads run there",
+                code="target",
+                help="compile for a GPU target",
+            )
         return occupancy_of(self.artifact)

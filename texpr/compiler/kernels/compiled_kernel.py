@@ -33,7 +33,8 @@ MOST_SHAPES = 1024
 
 @suggests({})
 class CompiledKernel(CodeListings, callable.Callable):
-    """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
+    """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or
+    `out=`).
 
     Attributes:
         name: of the operator.
@@ -45,12 +46,21 @@ class CompiledKernel(CodeListings, callable.Callable):
         c_code: its code for C.
     """
 
-    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int], schedule: str = "",
-                 default: DefaultSchedule | None = None) -> None:
-        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
+    def __init__(
+        self,
+        make: Callable[[], Kernel],
+        target: Target,
+        program: Program,
+        sizes: Mapping[Var, int],
+        schedule: str = "",
+        default: DefaultSchedule | None = None,
+    ) -> None:
+        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs
+        without them.
 
         Args:
-            schedule: everything that `make` depends on beside the program, as text; empty where the disk cache is to be left alone.
+            schedule: everything that `make` depends on beside the program, as text; empty where the
+                disk cache is to be left alone.
             default: the default schedule, if `make` gives its loops.
         """
         super().__init__(make, target, program, sizes, schedule, default)
@@ -68,7 +78,9 @@ class CompiledKernel(CodeListings, callable.Callable):
         return f"<kernel {self.name} for {self.target.name}>"
 
     def overwriting(self) -> CompiledKernel:
-        """This kernel, to be made for callers who place its arrays (`native.overwrites`, `native.scratch`), unless it was made already."""
+        """This kernel, to be made for callers who place its arrays (`native.overwrites`,
+        `native.scratch`), unless it was made already.
+        """
         self.native.overwrite()
         return self
 
@@ -89,7 +101,8 @@ class CompiledKernel(CodeListings, callable.Callable):
         return self.native.address
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """A call of any shapes. Native code is asked first for the latest of them, and hands on what does not fit them.
+        """A call of any shapes. Native code is asked first for the latest of them, and hands on
+        what does not fit them.
 
         Raises:
             CallError: arguments that do not fit.
@@ -114,12 +127,15 @@ class CompiledKernel(CodeListings, callable.Callable):
         return call(*arrays, **options)
 
     def _bound(self, shapes: tuple[Shape, ...]) -> tuple[Callable[..., object], Callable[..., object] | None]:
-        """What takes arguments of these shapes in any form, and what native code is asked, if it can serve them."""
+        """What takes arguments of these shapes in any form, and what native code is asked, if it
+        can serve them.
+        """
         native = self.bind(shapes, self._general) if self.target.native else None
         return self.bind(shapes), native if native is not None and callable.is_native(native) else None
 
-    def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
-                  ) -> tuple[gpu.DeviceArray, ...]:
+    def on_device(
+        self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
+    ) -> tuple[gpu.DeviceArray, ...]:
         """Queue the kernel on a device's current stream; the outputs, which are new unless given.
 
         Raises:
@@ -149,19 +165,26 @@ class CompiledKernel(CodeListings, callable.Callable):
         if not self.target.gpu:
             _ = self.address
 
-    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None, form: Form | None = None
-             ) -> Callable[..., object]:
+    def bind(
+        self,
+        shapes: tuple[Shape, ...],
+        otherwise: Callable[..., object] | None = None,
+        form: Form | None = None,
+    ) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 
         Args:
-            otherwise: called in its place with arrays that are not exactly so; conversions and errors unless given.
+            otherwise: called in its place with arrays that are not exactly so; conversions and
+                errors unless given.
             form: of the calls it is for.
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
             ResourceError: an array would be larger than any memory.
         """
         found = self._specification(shapes)
-        spec = self._specifier.pinned(found, shapes) if otherwise is not None and self.symbolic else found.spec
+        spec = (
+            self._specifier.pinned(found, shapes) if otherwise is not None and self.symbolic else found.spec
+        )
         if self.target.gpu:
             return partial(call_foreign, self, lambda *given: run_over_copies(self.device_code, *given))
         if self.target.run is not None:
@@ -176,24 +199,29 @@ class CompiledKernel(CodeListings, callable.Callable):
         return self._specifier.of(shapes, self.native if self.target.native else None)
 
     def emulate(self, *arrays: object) -> object:
-        """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
+        """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors
+        under QEMU. Slow, for tests.
 
         Raises:
             CallError: arrays that do not fit.
             ResourceError: the emulator is not installed.
         """
-        return call_foreign(self, lambda *given: emulate(self.c_code.artifact, symbol_of(self.name), *given), *arrays)
+        return call_foreign(
+            self, lambda *given: emulate(self.c_code.artifact, symbol_of(self.name), *given), *arrays
+        )
 
     def save(self, path: str | Path, *, header: str | Path | None = None, name: str = "") -> None:
         """Write code that needs no texpr: a kernel ahead of time.
 
         Args:
-            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR;
-                for a GPU `.ptx` or `.cubin`.
+            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a
+                shared one, `.s` assembly, `.ll` LLVM IR; for a GPU `.ptx` or `.cubin`.
             header: where to write a C header, which says how to call it.
-            name: of the function, behind `texpr_`; else that of the operator. Kernels of one program need different ones.
+            name: of the function, behind `texpr_`; else that of the operator. Kernels of one
+                program need different ones.
         Raises:
-            CompileError: another suffix, a header for a GPU, a name that C does not take, or code that does not link.
+            CompileError: another suffix, a header for a GPU, a name that C does not take, or code
+                that does not link.
             ResourceError: a tool that the form needs is not installed.
             OSError: the files cannot be written; what was there before is there still.
         """

@@ -30,19 +30,25 @@ class DeviceCode:
         certificate: what was proven of its loops, in words; empty if nothing was.
     """
 
-    def __init__(self, target: Target, text: str, launches: Callable[[Mapping[Var, int]], Plan], certificate: str) -> None:
+    def __init__(
+        self, target: Target, text: str, launches: Callable[[Mapping[Var, int]], Plan], certificate: str
+    ) -> None:
         """Args: launches: gives what is launched at symbolic sizes."""
         self.text, self.certificate = text, certificate
         self._target, self._launches = target, launches
         self._code = gpu.Code(text, lambda: pipeline.assembly(text, target))
         self._loaded: dict[str, gpu.Loaded] = {}
 
-    def bound(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> gpu.Bound:
+    def bound(
+        self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]
+    ) -> gpu.Bound:
         """The launches on inputs and outputs, for these symbolic sizes."""
         if device.name not in self._loaded:
             self._loaded[device.name] = load_on(device, self._target, self._code)
         ready = self._launches(sizes)
-        return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps)
+        return self._loaded[device.name].bind(
+            ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps
+        )
 
 
 def device_code_of(kernel: CertifiedLoops) -> DeviceCode:
@@ -53,7 +59,11 @@ def device_code_of(kernel: CertifiedLoops) -> DeviceCode:
         CompileError: the target cannot express the kernel.
     """
     on_disk = bool(kernel.schedule_text) and not kernel.symbolic and kernel_cache.usable()
-    key = f"device\0{kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target)}" if on_disk else ""
+    key = (
+        f"device\0{kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target)}"
+        if on_disk
+        else ""
+    )
     found = find(key, kernel.target) if key else None
     if found is not None and (found[0].certificate or current().certify is False):
         if found[1] is not None:
@@ -87,8 +97,14 @@ def _fixed(target: Target, text: str, ready: Plan, certificate: str) -> DeviceCo
 def keep(key: str, code: DeviceCode, fallback: Fallback | None) -> None:
     """Keep the code of a kernel without symbolic sizes on disk."""
     ready = code._launches({})
-    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "maps": ready.maps, "certificate": code.certificate,
-            "fallback": fallback and fallback.to_json()}
+    data = {
+        "text": code.text,
+        "launches": ready.launches,
+        "scratch": ready.scratch,
+        "maps": ready.maps,
+        "certificate": code.certificate,
+        "fallback": fallback and fallback.to_json(),
+    }
     shared().put(key, json.dumps(data).encode())
 
 
@@ -100,9 +116,17 @@ def find(key: str, target: Target) -> tuple[DeviceCode, Fallback | None] | None:
     record = shared().get(key)
     try:
         match None if record is None else json.loads(record):
-            case {"text": str(text), "launches": list(launches), "scratch": list(scratch), "maps": list(maps),
-                  "certificate": str(certificate), "fallback": fallback}:
-                code = _fixed(target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate)
+            case {
+                "text": str(text),
+                "launches": list(launches),
+                "scratch": list(scratch),
+                "maps": list(maps),
+                "certificate": str(certificate),
+                "fallback": fallback,
+            }:
+                code = _fixed(
+                    target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate
+                )
                 return code, Fallback.from_json(fallback)
     except ValueError:
         pass
@@ -114,8 +138,14 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def run_on_device(kernel: CertifiedLoops, code: DeviceCode, specify: Callable[[tuple[Shape, ...]], Specification],
-                  device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray]) -> tuple[gpu.DeviceArray, ...]:
+def run_on_device(
+    kernel: CertifiedLoops,
+    code: DeviceCode,
+    specify: Callable[[tuple[Shape, ...]], Specification],
+    device: gpu.Device,
+    arrays: Sequence[gpu.DeviceArray],
+    out: Sequence[gpu.DeviceArray],
+) -> tuple[gpu.DeviceArray, ...]:
     """See `CompiledKernel.on_device`.
 
     Args:
@@ -123,39 +153,62 @@ def run_on_device(kernel: CertifiedLoops, code: DeviceCode, specify: Callable[[t
     """
     program = kernel.program
     if len(arrays) != len(program.inputs):
-        raise CallError(f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given", code="arguments",
-                        help=f"inputs in order: {', '.join(t.name for t in program.inputs)}; outputs by out=")
+        raise CallError(
+            f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given",
+            code="arguments",
+            help=f"inputs in order: {', '.join(t.name for t in program.inputs)}; outputs by out=",
+        )
     found = specify(tuple(a.shape for a in arrays))
     for tensor, array in zip(program.inputs, arrays):
         _check(device, tensor, array)
     check_values(found.spec, arrays, found.sizes)
     shapes = found.output_shapes(program)
     if out and len(out) != len(program.outputs):
-        raise CallError(f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given", code="arguments",
-                        help=f"give {', '.join(t.name for t in program.outputs)}, or none of them")
-    outputs = list(out) or [gpu.empty(device, shape, numpy_dtype(t.dtype)) for t, shape in zip(program.outputs, shapes)]
+        raise CallError(
+            f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given",
+            code="arguments",
+            help=f"give {', '.join(t.name for t in program.outputs)}, or none of them",
+        )
+    outputs = list(out) or [
+        gpu.empty(device, shape, numpy_dtype(t.dtype)) for t, shape in zip(program.outputs, shapes)
+    ]
     for tensor, array, shape in zip(program.outputs, outputs, shapes):
         _check(device, tensor, array)
         if array.shape != shape:
-            raise CallError(f"the output `{tensor.name}` is {list(array.shape)}, expected {list(shape)}", code="shape",
-                            help="leave it out, and it is made")
+            raise CallError(
+                f"the output `{tensor.name}` is {list(array.shape)}, expected {list(shape)}",
+                code="shape",
+                help="leave it out, and it is made",
+            )
         if any(array.owner is each.owner for each in arrays):
-            raise CallError(f"the output `{tensor.name}` shares memory with an input", code="output", help="let it be a new one")
+            raise CallError(
+                f"the output `{tensor.name}` shares memory with an input",
+                code="output",
+                help="let it be a new one",
+            )
     code.bound(device, [*arrays, *outputs], {v: found.sizes[v] for v in kernel.symbolic})(device.stream)
     return tuple(outputs)
 
 
 def _check(device: gpu.Device, tensor: Tensor, array: gpu.DeviceArray) -> None:
     if array.device is not device:
-        raise CallError(f"`{tensor.name}` lies on {array.device.name}, others on {device.name}", code="device",
-                        help=f'move it: .to("{device.name}")')
+        raise CallError(
+            f"`{tensor.name}` lies on {array.device.name}, others on {device.name}",
+            code="device",
+            help=f'move it: .to("{device.name}")',
+        )
     if array.dtype != numpy_dtype(tensor.dtype):
-        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {numpy_dtype(tensor.dtype)}", code="dtype",
-                        help=f"convert it: x.astype({tensor.dtype.name!r})")
+        raise CallError(
+            f"`{tensor.name}` is {array.dtype}, expected {numpy_dtype(tensor.dtype)}",
+            code="dtype",
+            help=f"convert it: x.astype({tensor.dtype.name!r})",
+        )
 
 
 def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> None:
-    """What inputs declare of their values is checked on the host, of copies: a device would read what it must not."""
+    """What inputs declare of their values is checked on the host, of copies: a device would read
+    what it must not.
+    """
     checks = [c for c in spec.checks if isinstance(c, RangeCheck | DistinctCheck)]
     if checks:
         asked = {c.position for c in checks}
@@ -163,4 +216,3 @@ def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mappi
         names = {v.name: n for v, n in sizes.items()}
         for check in checks:
             check(copies, names)  # type: ignore[arg-type]
-

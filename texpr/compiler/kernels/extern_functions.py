@@ -23,7 +23,8 @@ def extern_functions(kernel: Kernel, program: Program) -> dict[str, NativeFuncti
     """The code behind every symbol that the kernel calls.
 
     Args:
-        program: what the kernel computes; in it, sizes have names that became numbers in the kernel.
+        program: what the kernel computes; in it, sizes have names that became numbers in the
+            kernel.
     """
     whole = inline_calls(program)
     declared = {t.name: t for t in (*whole.inputs, *whole.outputs, *whole.temporaries)}
@@ -57,11 +58,20 @@ def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunctio
 
 def _extents(tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> dict[Var, int]:
     """The sizes that the shapes of a call tell."""
-    return {size: n for t, shape in zip(tensors, shapes) for size, n in zip(t.shape, shape) if isinstance(size, Var)}
+    return {
+        size: n
+        for t, shape in zip(tensors, shapes)
+        for size, n in zip(t.shape, shape)
+        if isinstance(size, Var)
+    }
 
 
-def with_known_sizes(sizes: Mapping[Var, int], packs: Mapping[Var, Shape], call: Callable[..., object]) -> Callable[..., object]:
-    """`call`, during which extern functions see these sizes, and packs in the callers' dimensions."""
+def with_known_sizes(
+    sizes: Mapping[Var, int], packs: Mapping[Var, Shape], call: Callable[..., object]
+) -> Callable[..., object]:
+    """`call`, during which extern functions see these sizes, and packs in the callers'
+    dimensions.
+    """
 
     def run(*arrays: object, **options: object) -> object:
         before = getattr(_running, "call", ({}, {}))

@@ -1,4 +1,6 @@
-"""Calls of kernels whose code does not run in this process on the caller's arrays: on devices, in emulators, by a target's loader."""
+"""Calls of kernels whose code does not run in this process on the caller's arrays: on devices,
+in emulators, by a target's loader.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ Run = Callable[[Sequence[np.ndarray], Sequence[np.ndarray], Mapping[Var, int]], 
 
 
 def call_foreign(kernel: CertifiedLoops, run: Run, *arrays: object, out: object = None) -> object:
-    """Run foreign code over copies of the arrays in the kernel's flat shapes; arrays of a device run it there.
+    """Run foreign code over copies of the arrays in the kernel's flat shapes; arrays of a device
+    run it there.
 
     Raises:
         CallError: arrays that do not fit.
@@ -38,7 +41,10 @@ def call_foreign(kernel: CertifiedLoops, run: Run, *arrays: object, out: object 
     refuse_far(program, sizes)
     for check in input_checks(program.inputs, sizes):
         check(given, {})
-    inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(program.inputs, given)]
+    inputs = [
+        np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes))
+        for t, a in zip(program.inputs, given)
+    ]
     outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in program.outputs]
     run(inputs, outputs, {v: sizes[v] for v in kernel.symbolic})
     opened = [o.reshape(caller_shape(t, sizes, packs)) for t, o in zip(program.outputs, outputs)]
@@ -48,8 +54,9 @@ def call_foreign(kernel: CertifiedLoops, run: Run, *arrays: object, out: object 
     return opened[0] if len(opened) == 1 else tuple(opened)
 
 
-def run_over_copies(code: DeviceCode, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
-                    sizes: Mapping[Var, int]) -> None:
+def run_over_copies(
+    code: DeviceCode, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]
+) -> None:
     """Run on the device of the options, or the first one, over copies of the arrays."""
     device = gpu.find_device(current().device) or gpu.find_device(gpu.DEFAULT)
     assert device is not None
@@ -59,7 +66,9 @@ def run_over_copies(code: DeviceCode, inputs: Sequence[np.ndarray], outputs: Seq
         np.copyto(array, result.numpy())
 
 
-def input_arrays(program: Program, arrays: tuple[object, ...], options: Mapping[str, object]) -> list[np.ndarray]:
+def input_arrays(
+    program: Program, arrays: tuple[object, ...], options: Mapping[str, object]
+) -> list[np.ndarray]:
     """The inputs of a call, by position or by name.
 
     Raises:
@@ -69,8 +78,11 @@ def input_arrays(program: Program, arrays: tuple[object, ...], options: Mapping[
     given = list(arrays[: len(names)]) + [options[n] for n in names[len(arrays) :] if n in options]
     if len(given) < len(names):
         missing = next(n for n in names[len(arrays) :] if n not in options)
-        raise CallError(f"{program.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given", code="arguments",
-                        help=f"where {missing} has a default, tx.schedule(op, {missing}=None) makes a kernel without it")
+        raise CallError(
+            f"{program.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given",
+            code="arguments",
+            help=f"where {missing} has a default, tx.schedule(op, {missing}=None) makes a kernel without it",
+        )
     return [np.asarray(a) for a in given]
 
 
@@ -78,5 +90,9 @@ def _of_dtype(tensor: Tensor, array: np.ndarray) -> np.ndarray:
     """The array in native byte order; its dtype must be the tensor's."""
     wanted = numpy_dtype(tensor.dtype)
     if array.dtype.newbyteorder("=") != wanted:
-        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {wanted}", code="dtype", help=f"use {tensor.name}.astype({wanted})")
+        raise CallError(
+            f"`{tensor.name}` is {array.dtype}, expected {wanted}",
+            code="dtype",
+            help=f"use {tensor.name}.astype({wanted})",
+        )
     return array.astype(wanted, copy=False)

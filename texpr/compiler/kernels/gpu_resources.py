@@ -11,7 +11,8 @@ from texpr.targets import Artifact
 
 
 def occupancy_of(artifact: Artifact) -> str:
-    """A line for each launch: registers and shared memory, and blocks that run at once, where their threads are a number.
+    """A line for each launch: registers and shared memory, and blocks that run at once, where their
+    threads are a number.
 
     Raises:
         CompileError: ptxas does not take the code.

@@ -1,4 +1,6 @@
-"""The machine code of a kernel in this process: from the disk cache, or compiled while its loops are certified."""
+"""The machine code of a kernel in this process: from the disk cache, or compiled while its loops
+are certified.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class NativeCode:
 
     Attributes:
         loops: the kernel.
-        overwriting: made for callers who place the arrays (`overwrites`) and give memory (`scratch`).
+        overwriting: made for callers who place the arrays (`overwrites`) and give memory
+            (`scratch`).
     """
 
     def __init__(self, loops: CertifiedLoops) -> None:
@@ -42,8 +45,11 @@ class NativeCode:
         """Object code and what calls have to know, from the disk cache or made now."""
         loops = self.loops
         if not loops.target.native:
-            raise CompileError(f"code for {loops.target.name} does not run in this process", code="target",
-                               help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
+            raise CompileError(
+                f"code for {loops.target.name} does not run in this process",
+                code="target",
+                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file",
+            )
         key = self._key()
         found = kernel_cache.find(key, loops.program) if key else None
         if found is None or not found.certificate and current().certify is not False:
@@ -79,17 +85,23 @@ class NativeCode:
 
     @property
     def overwrites(self) -> tuple[tuple[int, int], ...]:
-        """Positions of inputs, and of outputs that may lie in their memory: the kernel computes the same, and the input is gone."""
+        """Positions of inputs, and of outputs that may lie in their memory: the kernel computes
+        the same, and the input is gone.
+        """
         return self.built.overwrites if self.overwriting else ()
 
     @property
     def self_contained(self) -> bool:
-        """True if it asks neither for memory nor for functions of others: once begun it ends, unless Ctrl-C interrupts it."""
+        """True if it asks neither for memory nor for functions of others: once begun it ends,
+        unless Ctrl-C interrupts it.
+        """
         return self.built.self_contained
 
     @property
     def scratch(self) -> tuple[int, ...]:
-        """Bytes of buffers that callers give behind the outputs: of a kernel that was made for those who place its arrays."""
+        """Bytes of buffers that callers give behind the outputs: of a kernel that was made for
+        those who place its arrays.
+        """
         return self.built.scratch
 
     @once
@@ -115,7 +127,9 @@ class NativeCode:
         return built
 
     def _compile(self, key: str) -> Built | None:
-        """Compile the loops and certify them meanwhile; None where they were left for plainer ones."""
+        """Compile the loops and certify them meanwhile; None where they were left for plainer
+        ones.
+        """
         kernel, target = self.loops.kernel, self.loops.target
         over = overwritten(pipeline.certified_loops(kernel)) if self.overwriting else ()
         final = replace(pipeline.prepared(kernel, target), overwrites=over)
@@ -128,14 +142,22 @@ class NativeCode:
             return _built(kernel, final, code, certificate, self.loops)
 
 
-def _built(kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str,
-           loops: CertifiedLoops) -> Built:
+def _built(
+    kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: CertifiedLoops
+) -> Built:
     """The record of compiled loops. Its facts are found before the code is waited for.
 
     Args:
         final: the loops as they were emitted.
         code: waits for LLVM.
     """
-    facts = (kernel_cache.buffers_of(kernel.temporaries), pipeline.duration(final), pipeline.short_up_to(final),
-             bool(externs_of(kernel)), final.overwrites, is_self_contained(final), scratch_bytes(final))
+    facts = (
+        kernel_cache.buffers_of(kernel.temporaries),
+        pipeline.duration(final),
+        pipeline.short_up_to(final),
+        bool(externs_of(kernel)),
+        final.overwrites,
+        is_self_contained(final),
+        scratch_bytes(final),
+    )
     return Built(code(), certificate, *facts, loops.fallback)

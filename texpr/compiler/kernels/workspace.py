@@ -1,7 +1,9 @@
-"""What kernels need besides their arrays: memory on the heap, which callers may give, and functions of others.
+"""What kernels need besides their arrays: memory on the heap, which callers may give, and functions
+of others.
 
-A buffer of a loop that threads share is one for each range of iterations, which is what a thread takes: callers give as many as ranges may
-run at once. A range takes one while it runs, the first that is free: so they are few, and near again for the next range.
+A buffer of a loop that threads share is one for each range of iterations, which is what a thread
+takes: callers give as many as ranges may run at once. A range takes one while it runs, the first
+that is free: so they are few, and near again for the next range.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ from texpr.passes.loop.place_buffers import PARTS, fits_stack, stride_of
 
 
 def with_scratch(final: Kernel) -> Kernel:
-    """A kernel as it is emitted, for callers who give it memory for buffers that are too large for the stack and whose size is known.
+    """A kernel as it is emitted, for callers who give it memory for buffers that are too large for
+    the stack and whose size is known.
 
-    Buffers of loops that threads share are among them where they take no more, all together, than inputs and outputs do.
+    Buffers of loops that threads share are among them where they take no more, all together, than
+    inputs and outputs do.
     """
     most = sum(_bytes(t) or 0 for t in (*final.inputs, *final.outputs))
-    found = [t for t, times in _large(final).items() if (size := _bytes(t)) is not None and (times == 1 or times * size <= most)]
+    found = [
+        t
+        for t, times in _large(final).items()
+        if (size := _bytes(t)) is not None and (times == 1 or times * size <= most)
+    ]
     return replace(final, scratch=tuple(found))
 
 
@@ -33,15 +41,22 @@ def scratch_bytes(final: Kernel) -> tuple[int, ...]:
 
 
 def is_self_contained(final: Kernel) -> bool:
-    """Whether a kernel as it is emitted asks neither for memory nor for functions of others, so that it cannot fail."""
+    """Whether a kernel as it is emitted asks neither for memory nor for functions of others, so
+    that it cannot fail.
+    """
     own = {*final.temporaries, *(s.tensor for s in statements(final) if isinstance(s, Alloc))}
     given = set(final.scratch)
-    return not any(isinstance(s, ExternCall) for s in statements(final)) and not _is_scalable(final) and not any(
-        _is_large(t) for t in own - given)
+    return (
+        not any(isinstance(s, ExternCall) for s in statements(final))
+        and not _is_scalable(final)
+        and not any(_is_large(t) for t in own - given)
+    )
 
 
 def _large(final: Kernel) -> Mapping[Tensor, int]:
-    """The buffers on the heap of which it is known how many there are, and how many: of one that several loops make, as many as most."""
+    """The buffers on the heap of which it is known how many there are, and how many: of one that
+    several loops make, as many as most.
+    """
     if _is_scalable(final):  # each lane has buffers, of a length that the processor decides
         return {}
     found = dict.fromkeys(filter(_is_large, final.temporaries), 1)

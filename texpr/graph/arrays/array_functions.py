@@ -1,4 +1,6 @@
-"""NumPy's functions as operators applied to tensors: dtypes by `promotion`, texts by `operator_texts`."""
+"""NumPy's functions as operators applied to tensors: dtypes by `promotion`, texts by
+`operator_texts`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ def operand(value: object) -> Any:
     if isinstance(getattr(value, "dtype", None), DType) or type(value) in (bool, int, float):
         return value
     if value is None or isinstance(value, str | bytes | dict | set | complex):
-        raise CallError(f"{value!r:.40} is no operand of tensors", code="arguments", help="operands are tensors, arrays and numbers")
+        raise CallError(
+            f"{value!r:.40} is no operand of tensors",
+            code="arguments",
+            help="operands are tensors, arrays and numbers",
+        )
     try:
         array = np.asarray(value)
     except CallError:  # of a tensor inside of a list
@@ -41,7 +47,11 @@ def operand(value: object) -> Any:
     except (ValueError, TypeError, RuntimeError) as error:
         raise CallError(f"an operand is no array: {error}", code="arguments") from None
     if from_numpy(array.dtype) is None:
-        raise CallError(f"an operand has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: .astype(...)")
+        raise CallError(
+            f"an operand has dtype {array.dtype}, which texpr does not have",
+            code="dtype",
+            help="convert it: .astype(...)",
+        )
     return array
 
 
@@ -53,7 +63,9 @@ def dtype_of(x: Any) -> DType:
 def common_dtype(*operands: Any) -> DType:
     """The dtype that operands have together; numbers are weak."""
     weak = [x for x in operands if is_weak(x)]
-    strong = [dtype_of(x) for x in operands if not is_weak(x)] or [dtype_of(x) for x in weak if not is_number(x)]
+    strong = [dtype_of(x) for x in operands if not is_weak(x)] or [
+        dtype_of(x) for x in weak if not is_number(x)
+    ]
     result = strong[0]
     for t in strong[1:]:
         result = promoted(result, t)
@@ -83,20 +95,32 @@ def shape_of(x: Any) -> Shape:
 
 
 def elementwise(name: str, text: str, operands: Sequence[Any], computed: DType | None, result: DType) -> Any:
-    """An expression of the elements of operands; `computed` is the dtype to which they are converted first, None for no conversion."""
+    """An expression of the elements of operands; `computed` is the dtype to which they are
+    converted first, None for no conversion.
+    """
     # There is no number of Python in what NumPy lacks; f32 holds what its own rounding needs.
     numbers = F32 if computed is not None and computed.as_bits else computed
     dtypes: list[Any] = [numbers if is_number(x) else dtype_of(x) for x in operands]
     ranges = [_range_of_weak(x, computed) for x in operands]
-    found: Any = operator_texts.elementwise(name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges)(*operands)
+    found: Any = operator_texts.elementwise(
+        name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges
+    )(*operands)
     if all(map(is_weak, operands)):
         found.weak = True
     return found
 
 
 def _range_of_weak(x: Any, computed: DType | None) -> str:
-    """The range of values of an integer of Python that is given when a traced function is called: what the other operand's dtype holds."""
-    if not getattr(x, "weak", False) or x.dtype != I64 or computed is None or not computed.is_int or computed == I64:
+    """The range of values of an integer of Python that is given when a traced function is
+    called: what the other operand's dtype holds.
+    """
+    if (
+        not getattr(x, "weak", False)
+        or x.dtype != I64
+        or computed is None
+        or not computed.is_int
+        or computed == I64
+    ):
         return ""
     lo, hi = int_range(computed)
     return f" in {lo}..{min(hi + 1, int_range(I64)[1])}"
@@ -123,12 +147,18 @@ def where(condition: object, a: object, b: object) -> Any:
     """`a` where the condition holds, `b` elsewhere."""
     c, x, y = operand(condition), operand(a), operand(b)
     if is_number(c) or dtype_of(c) != BOOL:
-        raise CallError("the condition of `where` is no tensor of booleans", code="dtype", help="compare it with something")
+        raise CallError(
+            "the condition of `where` is no tensor of booleans",
+            code="dtype",
+            help="compare it with something",
+        )
     t = _chosen_dtype(x, y)
     shapes, numbers = [shape_of(v) for v in (c, x, y)], F32 if t.as_bits else t
     dtypes = [BOOL, *(numbers if is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
-    return operator_texts.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)
+    return operator_texts.elementwise(
+        "choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t
+    )(c, x, y)
 
 
 def _chosen_dtype(x: object, y: object) -> DType:
@@ -141,7 +171,9 @@ def _chosen_dtype(x: object, y: object) -> DType:
 
 
 def softmax(operator: Op, x: Any, axis: int) -> Any:
-    """Softmax or one of its kin along an axis: one number is a vector of one, and of nothing there is nothing."""
+    """Softmax or one of its kin along an axis: one number is a vector of one, and of nothing
+    there is nothing.
+    """
     if not x.ndim and axis in (-1, 0):
         return operator(x.reshape(1), axis=0).reshape(())
     if not x.size and -x.ndim <= axis < x.ndim:
@@ -163,30 +195,45 @@ def cast_any(x: Any, t: DType) -> Any:
 
 
 def itself(x: Any) -> Any:
-    """The same values as a tensor of its own: elements that are assigned to one stay what they are in the other."""
+    """The same values as a tensor of its own: elements that are assigned to one stay what they
+    are in the other.
+    """
     return x.own()
 
 
 def refuse_out(out: object) -> None:
     """Raise CallError where NumPy's `out` is given."""
     if out is not None:
-        raise CallError("methods of tensors take no `out`", code="arguments", help="use the result, or assign it: x[...] = result")
+        raise CallError(
+            "methods of tensors take no `out`",
+            code="arguments",
+            help="use the result, or assign it: x[...] = result",
+        )
 
 
 _MEAN = "sum({over}: {x}) / {t}({count})"
 _VAR = f"m{{kept}} = {_MEAN} ;; sum({{over}}: ({{x}} - m{{kept}}) ** 2) / {{t}}(DIVISOR)"
 _REDUCTIONS = {
-    "sum": "sum({over}: {x})", "prod": "prod({over}: {x})", "max": "max({over}: {x})", "min": "min({over}: {x})",
-    "any": "any({over}: {x})", "all": "all({over}: {x})", "mean": _MEAN, "var": _VAR,
+    "sum": "sum({over}: {x})",
+    "prod": "prod({over}: {x})",
+    "max": "max({over}: {x})",
+    "min": "min({over}: {x})",
+    "any": "any({over}: {x})",
+    "all": "all({over}: {x})",
+    "mean": _MEAN,
+    "var": _VAR,
     "std": _VAR.replace(";; ", ";; q{kept} = ") + " ;; if q{kept} > 0 then sqrt(q{kept}) else q{kept}",
 }
 
 
-def reduce(name: str, x: Any, axis: object, keepdims: bool, dtype: object = None, out: object = None, ddof: float = 0) -> Any:
+def reduce(
+    name: str, x: Any, axis: object, keepdims: bool, dtype: object = None, out: object = None, ddof: float = 0
+) -> Any:
     """A reduction over one axis, several, or all of them (None).
 
     Args:
-        dtype: what the elements are converted to first, and the dtype of the result; None for NumPy's choice.
+        dtype: what the elements are converted to first, and the dtype of the result; None for
+            NumPy's choice.
     Raises:
         CallError: an axis that the tensor does not have, or twice; the largest of no elements.
     """
@@ -207,7 +254,9 @@ def reduce(name: str, x: Any, axis: object, keepdims: bool, dtype: object = None
     if computed != result:
         before, mark, last = text.rpartition(" ;; ")
         text = f"{before}{mark}{f'{last} != 0' if result == BOOL else f'{result}({last})'}"
-    return operator_texts.reduction(f"reduce_{name}", text, x.ndim, axes, keepdims, x.dtype, result, computed)(x)
+    return operator_texts.reduction(
+        f"reduce_{name}", text, x.ndim, axes, keepdims, x.dtype, result, computed
+    )(x)
 
 
 def _reduced(name: str, t: DType) -> DType:
@@ -236,8 +285,11 @@ def _divisor(ddof: float) -> str:
 
 def _refuse_empty(name: str, x: Any, axes: Sequence[int]) -> None:
     if name in ("max", "min", "argmax", "argmin") and any(x.shape[k] == 0 for k in axes):
-        raise CallError(f"{name} of no elements: a tensor of shape {list(x.shape)}, axes {list(axes)}", code="shape",
-                        help="reduce other axes, or look at the shape first")
+        raise CallError(
+            f"{name} of no elements: a tensor of shape {list(x.shape)}, axes {list(axes)}",
+            code="shape",
+            help="reduce other axes, or look at the shape first",
+        )
 
 
 def place(name: str, x: Any, axis: int | None, keepdims: bool, out: object = None) -> Any:
@@ -250,8 +302,17 @@ def place(name: str, x: Any, axis: int | None, keepdims: bool, out: object = Non
         x = cast(x, I32)
     (k,) = axes_of(axis, x.ndim)
     _refuse_empty(name, x, [k])
-    operator = operator_texts.reduction(f"reduce_{name}", f"{name}({{over}}: {{x}})", x.ndim, [k], keepdims, x.dtype, I64, x.dtype,
-                                        in_axis=True)
+    operator = operator_texts.reduction(
+        f"reduce_{name}",
+        f"{name}({{over}}: {{x}})",
+        x.ndim,
+        [k],
+        keepdims,
+        x.dtype,
+        I64,
+        x.dtype,
+        in_axis=True,
+    )
     return operator(x)
 
 
@@ -266,7 +327,8 @@ def cumulated(operator: Op, x: Any, axis: int | None, dtype: object, out: object
 
 
 def rounded(x: Any, decimals: int, out: object) -> Any:
-    """To the nearest multiple of 10^-decimals, ties to even: of a product with a power of ten, as NumPy has it.
+    """To the nearest multiple of 10^-decimals, ties to even: of a product with a power of ten, as
+    NumPy has it.
 
     Raises:
         CallError: integers at tens, hundreds, ...
@@ -274,18 +336,28 @@ def rounded(x: Any, decimals: int, out: object) -> Any:
     refuse_out(out)
     if not x.dtype.is_float:
         if decimals < 0:
-            raise CallError(f"integers are rounded to {decimals} decimals", code="arguments", help='convert them: .astype("f64")')
+            raise CallError(
+                f"integers are rounded to {decimals} decimals",
+                code="arguments",
+                help='convert them: .astype("f64")',
+            )
         return itself(x)
     scale = float(10 ** abs(decimals))
     if not decimals:
         text = "round({0})"
     else:
-        text = f"round({{0}} * {scale!r}) / {scale!r}" if decimals > 0 else f"round({{0}} / {scale!r}) * {scale!r}"
+        text = (
+            f"round({{0}} * {scale!r}) / {scale!r}"
+            if decimals > 0
+            else f"round({{0}} / {scale!r}) * {scale!r}"
+        )
     return unary("round", text, x, x.dtype)
 
 
 def _of_one(axis: object, rank: int) -> object:
-    """An axis, or None for the one axis that NumPy and torch let one number have in reductions: 0 or -1."""
+    """An axis, or None for the one axis that NumPy and torch let one number have in reductions:
+    0 or -1.
+    """
     return None if not rank and type(axis) is int and axis in (-1, 0) else axis
 
 
@@ -307,17 +379,23 @@ def axes_of(axis: object, rank: int) -> list[int]:
 
 
 def matmul(a: object, b: object) -> Any:
-    """A @ B of NumPy: rows by columns of the last two axes, leading ones broadcast; a single axis is a row, or a column.
+    """A @ B of NumPy: rows by columns of the last two axes, leading ones broadcast; a single axis
+    is a row, or a column.
 
     Raises:
         CallError: extents do not fit.
     """
     x, y = operand(a), operand(b)
     if is_number(x) or is_number(y) or not x.shape or not y.shape:
-        raise CallError("@ needs at least one axis on each side", code="shape", help="multiply by numbers with *")
+        raise CallError(
+            "@ needs at least one axis on each side", code="shape", help="multiply by numbers with *"
+        )
     if x.shape[-1] != y.shape[-2 if len(y.shape) > 1 else 0]:
-        raise CallError(f"{list(x.shape)} @ {list(y.shape)}: {x.shape[-1]} columns and {y.shape[-2 if len(y.shape) > 1 else 0]} rows",
-                        code="shape")
+        raise CallError(
+            f"{list(x.shape)} @ {list(y.shape)}: {x.shape[-1]} columns and "
+            f"{y.shape[-2 if len(y.shape) > 1 else 0]} rows",
+            code="shape",
+        )
     t = common_dtype(x, y)
     left, right = cast_any(x, t), cast_any(y, t)
     if t == BOOL:
@@ -326,14 +404,19 @@ def matmul(a: object, b: object) -> Any:
     right = right.reshape(-1, 1) if len(y.shape) == 1 else right
     found = operator_texts.product(tuple(left.shape), tuple(right.shape), t)(left, right)
     gone = [k for k, v in ((-2, x), (-1, y)) if len(v.shape) == 1]
-    return reshape(found, tuple(n for k, n in enumerate(found.shape, -len(found.shape)) if k not in gone)) if gone else found
+    return (
+        reshape(found, tuple(n for k, n in enumerate(found.shape, -len(found.shape)) if k not in gone))
+        if gone
+        else found
+    )
 
 
 def select(x: Any, key: object) -> Any:
     """`x[key]`; arrays in the key are of integers.
 
     Raises:
-        CallError: an index out of bounds, or booleans, whose number would be the extent of the result.
+        CallError: an index out of bounds, or booleans, whose number would be the extent of the
+            result.
     """
     found = selection(x.shape, normal(key, x.shape))
     whole = [f"i{k}" for k in range(len(x.shape))]
@@ -345,12 +428,14 @@ def select(x: Any, key: object) -> Any:
 
 
 def normal(key: object, shape: Shape) -> object:
-    """The key with lists as arrays, numbers as Python's, and where arrays of booleans choose, with the places where they hold.
+    """The key with lists as arrays, numbers as Python's, and where arrays of booleans choose, with
+    the places where they hold.
 
     Args:
         shape: of the tensor that the key is for.
     Raises:
-        CallError: a mask of another shape than the axes that it chooses from; an array of floats; a place that is not there.
+        CallError: a mask of another shape than the axes that it chooses from; an array of floats; a
+            place that is not there.
     """
     items = [_plain(k) for k in (key if isinstance(key, tuple) else (key,))]
     used = sum(map(_axes_used, items))
@@ -388,13 +473,18 @@ def _chosen(item: np.ndarray, shape: Shape, axis: int) -> Sequence[np.ndarray]:
     extents = list(shape[axis : axis + _axes_used(item)])
     if item.dtype == bool:
         if list(item.shape) != extents:
-            raise CallError(f"a mask of shape {list(item.shape)} chooses from axes of extents {extents}", code="index",
-                            help="a mask has the extents of the axes that it stands for, from the first one on")
+            raise CallError(
+                f"a mask of shape {list(item.shape)} chooses from axes of extents {extents}",
+                code="index",
+                help="a mask has the extents of the axes that it stands for, from the first one on",
+            )
         return np.nonzero(item)
     for n in extents:  # where there is no such axis, `selection` says so
         out = item[(item < -n) | (item >= n)]
         if out.size:
-            raise CallError(f"index {out.flat[0]} is out of bounds for axis {axis} of extent {n}", code="index")
+            raise CallError(
+                f"index {out.flat[0]} is out of bounds for axis {axis} of extent {n}", code="index"
+            )
     return [item]
 
 
@@ -425,9 +515,15 @@ def _whole_shape(shape: Shape, given: Sequence[int]) -> Shape:
     wanted = [n.__index__() for n in given]
     open_, known = wanted.count(-1), prod(tuple(n for n in wanted if n != -1))
     total = prod(shape)
-    fits = not any(n < -1 for n in wanted) and (open_ == 0 and known == total or open_ == 1 and known and total % known == 0)
+    fits = not any(n < -1 for n in wanted) and (
+        open_ == 0 and known == total or open_ == 1 and known and total % known == 0
+    )
     if not fits:
-        raise CallError(f"{total} elements of {list(shape)} do not become {wanted}", code="shape", help="one extent may be -1")
+        raise CallError(
+            f"{total} elements of {list(shape)} do not become {wanted}",
+            code="shape",
+            help="one extent may be -1",
+        )
     return tuple(total // known if n == -1 else n for n in wanted)
 
 

@@ -9,25 +9,65 @@ from texpr.graph.arrays.promotion import of_elementary, of_quotient, promoted
 from texpr.ir.dtypes import BOOL, I8, I32, I64, U64, DType, int_range
 from texpr.support.errors import CallError
 
-_TEXTS = {"add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "floor_divide": "{0} // {1}",
-          "remainder": "{0} % {1}", "power": "{0} ** {1}", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})",
-          "arctan2": "atan2({0}, {1})", "bitwise_and": "bit_and({0}, {1})", "bitwise_or": "bit_or({0}, {1})",
-          "bitwise_xor": "bit_xor({0}, {1})", "left_shift": "shl({0}, {1})", "right_shift": "shr({0}, {1})"}
+_TEXTS = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "floor_divide": "{0} // {1}",
+    "remainder": "{0} % {1}",
+    "power": "{0} ** {1}",
+    "maximum": "max({0}, {1})",
+    "minimum": "min({0}, {1})",
+    "arctan2": "atan2({0}, {1})",
+    "bitwise_and": "bit_and({0}, {1})",
+    "bitwise_or": "bit_or({0}, {1})",
+    "bitwise_xor": "bit_xor({0}, {1})",
+    "left_shift": "shl({0}, {1})",
+    "right_shift": "shr({0}, {1})",
+}
 NAMES = frozenset(_TEXTS)
 """The operations, by NumPy's names."""
-_OF_BOOLS = {"add": "{0} or {1}", "multiply": "{0} and {1}", "maximum": "{0} or {1}", "minimum": "{0} and {1}",
-             "bitwise_and": "{0} and {1}", "bitwise_or": "{0} or {1}", "bitwise_xor": "{0} != {1}"}
+_OF_BOOLS = {
+    "add": "{0} or {1}",
+    "multiply": "{0} and {1}",
+    "maximum": "{0} or {1}",
+    "minimum": "{0} and {1}",
+    "bitwise_and": "{0} and {1}",
+    "bitwise_or": "{0} or {1}",
+    "bitwise_xor": "{0} != {1}",
+}
 _OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift")
 """What NumPy computes of booleans as integers of 8 bits."""
-COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_TURNED = {"equal": "equal", "not_equal": "not_equal", "less": "greater", "less_equal": "greater_equal", "greater": "less",
-           "greater_equal": "less_equal"}
-_SIGNED_FIRST = {"equal": "{0} >= 0 and u64({0}) == {1}", "not_equal": "{0} < 0 or u64({0}) != {1}", "less": "{0} < 0 or u64({0}) < {1}",
-                 "less_equal": "{0} < 0 or u64({0}) <= {1}", "greater": "{0} >= 0 and u64({0}) > {1}",
-                 "greater_equal": "{0} >= 0 and u64({0}) >= {1}"}
+COMPARISONS = {
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+_TURNED = {
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+_SIGNED_FIRST = {
+    "equal": "{0} >= 0 and u64({0}) == {1}",
+    "not_equal": "{0} < 0 or u64({0}) != {1}",
+    "less": "{0} < 0 or u64({0}) < {1}",
+    "less_equal": "{0} < 0 or u64({0}) <= {1}",
+    "greater": "{0} >= 0 and u64({0}) > {1}",
+    "greater_equal": "{0} >= 0 and u64({0}) >= {1}",
+}
 """Comparisons of an i64 with a u64, which no integer dtype holds together."""
 MOST_FACTORS = 16
-"""Whole exponents up to this one are part of the operator's text, so that powers become products."""
+"""Whole exponents up to this one are part of the operator's text, so that powers become
+products.
+"""
 
 MOST_SQUARED = 1 << 16
 """The same for exponents of integers, as products of squares."""
@@ -60,12 +100,22 @@ def apply_binary(name: str, a: object, b: object) -> Any:
 
 def _power(x: Any, y: Any, t: DType) -> Any:
     if type(y) is int and y < 0 and t.is_int:
-        raise CallError(f"an integer to the power {y} is no integer", code="dtype", help='convert it: .astype("f64")')
-    if type(y) is int and 0 <= y <= MOST_FACTORS or (type(y) in (int, float) and y in (-1, -2, 0.5, -0.5, 2.0, 3.0) and t.is_float):
-        text = f"{{0}} ** {y}" if t.is_float and y >= 0 else f"1 / {{0}} ** {-y}" if t.is_float else _factors(y)
+        raise CallError(
+            f"an integer to the power {y} is no integer", code="dtype", help='convert it: .astype("f64")'
+        )
+    if (
+        type(y) is int
+        and 0 <= y <= MOST_FACTORS
+        or (type(y) in (int, float) and y in (-1, -2, 0.5, -0.5, 2.0, 3.0) and t.is_float)
+    ):
+        text = (
+            f"{{0}} ** {y}" if t.is_float and y >= 0 else f"1 / {{0}} ** {-y}" if t.is_float else _factors(y)
+        )
         return array_functions.elementwise("power", text, (x,), t, t)
     if type(y) is int and y <= MOST_SQUARED and t.is_int:
-        return operator_texts.constant_power(len(array_functions.shape_of(x)), t, y)(array_functions.cast_any(x, t))
+        return operator_texts.constant_power(len(array_functions.shape_of(x)), t, y)(
+            array_functions.cast_any(x, t)
+        )
     if t.is_int:
         dtypes = [t if array_functions.is_number(v) else array_functions.dtype_of(v) for v in (x, y)]
         base, exponent = (v if d != BOOL else array_functions.cast_any(v, t) for v, d in zip((x, y), dtypes))
@@ -90,11 +140,19 @@ def compare(name: str, a: object, b: object) -> Any:
     """A comparison: a boolean tensor. Integers are compared as numbers, whatever their dtypes."""
     x, y = array_functions.operand(a), array_functions.operand(b)
     for tensor, number, this in ((x, y, name), (y, x, _TURNED[name])):
-        if type(number) is int and not array_functions.is_weak(tensor) and (beyond := _beyond(array_functions.dtype_of(tensor), number)):
+        if (
+            type(number) is int
+            and not array_functions.is_weak(tensor)
+            and (beyond := _beyond(array_functions.dtype_of(tensor), number))
+        ):
             holds = this == "not_equal" or this.startswith("less" if beyond > 0 else "greater")
-            return array_functions.elementwise(name, str(holds).lower(), (tensor,), array_functions.dtype_of(tensor), BOOL)
+            return array_functions.elementwise(
+                name, str(holds).lower(), (tensor,), array_functions.dtype_of(tensor), BOOL
+            )
     given = [v if array_functions.is_number(v) else array_functions.dtype_of(v) for v in (x, y)]
-    integers = all(isinstance(g, DType) and g.is_int for g in given)  # those of Python that a traced function is given among them
+    integers = all(
+        isinstance(g, DType) and g.is_int for g in given
+    )  # those of Python that a traced function is given among them
     t = promoted(*given) if integers else array_functions.common_dtype(x, y)  # type: ignore[arg-type]
     if integers and t.is_float:
         return _compare_signs(name, x, y) if given[1] == U64 else _compare_signs(_TURNED[name], y, x)
@@ -105,7 +163,9 @@ def compare(name: str, a: object, b: object) -> Any:
 
 def _compare_signs(name: str, x: Any, y: Any) -> Any:
     """A comparison of integers with a sign with u64."""
-    return array_functions.elementwise(name, _SIGNED_FIRST[name], (array_functions.cast_any(x, I64), y), None, BOOL)
+    return array_functions.elementwise(
+        name, _SIGNED_FIRST[name], (array_functions.cast_any(x, I64), y), None, BOOL
+    )
 
 
 def _beyond(t: DType, number: int) -> int:

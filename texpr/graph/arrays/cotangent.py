@@ -17,8 +17,11 @@ def number_of(x: Any) -> Any:
         CallError: it has several elements.
     """
     if x.shape != ():
-        raise CallError(f"the tensor is {list(x.shape)}, no single number", code="gradient",
-                        help="reduce it, for example with .sum(), or give a cotangent: .backward(g)")
+        raise CallError(
+            f"the tensor is {list(x.shape)}, no single number",
+            code="gradient",
+            help="reduce it, for example with .sum(), or give a cotangent: .backward(g)",
+        )
     return x
 
 
@@ -41,9 +44,13 @@ def check_leaf(x: Any, requires_grad: bool) -> None:
         CallError: it is not of floats, or computed from other tensors that require gradients.
     """
     if requires_grad and not x.dtype.is_float:
-        raise CallError(f"a tensor of {x.dtype} has no gradient", code="gradient", help='convert it: .astype("f32")')
+        raise CallError(
+            f"a tensor of {x.dtype} has no gradient", code="gradient", help='convert it: .astype("f32")'
+        )
     if not requires_grad and x.requires_grad and not x.is_leaf:
-        raise CallError("the tensor is computed from others that require gradients", code="gradient", help="use .detach()")
+        raise CallError(
+            "the tensor is computed from others that require gradients", code="gradient", help="use .detach()"
+        )
 
 
 def operand_of(gradient: object) -> Any:

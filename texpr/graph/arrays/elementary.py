@@ -1,4 +1,6 @@
-"""Scalar functions as methods of tensors. Integers become floats first, as in NumPy; error bounds are in `docs/language.md`."""
+"""Scalar functions as methods of tensors. Integers become floats first, as in NumPy; error
+bounds are in `docs/language.md`.
+"""
 
 from __future__ import annotations
 

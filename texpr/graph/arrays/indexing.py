@@ -1,4 +1,6 @@
-"""What stands between the brackets of `x[...]`, as indices of an operator: NumPy's rules for integers, slices, `...`, `None`, arrays."""
+"""What stands between the brackets of `x[...]`, as indices of an operator: NumPy's rules for
+integers, slices, `...`, `None`, arrays.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ class Selection:
 
     Attributes:
         result: the shape of what is selected.
-        at: for each axis of the array its index, over axes `i0`, `i1`, ... of the result and elements of `P0`, `P1`, ...
+        at: for each axis of the array its index, over axes `i0`, `i1`, ... of the result and
+            elements of `P0`, `P1`, ...
         places: arrays of integers, with the extents of the axes that they count along.
-        spans: for each axis of the array its start, step and count; a count of None for a single place. Empty where arrays are used.
+        spans: for each axis of the array its start, step and count; a count of None for a single
+            place. Empty where arrays are used.
     """
 
     result: list[int] = field(default_factory=list)
@@ -41,8 +45,11 @@ def selection(shape: Shape, key: object) -> Selection:
     items = _completed(shape, key if isinstance(key, tuple) else (key,))
     arrays = [item for item in items if _is_array(item)]
     if any(a.dtype == BOOL or a.dtype == np.bool_ for a in arrays):  # type: ignore[attr-defined]
-        raise CallError("booleans choose as many elements as hold, and no extent of a program may depend on values", code="index",
-                        help="use where(condition, x, 0), or choose outside of the function that is traced")
+        raise CallError(
+            "booleans choose as many elements as hold, and no extent of a program may depend on values",
+            code="index",
+            help="use where(condition, x, 0), or choose outside of the function that is traced",
+        )
     found = Selection()
     shared = broadcast([tuple(a.shape) for a in arrays]) if arrays else ()  # type: ignore[attr-defined]
     first = _first_place(items) if arrays else -1
@@ -91,7 +98,9 @@ def _is_array(item: object) -> bool:
 
 
 def _first_place(items: Sequence[object]) -> int:
-    """Where the axes of index arrays go: to the first of them if all stand together, single places among them; else -1, to the front."""
+    """Where the axes of index arrays go: to the first of them if all stand together, single
+    places among them; else -1, to the front.
+    """
     chosen = [k for k, item in enumerate(items) if item is not None and not isinstance(item, slice)]
     return chosen[0] if chosen[-1] - chosen[0] == len(chosen) - 1 else -1
 
@@ -100,7 +109,9 @@ def _add_slice(found: Selection, item: slice, n: int) -> None:
     try:
         start, stop, step = item.indices(n)
     except (TypeError, ValueError) as error:
-        raise CallError(f"slice {item}: {error}", code="index", help="bounds and steps are integers, steps not 0") from None
+        raise CallError(
+            f"slice {item}: {error}", code="index", help="bounds and steps are integers, steps not 0"
+        ) from None
     count, axis = len(range(start, stop, step)), f"i{len(found.result)}"
     ahead = axis if abs(step) == 1 else f"{abs(step)}*{axis}"
     if count == 0:
@@ -113,8 +124,10 @@ def _add_slice(found: Selection, item: slice, n: int) -> None:
 
 def _add_places(found: Selection, item: object, n: int, begins: int) -> None:
     name = f"P{len(found.places)}"
-    axes = ["0" if extent == 1 and found.result[begins + k] != 1 else f"i{begins + k}"
-            for k, extent in enumerate(item.shape)]  # type: ignore[attr-defined]
+    axes = [
+        "0" if extent == 1 and found.result[begins + k] != 1 else f"i{begins + k}"
+        for k, extent in enumerate(item.shape)
+    ]  # type: ignore[attr-defined]
     element = f"{name}[{', '.join(axes)}]" if axes else name
     found.at.append(f"if {element} < 0 then {element} + {n} else {element}")
     found.places.append((item, n))
@@ -122,8 +135,11 @@ def _add_places(found: Selection, item: object, n: int, begins: int) -> None:
 
 def _position(item: object, n: int, axis: int) -> int:
     if isinstance(item, bool | np.bool_) or not hasattr(item, "__index__"):
-        raise CallError(f"{item!r} is no index", code="index",
-                        help="an index is an integer, a slice, `...`, None, or an array of integers or booleans")
+        raise CallError(
+            f"{item!r} is no index",
+            code="index",
+            help="an index is an integer, a slice, `...`, None, or an array of integers or booleans",
+        )
     place = item.__index__()  # type: ignore[attr-defined]
     if not -n <= place < n:
         raise CallError(f"index {place} is out of bounds for axis {axis} of extent {n}", code="index")
@@ -131,8 +147,8 @@ def _position(item: object, n: int, axis: int) -> int:
 
 
 def put_condition(found: Selection) -> tuple[str, list[str], list[int]]:
-    """When an element `i0`, `i1`, ... of the array is selected; its indices in what was selected, without axes of new extent 1; the
-    shape of that.
+    """When an element `i0`, `i1`, ... of the array is selected; its indices in what was selected,
+    without axes of new extent 1; the shape of that.
     """
     conditions, at, shape = [], [], []
     for k, (start, step, count) in enumerate(found.spans):

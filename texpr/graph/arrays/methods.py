@@ -1,4 +1,5 @@
-"""NumPy's operators and methods, for everything that stands for an array: each is an operator of the language, applied.
+"""NumPy's operators and methods, for everything that stands for an array: each is an operator of
+the language, applied.
 
 Nothing is changed in place: `x += y` makes `x` another tensor, and slices are values of their own.
 """
@@ -108,7 +109,9 @@ class ArrayOperators:
     def __invert__(self) -> Self:
         if self.dtype.is_float:
             raise CallError(f"~ of {self.dtype}", code="dtype", help="it is for integers and booleans")
-        return array_functions.unary("invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype)
+        return array_functions.unary(
+            "invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype
+        )
 
     def __neg__(self) -> Self:
         if self.dtype == BOOL:
@@ -119,13 +122,19 @@ class ArrayOperators:
         return array_functions.itself(self)
 
     def __abs__(self) -> Self:
-        return array_functions.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else array_functions.itself(self)
+        return (
+            array_functions.unary("absolute", "abs({0})", self, self.dtype)
+            if self.dtype.is_signed
+            else array_functions.itself(self)
+        )
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return binary.compare("equal", self, other) if array_functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return binary.compare("not_equal", self, other) if array_functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
+        return (
+            binary.compare("not_equal", self, other) if array_functions.is_operand(other) else NotImplemented
+        )  # type: ignore[return-value]
 
     def __lt__(self, other: object) -> Self:
         return binary.compare("less", self, other)
@@ -181,8 +190,14 @@ class ArrayMethods(ArrayOperators, Elementary):
     def reshape(self, *shape: Any, order: str = "C") -> Self:
         """The same elements in the order of memory; one extent may be -1."""
         if order != "C":
-            raise CallError(f"elements are in the order C of memory, not {order!r}", code="arguments", help="transpose before and after")
-        return array_functions.reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+            raise CallError(
+                f"elements are in the order C of memory, not {order!r}",
+                code="arguments",
+                help="transpose before and after",
+            )
+        return array_functions.reshape(
+            self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        )
 
     def flatten(self) -> Self:
         """All elements in a line."""
@@ -192,7 +207,11 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def transpose(self, *order: Any) -> Self:
         """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
-        given = order[0] if len(order) == 1 and (order[0] is None or isinstance(order[0], tuple | list)) else order
+        given = (
+            order[0]
+            if len(order) == 1 and (order[0] is None or isinstance(order[0], tuple | list))
+            else order
+        )
         return array_functions.permute(self, given) if given else self.T
 
     def swapaxes(self, a: int, b: int) -> Self:
@@ -204,7 +223,11 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def squeeze(self, axis: Axis = None) -> Self:
         """Without axes of extent 1: these, or all there are."""
-        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else array_functions.axes_of(axis, self.ndim)
+        gone = (
+            [k for k, n in enumerate(self.shape) if n == 1]
+            if axis is None
+            else array_functions.axes_of(axis, self.ndim)
+        )
         if any(self.shape[k] != 1 for k in gone):
             raise CallError(f"axes {gone} of {list(self.shape)} are not all of extent 1", code="axis")
         return self.reshape(tuple(n for k, n in enumerate(self.shape) if k not in gone))
@@ -219,25 +242,53 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def broadcast_to(self, *shape: Any) -> Self:
         """Repeated along axes of extent 1, and along new ones in front."""
-        return array_functions.broadcast_to(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+        return array_functions.broadcast_to(
+            self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        )
 
-    def sum(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
-        """Over some axes, or all; integers become i64, or u64. `dtype` is what the elements are converted to first."""
+    def sum(
+        self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
+    ) -> Self:
+        """Over some axes, or all; integers become i64, or u64. `dtype` is what the elements are
+        converted to first.
+        """
         return array_functions.reduce("sum", self, axis, keepdims, dtype, out)
 
-    def prod(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+    def prod(
+        self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
+    ) -> Self:
         """The product over some axes, or all; integers become i64, or u64."""
         return array_functions.reduce("prod", self, axis, keepdims, dtype, out)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+    def mean(
+        self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
+    ) -> Self:
         """Over some axes, or all; integers become f64."""
         return array_functions.reduce("mean", self, axis, keepdims, dtype, out)
 
-    def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
-        """The mean squared difference from the mean, over n - ddof, or over 0 where that is negative."""
+    def var(
+        self,
+        axis: Axis = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        out: None = None,
+    ) -> Self:
+        """The mean squared difference from the mean, over n - ddof, or over 0 where that is
+        negative.
+        """
         return array_functions.reduce("var", self, axis, keepdims, dtype, out, ddof)
 
-    def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+    def std(
+        self,
+        axis: Axis = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        out: None = None,
+    ) -> Self:
         """The root of the variance; its gradient is 0 where it is 0."""
         return array_functions.reduce("std", self, axis, keepdims, dtype, out, ddof)
 
@@ -266,11 +317,15 @@ class ArrayMethods(ArrayOperators, Elementary):
         return array_functions.place("argmin", self, axis, keepdims, out)
 
     def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
-        """Sums up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
+        """Sums up to each place of an axis, or of all elements in a line; integers become i64,
+        or u64.
+        """
         return array_functions.cumulated(ops.cumsum, self, axis, dtype, out)
 
     def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
-        """Products up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
+        """Products up to each place of an axis, or of all elements in a line; integers become
+        i64, or u64.
+        """
         return array_functions.cumulated(ops.cumprod, self, axis, dtype, out)
 
     def clip(self, lo: object = None, hi: object = None, *, out: None = None) -> Self:
@@ -296,11 +351,19 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def floor(self) -> Self:
         """The largest whole number not above."""
-        return array_functions.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else array_functions.itself(self)
+        return (
+            array_functions.unary("floor", "floor({0})", self, self.dtype)
+            if self.dtype.is_float
+            else array_functions.itself(self)
+        )
 
     def ceil(self) -> Self:
         """The smallest whole number not below."""
-        return array_functions.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else array_functions.itself(self)
+        return (
+            array_functions.unary("ceil", "ceil({0})", self, self.dtype)
+            if self.dtype.is_float
+            else array_functions.itself(self)
+        )
 
     def abs(self) -> Self:
         """Without the sign."""

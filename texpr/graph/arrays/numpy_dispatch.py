@@ -1,7 +1,9 @@
-"""NumPy's functions called on tensors: `np.concatenate([x, y])` is an operator that passes gradients on.
+"""NumPy's functions called on tensors: `np.concatenate([x, y])` is an operator that passes
+gradients on.
 
-NumPy itself calls methods where tensors have them, `x.sum()` for `np.sum(x)`. Other functions compute on the values of tensors, as
-`np.asarray(x)` gives them; where a gradient would be lost so, they are refused.
+NumPy itself calls methods where tensors have them, `x.sum()` for `np.sum(x)`. Other functions
+compute on the values of tensors, as `np.asarray(x)` gives them; where a gradient would be lost so,
+they are refused.
 """
 
 from __future__ import annotations
@@ -25,23 +27,35 @@ _CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
 
 
 def dispatch(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What a function of NumPy's gives for arguments among which are tensors: tensors, if there is an operator for it.
+    """What a function of NumPy's gives for arguments among which are tensors: tensors, if there is
+    an operator for it.
 
     Raises:
-        CallError: it gives floats without a gradient, of a tensor that requires one; an operator refuses the arguments.
+        CallError: it gives floats without a gradient, of a tensor that requires one; an operator
+            refuses the arguments.
     """
     own = _own(function, arguments, options)
     if own is not None and (result := own(*arguments, **options)) is not NotImplemented:
         return result
     found = function._implementation(*arguments, **options)  # type: ignore[attr-defined]
-    if function not in _CONSTANTS and is_recording() and _has_floats(found) and any(map(_requires_gradient, _leaves([arguments, options]))):
+    if (
+        function not in _CONSTANTS
+        and is_recording()
+        and _has_floats(found)
+        and any(map(_requires_gradient, _leaves([arguments, options])))
+    ):
         name = f"{function.__module__}.{function.__name__}"
-        raise CallError(f"{name} of a tensor that requires a gradient: NumPy computes on the values, and none would flow", code="gradient",
-                        help=f"{name}(x.detach()) for the values, or an operator of texpr.ops")
+        raise CallError(
+            f"{name} of a tensor that requires a gradient: NumPy computes on the values, and none would flow",
+            code="gradient",
+            help=f"{name}(x.detach()) for the values, or an operator of texpr.ops",
+        )
     return found
 
 
-def _own(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[..., Any] | None:
+def _own(
+    function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
+) -> Callable[..., Any] | None:
     """What tensors have for a function of NumPy's and such arguments."""
     own = FUNCTIONS.get(function)
     if own is not None:
@@ -107,7 +121,11 @@ def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 def _joined(operator: Callable[..., Any], given: list[Any], axis: int, rank: int) -> Any:
     (place,) = array_functions.axes_of(axis, rank)
-    return operator(given, axis=place) if len(given) > 1 or operator is ops.stack else array_functions.itself(given[0])
+    return (
+        operator(given, axis=place)
+        if len(given) > 1 or operator is ops.stack
+        else array_functions.itself(given[0])
+    )
 
 
 def _vstack(tup: Sequence[Any]) -> Any:
@@ -148,12 +166,18 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if isinstance(axes, int):
         axes = range(-axes, 0), range(axes)
     over = [_places(each, len(v.shape)) for each, v in zip(axes, (x, y), strict=True)]
-    if x.dtype == BOOL or None in over or [x.shape[k] for k in over[0] or ()] != [y.shape[k] for k in over[1] or ()]:
+    if (
+        x.dtype == BOOL
+        or None in over
+        or [x.shape[k] for k in over[0] or ()] != [y.shape[k] for k in over[1] or ()]
+    ):
         return NotImplemented
     names = iter(ascii_letters)
     left = [next(names) for _ in x.shape]
     right = [left[over[0][over[1].index(k)]] if k in over[1] else next(names) for k in range(len(y.shape))]
-    kept = [n for k, n in enumerate(left) if k not in over[0]] + [n for k, n in enumerate(right) if k not in over[1]]
+    kept = [n for k, n in enumerate(left) if k not in over[0]] + [
+        n for k, n in enumerate(right) if k not in over[1]
+    ]
     return ops.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", x, y)
 
 
@@ -164,8 +188,12 @@ def _norm(x: Any, ord: object = None, axis: Any = None, keepdims: bool = False) 
     v = operand(x)
     v = v if v.dtype.is_float else v.astype("f64")
     squares = (v * v).sum(axis, keepdims=keepdims)
-    positive = squares > 0  # The root of 0 has no derivative; that of a norm of nothing is 0, as torch has it.
-    return array_functions.where(positive | squares.isnan(), array_functions.where(squares != 0, squares, 1).sqrt(), 0)
+    positive = (
+        squares > 0
+    )  # The root of 0 has no derivative; that of a norm of nothing is 0, as torch has it.
+    return array_functions.where(
+        positive | squares.isnan(), array_functions.where(squares != 0, squares, 1).sqrt(), 0
+    )
 
 
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -180,7 +208,9 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 def _places(axes: Any, rank: int) -> Any:
-    """Axes counted from the start, in the order given; None where one is not there, or there twice."""
+    """Axes counted from the start, in the order given; None where one is not there, or there
+    twice.
+    """
     given = [axes] if isinstance(axes, int) else list(axes)
     found = [n + rank if n < 0 else n for n in given]
     return found if all(0 <= n < rank for n in found) and len(set(found)) == len(found) else None
@@ -215,10 +245,28 @@ def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.where: _where, np.concatenate: _concatenate, np.stack: _stack, np.vstack: _vstack, np.hstack: _hstack, np.einsum: _einsum,
-    np.dot: _dot, np.inner: _inner, np.outer: _outer, np.tensordot: _tensordot, np.linalg.norm: _norm, np.moveaxis: _moveaxis,
-    np.flip: _flip, np.take: _take, np.diff: _diff, np.shape: lambda a: tuple(a.shape), np.ndim: lambda a: len(a.shape),
-    np.size: lambda a: a.size, np.ravel: lambda a: operand(a).flatten(), np.expand_dims: lambda a, axis: operand(a).expand_dims(axis),
+    np.where: _where,
+    np.concatenate: _concatenate,
+    np.stack: _stack,
+    np.vstack: _vstack,
+    np.hstack: _hstack,
+    np.einsum: _einsum,
+    np.dot: _dot,
+    np.inner: _inner,
+    np.outer: _outer,
+    np.tensordot: _tensordot,
+    np.linalg.norm: _norm,
+    np.moveaxis: _moveaxis,
+    np.flip: _flip,
+    np.take: _take,
+    np.diff: _diff,
+    np.shape: lambda a: tuple(a.shape),
+    np.ndim: lambda a: len(a.shape),
+    np.size: lambda a: a.size,
+    np.ravel: lambda a: operand(a).flatten(),
+    np.expand_dims: lambda a, axis: operand(a).expand_dims(axis),
     np.broadcast_to: lambda array, shape: operand(array).broadcast_to(shape),
 }
-"""What stands for NumPy's functions. Arguments without an operator (NotImplemented, or unknown) are left to NumPy's own."""
+"""What stands for NumPy's functions. Arguments without an operator (NotImplemented, or unknown)
+are left to NumPy's own.
+"""

@@ -1,6 +1,8 @@
-"""Which dtype arrays of two dtypes have together: NumPy's table, and where the floats that it lacks stand in it.
+"""Which dtype arrays of two dtypes have together: NumPy's table, and where the floats that it lacks
+stand in it.
 
-Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the array if that can hold their kind.
+Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the array if that can hold
+their kind.
 
 |            | with a float          | with an integer of 8, 16, more bits      | with bool |
 |------------|-----------------------|------------------------------------------|-----------|
@@ -18,7 +20,21 @@ import re
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, BOOL, DTYPES, F8E4M3, F8E5M2, F16, F32, F64, I64, U64, DType, from_numpy, int_range
+from texpr.ir.dtypes import (
+    BF16,
+    BOOL,
+    DTYPES,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    F64,
+    I64,
+    U64,
+    DType,
+    from_numpy,
+    int_range,
+)
 from texpr.support.errors import CallError
 
 _COUNTS_BYTES = re.compile("[biuf][0-9]+")
@@ -55,7 +71,9 @@ def with_number(t: DType, number: bool | int | float) -> DType:
     if isinstance(number, int):
         whole = I64 if t == BOOL else t
         if whole.is_int and not int_range(whole)[0] <= number <= int_range(whole)[1]:
-            raise CallError(f"{number} does not fit {whole}", code="dtype", help="convert the tensor: .astype(...)")
+            raise CallError(
+                f"{number} does not fit {whole}", code="dtype", help="convert the tensor: .astype(...)"
+            )
         return whole
     return t if t.is_float else F64
 
@@ -80,10 +98,12 @@ def of_sum(t: DType) -> DType:
 
 
 def named(dtype: object) -> DType:
-    """A dtype from its name, a NumPy dtype, or as it is. Names count bits: `i8` has 8 bits, which NumPy calls `i1`.
+    """A dtype from its name, a NumPy dtype, or as it is. Names count bits: `i8` has 8 bits, which
+    NumPy calls `i1`.
 
     Raises:
-        CallError: texpr has no such dtype; a code of NumPy that counts bytes, which `i8` and `u8` would contradict.
+        CallError: texpr has no such dtype; a code of NumPy that counts bytes, which `i8` and `u8`
+            would contradict.
     """
     if isinstance(dtype, DType):
         return dtype
@@ -94,8 +114,13 @@ def named(dtype: object) -> DType:
     except TypeError:
         found = None
     if found is None:
-        raise CallError(f"{dtype!r} is no dtype that texpr has", code="dtype", help=f"there are {', '.join(DTYPES)}")
+        raise CallError(
+            f"{dtype!r} is no dtype that texpr has", code="dtype", help=f"there are {', '.join(DTYPES)}"
+        )
     if isinstance(dtype, str) and _COUNTS_BYTES.fullmatch(dtype):
-        raise CallError(f"{dtype!r} counts bytes, as NumPy does, and texpr's names count bits", code="dtype",
-                        help=f'write "{found}", or np.dtype({dtype!r})')
+        raise CallError(
+            f"{dtype!r} counts bytes, as NumPy does, and texpr's names count bits",
+            code="dtype",
+            help=f'write "{found}", or np.dtype({dtype!r})',
+        )
     return found

@@ -8,7 +8,9 @@ from contextvars import ContextVar
 from typing import Any
 
 active_capture: ContextVar[Any] = ContextVar("texpr_active_capture", default=None)
-"""The `graph.capture.Capture` whose `with` block is running, or None: operators on variables alone belong to it too."""
+"""The `graph.capture.Capture` whose `with` block is running, or None: operators on variables
+alone belong to it too.
+"""
 _recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
 
 

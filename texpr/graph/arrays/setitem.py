@@ -28,29 +28,49 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
         key = np.asarray(key, None if key else np.int64)
     if getattr(key, "dtype", None) in (BOOL, np.bool_) and np.ndim(key):  # type: ignore[arg-type]
         if np.ndim(value):
-            raise CallError("an array is assigned where a mask holds", code="index",
-                            help="assign one number, or choose element by element: tx.where(mask, values, x)")
-        return array_functions.cast(array_functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x), x.dtype)
+            raise CallError(
+                "an array is assigned where a mask holds",
+                code="index",
+                help="assign one number, or choose element by element: tx.where(mask, values, x)",
+            )
+        return array_functions.cast(
+            array_functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x),
+            x.dtype,
+        )
     found = selection(x.shape, array_functions.normal(key, x.shape))
     if found.places:
-        raise CallError("elements at places that an array gives are assigned", code="index",
-                        help="use texpr.ops.scatter, which says what happens where places meet")
+        raise CallError(
+            "elements at places that an array gives are assigned",
+            code="index",
+            help="use texpr.ops.scatter, which says what happens where places meet",
+        )
     condition, at, shape = put_condition(found)
-    values = array_functions.cast(make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype)
+    values = array_functions.cast(
+        make(value) if isinstance(value, np.ndarray | np.generic | bool | int | float) else value, x.dtype
+    )
     if len(values.shape) > len(shape):
         values = values.reshape(tuple(n for n in values.shape if n != 1))
     if not _fits(values.shape, shape):
-        raise CallError(f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape")
+        raise CallError(
+            f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape"
+        )
     own = at[len(shape) - len(values.shape) :]
-    own = ["0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place for k, (n, place) in enumerate(zip(values.shape, own))]
+    own = [
+        "0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place
+        for k, (n, place) in enumerate(zip(values.shape, own))
+    ]
     return operator_texts.put(x.shape, condition, own, values.shape, x.dtype)(x, values)
 
 
 def _over(x: Any, mask: Any) -> Any:
     """A mask of the first axes of `x`, with the others as axes of extent 1."""
     if mask.shape != x.shape[: len(mask.shape)]:
-        raise CallError(f"a mask of shape {list(mask.shape)} chooses from axes of extents {list(x.shape[: len(mask.shape)])}", code="index",
-                        help="a mask has the extents of the axes that it stands for, from the first one on")
+        raise CallError(
+            f"a mask of shape {list(mask.shape)} chooses from axes of extents "
+            f"{list(x.shape[: len(mask.shape)])}",
+            code="index",
+            help="a mask has the extents of the axes that it stands for, from the first one on",
+        )
     return mask.reshape((*mask.shape, *[1] * (len(x.shape) - len(mask.shape))))
 
 

@@ -1,4 +1,6 @@
-"""NumPy's universal functions called on tensors: `np.exp(x)` is `x.exp()`, and `array + x` what `x` says."""
+"""NumPy's universal functions called on tensors: `np.exp(x)` is `x.exp()`, and `array + x` what
+`x` says.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,41 @@ from texpr.graph.arrays import array_functions, binary
 from texpr.support.errors import CallError
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
-    "negative": operator.neg, "positive": operator.pos, "absolute": operator.abs, "fabs": operator.abs, "invert": operator.invert,
-    "logical_not": lambda x: ~x.astype("bool"), "rint": lambda x: x.round(), "matmul": array_functions.matmul,
-    "divmod": lambda x, y: (binary.apply_binary("floor_divide", x, y), binary.apply_binary("remainder", x, y)),
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "absolute": operator.abs,
+    "fabs": operator.abs,
+    "invert": operator.invert,
+    "logical_not": lambda x: ~x.astype("bool"),
+    "rint": lambda x: x.round(),
+    "matmul": array_functions.matmul,
+    "divmod": lambda x, y: (
+        binary.apply_binary("floor_divide", x, y),
+        binary.apply_binary("remainder", x, y),
+    ),
 }
-_METHODS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "square", "floor",
-            "ceil", "isnan", "isinf", "isfinite")
+_METHODS = (
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "square",
+    "floor",
+    "ceil",
+    "isnan",
+    "isinf",
+    "isfinite",
+)
 
 
 def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, object]) -> Any:
@@ -38,4 +69,8 @@ def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[s
             return _OPERATORS[name](*inputs)
     asked = name if method == "__call__" else f"{name}.{method}"
     given = f" with {', '.join(options)}" if options else ""
-    raise CallError(f"numpy.{asked}{given} of a tensor", code="arguments", help="use a method of the tensor, texpr.ops, or np.asarray(x)")
+    raise CallError(
+        f"numpy.{asked}{given} of a tensor",
+        code="arguments",
+        help="use a method of the tensor, texpr.ops, or np.asarray(x)",
+    )

@@ -1,1 +1,3 @@
-"""Functions of tensors as programs: symbolic values, variables, what is checked when values are known."""
+"""Functions of tensors as programs: symbolic values, variables, what is checked when values are
+known.
+"""

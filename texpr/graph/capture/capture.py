@@ -43,10 +43,11 @@ class Structured(Protocol):
 
 
 class Capture:
-    """A program while it grows. In a `with` block, operators applied to variables alone are captured too.
+    """A program while it grows. In a `with` block, operators applied to variables alone are
+    captured too.
 
-    Its inputs are data (given at every run), variables (which keep their values between runs) and constants. Every tensor has
-    a shape of numbers.
+    Its inputs are data (given at every run), variables (which keep their values between runs) and
+    constants. Every tensor has a shape of numbers.
 
     Attributes:
         inputs: data inputs, in the order in which they were declared.
@@ -55,7 +56,8 @@ class Capture:
         updates: for each variable that the program assigns to, its next value.
         equations: calls, and sums of cotangents; every tensor is defined before it is read.
         stopped: results through which no gradient flows.
-        sources: objects such as modules that the program was made by. It is theirs as long as their structure stays what it is.
+        sources: objects such as modules that the program was made by. It is theirs as long as their
+            structure stays what it is.
     """
 
     def __init__(self, name: str = "graph") -> None:
@@ -80,7 +82,9 @@ class Capture:
         """Floats through which gradients flow to leaves."""
 
     def __enter__(self) -> Capture:
-        """A block of `no_grad` around this one says nothing about the program: it may be kept, and used elsewhere."""
+        """A block of `no_grad` around this one says nothing about the program: it may be kept,
+        and used elsewhere.
+        """
         blocks = ExitStack()
         blocks.enter_context(_active(self))
         blocks.enter_context(recording(True))
@@ -92,7 +96,9 @@ class Capture:
 
     @contextmanager
     def made_by(self, source: Structured) -> Iterator[None]:
-        """What is captured here is the work of `source`, unless that is a part of another source which is at work already."""
+        """What is captured here is the work of `source`, unless that is a part of another source
+        which is at work already.
+        """
         if self._source is not None:
             yield
             return
@@ -117,11 +123,15 @@ class Capture:
         return Symbolic(self.variables[variable], self)
 
     def latest(self, variable: Variable) -> Symbolic:
-        """The value that a variable has so far: what was assigned to it last, else what it has at the start."""
+        """The value that a variable has so far: what was assigned to it last, else what it has
+        at the start.
+        """
         return Symbolic(self.updates[variable], self) if variable in self.updates else self.variable(variable)
 
     def constant(self, value: np.ndarray, name: str = "constant", dtype: DType | None = None) -> Symbolic:
-        """An array that is the same in every run; `dtype` says what NumPy cannot, bf16 in 16 bits, floats in 8 bits."""
+        """An array that is the same in every run; `dtype` says what NumPy cannot, bf16 in 16
+        bits, floats in 8 bits.
+        """
         array = np.array(value, order="C")
         dtype = dtype or from_numpy(array.dtype)
         if dtype is None:
@@ -142,7 +152,9 @@ class Capture:
         self.updates[variable] = self.own_result(value).tensor
 
     def data_of(self, variable: Variable, data: Any) -> Any:
-        """What the attribute `data` of a variable is in a program: here, the value that it has now."""
+        """What the attribute `data` of a variable is in a program: here, the value that it has
+        now.
+        """
         return data
 
     def gradient_of(self, variable: Variable, gradient: Any) -> Any:
@@ -154,11 +166,15 @@ class Capture:
         return False
 
     def own_result(self, value: Symbolic) -> Symbolic:
-        """The same value as a tensor that is computed and that no variable takes: a copy, where it is not."""
+        """The same value as a tensor that is computed and that no variable takes: a copy, where
+        it is not.
+        """
         alone = value.tensor in self._defined() and value.tensor not in self.updates.values()
         return value if alone else ops.copy(value)  # type: ignore[return-value]
 
-    def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
+    def apply(
+        self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> Symbolic | tuple[Symbolic, ...]:
         """Append a call of `operator`.
 
         Args:
@@ -179,7 +195,10 @@ class Capture:
         """
         sizes, packs = bind_call(program, [a.shape for a in arguments])
         arguments = [self._with_range(formal, a, sizes) for formal, a in zip(program.inputs, arguments)]
-        targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype, _range_of(t, sizes)) for t in program.outputs)
+        targets = tuple(
+            self._result(program.name, caller_shape(t, sizes, packs), t.dtype, _range_of(t, sizes))
+            for t in program.outputs
+        )
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
         if not is_recording():
             self.stopped.update(targets)
@@ -188,15 +207,19 @@ class Capture:
         return tuple(Symbolic(t, self) for t in targets)
 
     def gradients(self, loss: Symbolic, wrt: Sequence[Symbolic]) -> list[Symbolic | None]:
-        """Append the equations of d loss / d w for every w in `wrt`; None for those that the loss does not depend on.
+        """Append the equations of d loss / d w for every w in `wrt`; None for those that the loss
+        does not depend on.
 
         Raises:
             CallError: the loss is no single float.
             CheckError: an operator has no gradient.
         """
         if loss.shape != () or not loss.dtype.is_float:
-            raise CallError(f"the loss is {loss.dtype}{list(loss.shape)}, expected one float", code="gradient",
-                            help="reduce it, for example with texpr.ops.mean_all")
+            raise CallError(
+                f"the loss is {loss.dtype}{list(loss.shape)}, expected one float",
+                code="gradient",
+                help="reduce it, for example with texpr.ops.mean_all",
+            )
         if loss.tensor not in self._defined():
             loss = self.own_result(loss)
         reached = self.reached(loss.tensor)
@@ -204,7 +227,9 @@ class Capture:
         if not asked:
             return [None for _ in wrt]
         stopped = self.stopped & reached
-        gradient = autodiff.grad(self._program_with_stops(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name])
+        gradient = autodiff.grad(
+            self._program_with_stops(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name]
+        )
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
         defined = self._defined() | {stopped_copy(t) for t in stopped}
@@ -215,7 +240,9 @@ class Capture:
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
 
     def _program_with_stops(self, stopped: set[Tensor], loss: Tensor) -> Program:
-        """The program of the loss that takes some of its results as data; what computes these defines others beside them."""
+        """The program of the loss that takes some of its results as data; what computes these
+        defines others beside them.
+        """
         if not stopped:
             return self._program([loss])
         others = {t: stopped_copy(t) for t in stopped}
@@ -244,11 +271,21 @@ class Capture:
                     leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
 
     def lift(self, x: Any) -> Any:
-        """A variable or an array as part of the program; symbolic tensors and anything else as they are."""
-        return self.variable(x) if isinstance(x, Variable) else self.constant(x) if isinstance(x, np.ndarray) else x
+        """A variable or an array as part of the program; symbolic tensors and anything else as
+        they are.
+        """
+        return (
+            self.variable(x)
+            if isinstance(x, Variable)
+            else self.constant(x)
+            if isinstance(x, np.ndarray)
+            else x
+        )
 
     def make_leaf(self, x: Symbolic) -> None:
-        """Let `backward` give an input, or a result through which no gradient flows, its gradient."""
+        """Let `backward` give an input, or a result through which no gradient flows, its
+        gradient.
+        """
         x.is_leaf = True
         self._leaves.append(x)
         self._varying.add(x.tensor)
@@ -275,7 +312,8 @@ class Capture:
         return x.tensor in self._varying
 
     def program(self, outputs: Sequence[Tensor]) -> Program:
-        """What was captured so far, with these outputs. Its inputs are data, variables, constants, in this order.
+        """What was captured so far, with these outputs. Its inputs are data, variables, constants,
+        in this order.
 
         Inputs state the ranges of values that calls ask of them.
         """
@@ -286,11 +324,17 @@ class Capture:
         """The same program, where it is to be part of others whose gradients are asked for."""
         detached = {t: _detaching(t) for t in self.stopped - self._detached() if t.dtype.is_float}
         program = self.program(outputs)
-        return replace(program, equations=tuple(insert_stops(list(program.equations), detached))) if detached else program
+        return (
+            replace(program, equations=tuple(insert_stops(list(program.equations), detached)))
+            if detached
+            else program
+        )
 
     def _detached(self) -> set[Tensor]:
         """Results of calls that let no gradient through by themselves."""
-        return {t for e in self.equations if isinstance(e, Invoke) and e.program.name == DETACH for t in e.targets}
+        return {
+            t for e in self.equations if isinstance(e, Invoke) and e.program.name == DETACH for t in e.targets
+        }
 
     def _program(self, outputs: Sequence[Tensor]) -> Program:
         """The same without ranges, over the tensors that the capture knows."""
@@ -314,21 +358,32 @@ class Capture:
         base = re.sub(r"\W", "_", wish)
         return self._tensor(chain([base], (f"{base}_{k}" for k in count(2))), shape, dtype)
 
-    def _result(self, operator: str, shape: Sequence[int], dtype: DType, values: tuple[int, int] | None) -> Tensor:
+    def _result(
+        self, operator: str, shape: Sequence[int], dtype: DType, values: tuple[int, int] | None
+    ) -> Tensor:
         return self._tensor((f"{operator}_{k}" for k in count(1)), shape, dtype, values)
 
-    def _tensor(self, names: Iterable[str], shape: Sequence[int], dtype: DType, values: tuple[int, int] | None = None) -> Tensor:
-        """A tensor with the first of the names that is free, and a range of values if one is known."""
+    def _tensor(
+        self, names: Iterable[str], shape: Sequence[int], dtype: DType, values: tuple[int, int] | None = None
+    ) -> Tensor:
+        """A tensor with the first of the names that is free, and a range of values if one is
+        known.
+        """
         name = next(n for n in names if n not in self._names)
         self._names.add(name)
-        return Tensor(name, dtype, plain(*(index(n) for n in shape)), values and (index(values[0]), index(values[1])))
+        return Tensor(
+            name, dtype, plain(*(index(n) for n in shape)), values and (index(values[0]), index(values[1]))
+        )
 
     def _argument(self, operator: Op, formal: Tensor, value: object) -> Symbolic:
         """An input of a call as a symbolic tensor."""
         if isinstance(value, Symbolic):
             if value.capture is not self:
-                raise CallError(f"{operator.__name__}: `{formal.name}` belongs to another capture", code="symbolic",
-                                help="a symbolic tensor must not outlive the function it was given to")
+                raise CallError(
+                    f"{operator.__name__}: `{formal.name}` belongs to another capture",
+                    code="symbolic",
+                    help="a symbolic tensor must not outlive the function it was given to",
+                )
             found = value
         elif isinstance(value, Variable):
             found = self.latest(value)
@@ -337,12 +392,20 @@ class Capture:
         else:
             found = self.constant(np.asarray(value))
         if found.dtype != formal.dtype:
-            raise CallError(f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}", code="dtype")
+            raise CallError(
+                f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}",
+                code="dtype",
+            )
         return found
 
     def _with_range(self, formal: Tensor, argument: Symbolic, sizes: Sizes) -> Symbolic:
-        """What a call asks of an argument's values is checked of the input; of what is computed, where it is not known, in every run."""
-        asked, length = _range_of(formal, sizes), evaluate_size(formal.shape[-1], sizes) if formal.distinct and formal.dims else None
+        """What a call asks of an argument's values is checked of the input; of what is computed,
+        where it is not known, in every run.
+        """
+        asked, length = (
+            _range_of(formal, sizes),
+            evaluate_size(formal.shape[-1], sizes) if formal.distinct and formal.dims else None,
+        )
         if asked is None and length is None:
             return argument
         if argument.tensor in self._inputs():
@@ -398,7 +461,9 @@ def resolve_program(operator: Op, inputs: Mapping[str, object], constants: Mappi
     Raises:
         CallError: inputs that do not fit the operator.
     """
-    dtypes = operator.signature.bind_dtypes({n: t for n, value in inputs.items() if (t := _dtype(value)) is not None})
+    dtypes = operator.signature.bind_dtypes(
+        {n: t for n, value in inputs.items() if (t := _dtype(value)) is not None}
+    )
     absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
     constants = operator.signature.counted(constants, {n: np.ndim(a) for n, a in inputs.items()})  # type: ignore[arg-type]
     return operator.program(dtypes, constants, absent)
@@ -416,5 +481,9 @@ def bind_call(program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping
         return sizes, packs
     except CallError as error:
         given = ", ".join(f"{t.name} {list(shape)}" for t, shape in zip(program.inputs, shapes))
-        raise CallError(f"{program.name}: {error.message}", code=error.code, notes=(f"given: {given}", *error.notes),
-                        help=error.help) from None
+        raise CallError(
+            f"{program.name}: {error.message}",
+            code=error.code,
+            notes=(f"given: {given}", *error.notes),
+            help=error.help,
+        ) from None

@@ -51,7 +51,9 @@ class CaptureLike(Protocol):
         ...
 
     def lift(self, x: Any) -> Any:
-        """A variable or an array as part of the program; symbolic tensors and anything else as they are."""
+        """A variable or an array as part of the program; symbolic tensors and anything else as
+        they are.
+        """
         ...
 
     def backward(self, loss: Any, create_graph: bool = False) -> None:
@@ -59,7 +61,9 @@ class CaptureLike(Protocol):
         ...
 
     def make_leaf(self, x: Any) -> None:
-        """Let `backward` give an input, or a result through which no gradient flows, its gradient."""
+        """Let `backward` give an input, or a result through which no gradient flows, its
+        gradient.
+        """
         ...
 
     def end_leaf(self, x: Any) -> None:
@@ -95,7 +99,8 @@ class VariableLike(Protocol):
 
 
 class Evaluation:
-    """How a variable outside of every capture becomes a tensor: `graph.lazy`, which stands above, says so.
+    """How a variable outside of every capture becomes a tensor: `graph.lazy`, which stands above,
+    says so.
 
     Attributes:
         leaf_of: the lazy tensor that stands for the value that a variable has now.
@@ -105,6 +110,8 @@ class Evaluation:
 
 
 def value_of(variable: VariableLike) -> Any:
-    """The value of a variable as a tensor, which passes gradients to it; while a program is captured, a tensor of that."""
+    """The value of a variable as a tensor, which passes gradients to it; while a program is
+    captured, a tensor of that.
+    """
     capture = active_capture.get()
     return Evaluation.leaf_of(variable).own() if capture is None else capture.latest(variable)

@@ -26,8 +26,11 @@ def with_targets(equation: Equation | Invoke, others: Mapping[Tensor, Tensor]) -
     return replace(equation, target=others.get(equation.target, equation.target))
 
 
-def insert_stops(equations: list[Equation | Invoke], detached: Mapping[Tensor, Program]) -> list[Equation | Invoke]:
-    """The equations with calls through which no gradient flows, so that this holds wherever they become part of.
+def insert_stops(
+    equations: list[Equation | Invoke], detached: Mapping[Tensor, Program]
+) -> list[Equation | Invoke]:
+    """The equations with calls through which no gradient flows, so that this holds wherever they
+    become part of.
 
     Args:
         detached: for each tensor to be stopped, the program of such a call.

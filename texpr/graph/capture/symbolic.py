@@ -22,7 +22,8 @@ from texpr.support.errors import CallError
 
 
 class Symbolic(ArrayMethods):
-    """A tensor of a program that is being captured: a shape and a dtype, no values. Operators applied to it become equations.
+    """A tensor of a program that is being captured: a shape and a dtype, no values. Operators
+    applied to it become equations.
 
     Attributes:
         tensor: of the captured program.
@@ -52,7 +53,8 @@ class Symbolic(ArrayMethods):
         return self.capture.is_varying(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Symbolic:
-        """Ask for gradients in this tensor, or no longer. What was computed from it before has none.
+        """Ask for gradients in this tensor, or no longer. What was computed from it before has
+        none.
 
         Raises:
             CallError: it is not of floats, or computed from other tensors that require gradients.
@@ -65,7 +67,9 @@ class Symbolic(ArrayMethods):
             self.capture.end_leaf(self)
         return self
 
-    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+    def __texpr_call__(
+        self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> object:
         return self.capture.apply(operator, inputs, constants)
 
     def own(self) -> Symbolic:
@@ -75,24 +79,35 @@ class Symbolic(ArrayMethods):
         return found
 
     def __setitem__(self, key: object, value: object) -> None:
-        """Give the name `x` of `x[key] = value` another value; what was computed from it before keeps the old one.
+        """Give the name `x` of `x[key] = value` another value; what was computed from it before
+        keeps the old one.
 
         Raises:
-            CallError: an argument that requires a gradient; an array of integers as index; shapes that do not fit.
+            CallError: an argument that requires a gradient; an array of integers as index; shapes
+                that do not fit.
         """
         if self.is_leaf:
-            raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
-                            help="compute a new tensor: where(condition, values, x)")
-        new = with_elements(self, key, array_functions.operand(value), lambda array: self.capture.constant(np.asarray(array)))
+            raise CallError(
+                "elements of a tensor that requires a gradient are assigned",
+                code="gradient",
+                help="compute a new tensor: where(condition, values, x)",
+            )
+        new = with_elements(
+            self, key, array_functions.operand(value), lambda array: self.capture.constant(np.asarray(array))
+        )
         self.tensor, self.weak = new.tensor, False
 
-    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        """Add d self / d leaf to `leaf.grad` of the leaves that this tensor is computed from, such as arguments that require gradients.
+    def backward(
+        self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
+        """Add d self / d leaf to `leaf.grad` of the leaves that this tensor is computed from, such
+        as arguments that require gradients.
 
         Args:
             gradient, create_graph: see `Tensor.backward`.
         Raises:
-            CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
+            CallError: nothing requires a gradient, or the tensor is no single number and there is
+                no cotangent.
         """
         if gradient is None:
             self.capture.backward(number_of(self), create_graph)
@@ -101,7 +116,9 @@ class Symbolic(ArrayMethods):
             cotangent, flows = self._as_cotangent(operand_of(gradient))
             self.capture.backward(weighted(self, cotangent), create_graph)
         if flows and create_graph:
-            self.capture.let_flow(cotangent)  # in what follows, not here: the cotangent is no variable of this derivative
+            self.capture.let_flow(
+                cotangent
+            )  # in what follows, not here: the cotangent is no variable of this derivative
 
     def _as_cotangent(self, given: object) -> tuple[Any, bool]:
         """A cotangent through which no gradient flows, and True if one did."""
@@ -134,10 +151,19 @@ class Symbolic(ArrayMethods):
 
     def _no_values(self, wanted: str) -> CallError:
         decides = not self.shape and any(self.tensor is t for t in self.capture.inputs)
-        static = "" if not decides else "; an argument that decides what is computed is static: tx.jit(static=[\"name\"])"
+        static = (
+            ""
+            if not decides
+            else '; an argument that decides what is computed is static: tx.jit(static=["name"])'
+        )
         help = f"use operators of texpr.ops, or write one with tx.op{static}"  # noqa: A001
-        return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured, without values, "
-                         f"and {wanted} was asked of it", code="symbolic", help=help)
+        return CallError(
+            f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured, "
+            f"without values, "
+            f"and {wanted} was asked of it",
+            code="symbolic",
+            help=help,
+        )
 
     def __repr__(self) -> str:
         return f"<symbolic {self.tensor.name}: {self.dtype}[{', '.join(map(str, self.shape))}]>"

@@ -18,7 +18,8 @@ from texpr.support.errors import CallError
 
 
 class Structures:
-    """When something that captured programs depend on besides shapes has last changed, such as the parts of modules or dtypes.
+    """When something that captured programs depend on besides shapes has last changed, such as the
+    parts of modules or dtypes.
 
     Attributes:
         stamp: another object after each change; what was found under the same stamp still holds.
@@ -42,13 +43,14 @@ class Leaf(Protocol):
 class Variable(VariableMethods):
     """A tensor with a value, of a shape that never changes.
 
-    A step that assigns to it writes the new value over the old one, once nothing can fail any more, or to a second array, which it
-    exchanges for the first one when it is complete (`Plan.explain()` says which): a step that fails leaves the old value. So take `data`
-    anew after each step; an array taken before holds the new value or an older one, and `data.copy()` keeps a value. Both begin at whole
-    lines of memory.
+    A step that assigns to it writes the new value over the old one, once nothing can fail any more,
+    or to a second array, which it exchanges for the first one when it is complete (`Plan.explain()`
+    says which): a step that fails leaves the old value. So take `data` anew after each step; an
+    array taken before holds the new value or an older one, and `data.copy()` keeps a value. Both
+    begin at whole lines of memory.
 
-    It has the methods and operators of tensors, which compute from the value that it has then and pass gradients to it; `==` and `len` are
-    those of objects.
+    It has the methods and operators of tensors, which compute from the value that it has then and
+    pass gradients to it; `==` and `len` are those of objects.
 
     Attributes:
         leaf: the lazy tensor that stands for the value, if there is one.
@@ -65,7 +67,9 @@ class Variable(VariableMethods):
     moves: ClassVar[int] = 0
     """How often variables went to other devices: programs are captured anew afterwards."""
 
-    def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
+    def __init__(
+        self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST
+    ) -> None:
         array, known = _storage_array(np.asarray(data))
         dtype = dtype or known
         if dtype is None or array.dtype != numpy_dtype(dtype):
@@ -86,9 +90,11 @@ class Variable(VariableMethods):
 
     @property
     def data(self) -> Any:
-        """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
-        the program do so. What NumPy lacks is held as its bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is
-        an array of the device, which takes values as a whole: `data[...] = value`. While a function is traced, what stands for the value.
+        """The value. Writing into this array changes the value; assigning to `data` copies, and
+        while a program is captured it lets the program do so. What NumPy lacks is held as its bits;
+        `np.asarray(variable)` and `numpy()` are its numbers. On a device it is an array of the
+        device, which takes values as a whole: `data[...] = value`. While a function is traced, what
+        stands for the value.
         """
         capture = active_capture.get()
         return self._current if capture is None else capture.data_of(self, self._current)
@@ -99,11 +105,17 @@ class Variable(VariableMethods):
         if capture is not None:
             capture.assign(self, value)
             return
-        array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _storage_array(np.asarray(value))
+        array, dtype = (
+            (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _storage_array(np.asarray(value))
+        )
         bits = self.dtype.as_bits and array.dtype == numpy_dtype(self.dtype)
         if array.shape != self.shape or not (dtype == self.dtype or bits):
-            raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
-                            code="shape", help="a variable keeps its shape and dtype; make a new one")
+            raise CallError(
+                f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value "
+                f"{array.dtype}{list(array.shape)}",
+                code="shape",
+                help="a variable keeps its shape and dtype; make a new one",
+            )
         if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
             array = array.numpy()
         self.changes()
@@ -114,7 +126,9 @@ class Variable(VariableMethods):
         return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
 
     def numpy(self) -> np.ndarray:
-        """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a device."""
+        """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a
+        device.
+        """
         return readable(self.held(), self.dtype)
 
     @property
@@ -123,7 +137,8 @@ class Variable(VariableMethods):
         return self._current.device.name if isinstance(self._current, gpu.DeviceArray) else gpu.HOST
 
     def move(self, device: str) -> None:
-        """Let the value lie on another device. Programs that were captured before are for the old one.
+        """Let the value lie on another device. Programs that were captured before are for the old
+        one.
 
         Raises:
             CallError: there is no such device.
@@ -152,18 +167,26 @@ class Variable(VariableMethods):
         """The array that holds the value, and the one a step may write."""
         if self._spare is None:
             now = self._current
-            self._spare = gpu.empty(now.device, now.shape, now.dtype) if isinstance(now, gpu.DeviceArray) else in_lines(now)
+            self._spare = (
+                gpu.empty(now.device, now.shape, now.dtype)
+                if isinstance(now, gpu.DeviceArray)
+                else in_lines(now)
+            )
         return self._current, self._spare
 
     def convert(self, dtype: DType) -> None:
-        """Let the value be of another dtype. Programs that were captured before are of the old one."""
+        """Let the value be of another dtype. Programs that were captured before are of the old
+        one.
+        """
         if dtype != self.dtype:
             self.changes()
             self._current, self._spare = _copy_to_device(stored(self.numpy(), dtype), self.device), None
             self.dtype = dtype
             Structures.change()
 
-    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+    def __texpr_call__(
+        self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> object:
         capture = active_capture.get()
         return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
 
@@ -172,7 +195,9 @@ class Variable(VariableMethods):
         return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
-        """Without the leaf, which stands for this variable, and the second array, which holds nothing that is needed."""
+        """Without the leaf, which stands for this variable, and the second array, which holds
+        nothing that is needed.
+        """
         nothing, slots = object.__getstate__(self)  # type: ignore[misc]
         return nothing, {**slots, "leaf": None, "_spare": None}
 
@@ -202,7 +227,9 @@ def _copy_to_device(array: np.ndarray, device: str) -> Any:
 
 
 def announce_changes(variables: Iterable[Variable]) -> None:
-    """Tell all who wait for the values of variables that they change: they make copies, for which there may be no memory."""
+    """Tell all who wait for the values of variables that they change: they make copies, for
+    which there may be no memory.
+    """
     for v in variables:
         if v.leaf is not None:
             v.changes()
@@ -215,4 +242,6 @@ def exchange_arrays(variables: Iterable[Variable]) -> None:
 
 
 array_of = attrgetter("_current")
-"""`Variable.data` for every step, which asks for that of all variables: a property takes four times as long."""
+"""`Variable.data` for every step, which asks for that of all variables: a property takes four
+times as long.
+"""

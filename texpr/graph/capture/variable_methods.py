@@ -26,8 +26,11 @@ def assigned(variable: VariableLike, value: Any) -> VariableLike:
     """
     captured = active_capture.get() is not None
     if getattr(variable, "requires_grad", False) and is_recording() and not captured:
-        raise CallError(f"`{variable.name}` requires a gradient, and is changed in place", code="gradient",
-                        help="change it inside `with tx.no_grad():`, or compute another tensor: p = p - y")
+        raise CallError(
+            f"`{variable.name}` requires a gradient, and is changed in place",
+            code="gradient",
+            help="change it inside `with tx.no_grad():`, or compute another tensor: p = p - y",
+        )
     new = value.astype(variable.dtype)
     variable.data = new if captured else new.realize().value
     return variable

@@ -1,5 +1,6 @@
-"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the last launch that reads it, or in this
-launch already for what it computes of each element from the same element.
+"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the
+last launch that reads it, or in this launch already for what it computes of each element from the
+same element.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ Lifetimes = Mapping[Tensor, tuple[int, int]]
 """The first and the last launch that uses a tensor."""
 
 
-def lifetimes(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kept: Collection[Tensor]) -> dict[Tensor, tuple[int, int]]:
+def lifetimes(
+    launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kept: Collection[Tensor]
+) -> dict[Tensor, tuple[int, int]]:
     """When tensors live that launches (their inputs, their outputs) write.
 
     Args:
@@ -52,9 +55,13 @@ def lifetimes(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kep
     return {t: (first, len(launches) if t in kept else last) for t, (first, last) in found.items()}
 
 
-def reuse_in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], pairs: Sequence[Sequence[tuple[int, int]]],
-             lives: Lifetimes) -> dict[Tensor, Tensor]:
-    """Which tensors are computed in the memory of which others: those that their launch alone reads, once, and as the last one.
+def reuse_in_place(
+    launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]],
+    pairs: Sequence[Sequence[tuple[int, int]]],
+    lives: Lifetimes,
+) -> dict[Tensor, Tensor]:
+    """Which tensors are computed in the memory of which others: those that their launch alone
+    reads, once, and as the last one.
 
     Args:
         pairs: of each launch, positions of inputs and of outputs that may lie in their memory.
@@ -64,13 +71,19 @@ def reuse_in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]]
         for source, target in ((inputs[i], outputs[j]) for i, j in allowed):
             if lives.get(source, (k, -1))[1] != k or source in outputs or inputs.count(source) > 1:
                 continue
-            if target in lives and lives[target][0] == k and target not in over and source not in over.values():
+            if (
+                target in lives
+                and lives[target][0] == k
+                and target not in over
+                and source not in over.values()
+            ):
                 over[target] = source
     return over
 
 
 def make_arena(lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None) -> Arena:
-    """Places where no two tensors that live at once overlap: the largest first, each at the lowest place that is free while it lives.
+    """Places where no two tensors that live at once overlap: the largest first, each at the lowest
+    place that is free while it lives.
 
     Args:
         over: tensors that have the place of others, as `reuse_in_place` says.
@@ -93,7 +106,9 @@ def _assign_offsets(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
     top = 0
     for tensor in sorted(lives, key=lambda t: (-tensor_bytes(t), lives[t])):
         at = 0
-        for low, high in sorted((offset[t], offset[t] + _aligned_bytes(t)) for t in offset if _overlap(lives[t], lives[tensor])):
+        for low, high in sorted(
+            (offset[t], offset[t] + _aligned_bytes(t)) for t in offset if _overlap(lives[t], lives[tensor])
+        ):
             if at + _aligned_bytes(tensor) <= low:
                 break
             at = max(at, high)

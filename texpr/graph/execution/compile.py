@@ -1,4 +1,6 @@
-"""From a captured program to its kernels: all passes that are wanted, fusion, groups, or what the disk has of them."""
+"""From a captured program to its kernels: all passes that are wanted, fusion, groups, or what
+the disk has of them.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,11 @@ class Settings:
     def of(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> Settings:
         """The settings that were given, those of the options for others."""
         options = current()
-        return Settings(options.opt if opt is None else opt, options.disable if disable is None else disable,
-                        options.reassociate if reassociate is None else reassociate)
+        return Settings(
+            options.opt if opt is None else opt,
+            options.disable if disable is None else disable,
+            options.reassociate if reassociate is None else reassociate,
+        )
 
     @property
     def in_place(self) -> bool:
@@ -46,10 +51,17 @@ class Settings:
         return self.level >= 1 and IN_PLACE not in self.disabled
 
 
-def compile_program(program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
-                    ) -> tuple[Program, Launches]:
+def compile_program(
+    program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
+) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels, made now or found on disk."""
-    chosen = (settings.level, sorted(settings.disabled), settings.reassociate, placement.name, placement.sweeps)
+    chosen = (
+        settings.level,
+        sorted(settings.disabled),
+        settings.reassociate,
+        placement.name,
+        placement.sweeps,
+    )
     key = plan_cache.key_of(program, constants, chosen)
     found = plan_cache.find(key, program, placement.kernel) if key else None
     if found is None:
@@ -59,7 +71,9 @@ def compile_program(program: Program, constants: Mapping[Tensor, np.ndarray], pl
     return found
 
 
-def _lower(program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings) -> tuple[Program, Launches]:
+def _lower(
+    program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
+) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels."""
     disabled = settings.disabled
     better = optimize(program, constants, settings.level, disabled, settings.reassociate)

@@ -1,10 +1,13 @@
-"""Variables that are updated where they lie: the kernels that do so run last, once nothing can fail any more.
+"""Variables that are updated where they lie: the kernels that do so run last, once nothing can fail
+any more.
 
-A kernel that writes a new value over the old one needs no second array, and no lines of one come to the caches. Behind it nothing may go
-wrong, or a part of the variables would be new and the others old. So such a kernel comes after all that can fail, asks neither for memory
-nor for functions of others, computes nothing but new values of variables, and Ctrl-C waits until all of them are there. What it reads of
-others stays until then, so it reads no more of that than it saves. What programs of small variables would save is less than another native
-call costs: everything they need stays in the caches anyway.
+A kernel that writes a new value over the old one needs no second array, and no lines of one come to
+the caches. Behind it nothing may go wrong, or a part of the variables would be new and the others
+old. So such a kernel comes after all that can fail, asks neither for memory nor for functions of
+others, computes nothing but new values of variables, and Ctrl-C waits until all of them are there.
+What it reads of others stays until then, so it reads no more of that than it saves. What programs
+of small variables would save is less than another native call costs: everything they need stays in
+the caches anyway.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ class LaunchOrder:
         first: launches that may fail, in the order in which they were.
         in_place: launches that update variables where they lie, likewise.
         overwrites: new values that lie where the variables do.
-        decisions: for each launch that computes new values alone, whether it is one of the last, and why.
+        decisions: for each launch that computes new values alone, whether it is one of the last,
+            and why.
     """
 
     first: tuple[Launch, ...]
@@ -43,8 +47,13 @@ class LaunchOrder:
         return (*self.first, *self.in_place)
 
 
-def order_in_place_updates(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], results: Collection[Tensor],
-                           root: Callable[[Tensor], Tensor], least: int = LEAST_BYTES) -> LaunchOrder:
+def order_in_place_updates(
+    launches: Sequence[Launch],
+    updates: Mapping[Tensor, Tensor],
+    results: Collection[Tensor],
+    root: Callable[[Tensor], Tensor],
+    least: int = LEAST_BYTES,
+) -> LaunchOrder:
     """Let launches that update variables in place run last.
 
     Args:
@@ -65,13 +74,25 @@ def order_in_place_updates(launches: Sequence[Launch], updates: Mapping[Tensor, 
     reasons = {n: _reason_against(n, found[n], retained[n]) for n in candidates}
     over = {new: variable for n in candidates if not reasons[n] for new, variable in found[n].items()}
     if sum(map(tensor_bytes, over)) < least:
-        over, reasons = {}, {n: reason or f"all together are less than {amount(least)}" for n, reason in reasons.items()}
+        over, reasons = (
+            {},
+            {n: reason or f"all together are less than {amount(least)}" for n, reason in reasons.items()},
+        )
     first, in_place = ([n for n in launches if (reasons.get(n) == "") == wanted] for wanted in (False, True))
-    return LaunchOrder(tuple(first), tuple(in_place), over, tuple(_decision(n, found[n], reason) for n, reason in reasons.items()))
+    return LaunchOrder(
+        tuple(first),
+        tuple(in_place),
+        over,
+        tuple(_decision(n, found[n], reason) for n, reason in reasons.items()),
+    )
 
 
-def _overwritten(launch: Launch, old: Mapping[Tensor, Tensor], reads: Mapping[Tensor, int]) -> dict[Tensor, Tensor]:
-    """The new values of a launch that may lie over the old ones, which nothing that may run last reads but this."""
+def _overwritten(
+    launch: Launch, old: Mapping[Tensor, Tensor], reads: Mapping[Tensor, int]
+) -> dict[Tensor, Tensor]:
+    """The new values of a launch that may lie over the old ones, which nothing that may run last
+    reads but this.
+    """
     pairs = [(launch.outputs[j], launch.inputs[i]) for i, j in launch.overwrites]
     return {new: variable for new, variable in pairs if old[new] is variable and reads[variable] == 1}
 
@@ -89,4 +110,6 @@ def _reason_against(launch: Launch, over: Mapping[Tensor, Tensor], retained: int
 
 def _decision(launch: Launch, over: Mapping[Tensor, Tensor], reason: str) -> Decision:
     names = ", ".join(t.name for t in launch.outputs), tuple(t.name for t in over.values())
-    return Decision("over", *names, not reason, sum(map(tensor_bytes, over)), 0, reason or "nothing can fail when it runs")
+    return Decision(
+        "over", *names, not reason, sum(map(tensor_bytes, over)), 0, reason or "nothing can fail when it runs"
+    )

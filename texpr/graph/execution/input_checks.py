@@ -17,7 +17,8 @@ Range = tuple[Tensor, RangeCheck]
 
 
 class InputChecks:
-    """The checks of one program. Values of constants are checked when it is made, others in every run.
+    """The checks of one program. Values of constants are checked when it is made, others in every
+    run.
 
     Attributes:
         native: ranges that native code checks.
@@ -37,7 +38,11 @@ class InputChecks:
         variable_of = {t: v for v, t in interface.variables.items()}
         for tensor in (*interface.data, *variable_of):
             for check in _checks_of(tensor, rows.get(tensor, ())):
-                if on_host and isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in CHECKED:
+                if (
+                    on_host
+                    and isinstance(check, RangeCheck)
+                    and f"{tensor.dtype.kind}{tensor.dtype.bits}" in CHECKED
+                ):
                     self.native.append((tensor, check))
                 else:
                     self._others.append((tensor, check, variable_of.get(tensor)))

@@ -38,16 +38,23 @@ class Interface:
 
     @staticmethod
     def of(capture: Capture, results: Sequence[Symbolic]) -> Interface:
-        """The program of a capture with these results. Results that it does not compute are copied, in the capture."""
+        """The program of a capture with these results. Results that it does not compute are
+        copied, in the capture.
+        """
         found = tuple(capture.own_result(r).tensor for r in results)
         outputs = dict.fromkeys((*found, *capture.updates.values()))
         program = capture.program(tuple(outputs))
         first, last = len(capture.inputs), len(capture.inputs) + len(capture.variables)
         rows = map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))
         return Interface(
-            program, program.inputs[:first], dict(zip(capture.variables, program.inputs[first:last])),
-            dict(zip(program.inputs[last:], capture.constants.values())), dict(capture.updates), found,
-            {t: lengths for t, lengths in zip(program.inputs, rows) if lengths})
+            program,
+            program.inputs[:first],
+            dict(zip(capture.variables, program.inputs[first:last])),
+            dict(zip(program.inputs[last:], capture.constants.values())),
+            dict(capture.updates),
+            found,
+            {t: lengths for t, lengths in zip(program.inputs, rows) if lengths},
+        )
 
     @property
     def updated_tensors(self) -> dict[Tensor, Tensor]:

@@ -1,4 +1,6 @@
-"""The arrays behind the tensors of a plan: one block for all that it computes, data, constants, variables as they are now."""
+"""The arrays behind the tensors of a plan: one block for all that it computes, data, constants,
+variables as they are now.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,14 @@ class Memory:
         exchanged: variables whose new values are written to their spare arrays.
     """
 
-    def __init__(self, placement: Placement, interface: Interface, views: Mapping[Tensor, Tensor], order: LaunchOrder,
-                 reuse: bool) -> None:
+    def __init__(
+        self,
+        placement: Placement,
+        interface: Interface,
+        views: Mapping[Tensor, Tensor],
+        order: LaunchOrder,
+        reuse: bool,
+    ) -> None:
         """Allocate.
 
         Args:
@@ -61,17 +69,22 @@ class Memory:
         return self._views.get(tensor, tensor)
 
     def arrays(self, replaced: Mapping[Tensor, Any] | None = None) -> dict[Tensor, Any]:
-        """All tensors as arrays, with those that the variables have now, and `replaced` in the place of others."""
+        """All tensors as arrays, with those that the variables have now, and `replaced` in the
+        place of others.
+        """
         arrays, updates = dict(self.fixed), self._interface.updates
         for variable, tensor in self._interface.variables.items():
             if tensor not in self.scalars.arrays:
                 arrays[tensor] = array_of(variable)
-        arrays |= {updates[v]: array_of(v) for v in self.in_place} | {updates[v]: v.arrays()[1] for v in self.exchanged}
+        arrays |= {updates[v]: array_of(v) for v in self.in_place} | {
+            updates[v]: v.arrays()[1] for v in self.exchanged
+        }
         arrays |= replaced or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
 
     def restartable(self, overwrites: Mapping[Tensor, Tensor]) -> dict[Tensor, Any]:
-        """All tensors as arrays, none in the memory of others: kernels that run alone may begin anew.
+        """All tensors as arrays, none in the memory of others: kernels that run alone may begin
+        anew.
 
         Args:
             overwrites: new values of variables; they are thrown away.

@@ -17,7 +17,15 @@ from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
-from texpr.runtime.call.kernel_sequence import AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
+from texpr.runtime.call.kernel_sequence import (
+    AnyEntry,
+    Entry,
+    RangeEntry,
+    SweepEntry,
+    function,
+    sequence,
+    sweep,
+)
 from texpr.runtime.call.spec import RangeCheck
 from texpr.runtime.slabs import ALIGNMENT, block
 from texpr.support.errors import CallError
@@ -64,8 +72,14 @@ class Placement(Protocol):
         """An array of NumPy's here."""
         ...
 
-    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
-                 failed: Callable[[int], object]) -> Step:
+    def sequence(
+        self,
+        name: str,
+        ranges: Sequence[tuple[Tensor, RangeCheck]],
+        launches: Sequence[Launch],
+        arrays: Arrays,
+        failed: Callable[[int], object],
+    ) -> Step:
         """Checks and kernels on fixed arrays, to be run again and again."""
         ...
 
@@ -105,15 +119,35 @@ class Host:
         """The array itself."""
         return value
 
-    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
-                 failed: Callable[[int], object]) -> Step:
-        """One native call, which keeps the arrays themselves: those that kernels see may be views of them."""
+    def sequence(
+        self,
+        name: str,
+        ranges: Sequence[tuple[Tensor, RangeCheck]],
+        launches: Sequence[Launch],
+        arrays: Arrays,
+        failed: Callable[[int], object],
+    ) -> Step:
+        """One native call, which keeps the arrays themselves: those that kernels see may be
+        views of them.
+        """
         return sequence(name, _entries(ranges, launches, arrays), failed, (launches, arrays))
 
-    def function(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
-                 failed: Callable[[int], object], inputs: Sequence[Any], results: Sequence[Any]) -> Callable[..., Any]:
-        """The same as a function of new values for `inputs`, which gives `results` as new arrays; None where it does not take those."""
-        return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays))
+    def function(
+        self,
+        name: str,
+        ranges: Sequence[tuple[Tensor, RangeCheck]],
+        launches: Sequence[Launch],
+        arrays: Arrays,
+        failed: Callable[[int], object],
+        inputs: Sequence[Any],
+        results: Sequence[Any],
+    ) -> Callable[..., Any]:
+        """The same as a function of new values for `inputs`, which gives `results` as new
+        arrays; None where it does not take those.
+        """
+        return function(
+            name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays)
+        )
 
     def single(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One native call."""
@@ -153,8 +187,14 @@ class OnDevice:
         """A copy on the device."""
         return gpu.to_device(self.device, value)
 
-    def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
-                 failed: Callable[[int], object]) -> Step:
+    def sequence(
+        self,
+        name: str,
+        ranges: Sequence[tuple[Tensor, RangeCheck]],
+        launches: Sequence[Launch],
+        arrays: Arrays,
+        failed: Callable[[int], object],
+    ) -> Step:
         """Launches, from the second run on as one graph. Nothing is checked there."""
         assert not ranges, "values are checked before"
         return gpu.Replay(self.device, [self.bound(n, arrays) for n in launches], tuple(arrays.values()))
@@ -171,11 +211,14 @@ class OnDevice:
 
     def bound(self, launch: Launch, arrays: Arrays) -> gpu.Bound:
         """A kernel with its arrays."""
-        return launch.kernel.device_code.bound(self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)], {})
+        return launch.kernel.device_code.bound(
+            self.device, [arrays[t] for t in (*launch.inputs, *launch.outputs)], {}
+        )
 
 
 class HostScalars:
-    """Variables of one element that live on the host and are read by programs on a device: copied there before each run, all at once.
+    """Variables of one element that live on the host and are read by programs on a device: copied
+    there before each run, all at once.
 
     Attributes:
         arrays: where programs find them.
@@ -190,7 +233,10 @@ class HostScalars:
         self._on_host = np.zeros(ALIGNMENT * len(variables), np.uint8)
         self._on_device = placement.block(self._on_host.nbytes)
         offsets = [(k * ALIGNMENT, t) for k, t in enumerate(variables.values())]
-        self._views = [self._on_host[at : at + numpy_dtype(t.dtype).itemsize].view(numpy_dtype(t.dtype)) for at, t in offsets]
+        self._views = [
+            self._on_host[at : at + numpy_dtype(t.dtype).itemsize].view(numpy_dtype(t.dtype))
+            for at, t in offsets
+        ]
         self.arrays = {t: placement.view(self._on_device, at, t) for at, t in offsets}
 
     def copy(self) -> None:
@@ -205,7 +251,9 @@ def _nothing(*_: object) -> None:
     """What is done for arrays that are not taken."""
 
 
-def _entries(ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays) -> list[AnyEntry]:
+def _entries(
+    ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays
+) -> list[AnyEntry]:
     checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in ranges]  # type: ignore[arg-type]
     return [*checks, *(_entry(n, arrays) for n in launches)]
 
@@ -214,9 +262,14 @@ def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
     if launch.lengths:
         parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
         shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= COSTS.parallel_work
-        address, whole = launch.kernel.address if launch.kernel in launch.kernels else 0, launch.whole.address if launch.whole else 0
+        address, whole = (
+            launch.kernel.address if launch.kernel in launch.kernels else 0,
+            launch.whole.address if launch.whole else 0,
+        )
         return sweep(address, whole, parts, launch.lengths, shared)
-    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch)))
+    return Entry(
+        launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch))
+    )
 
 
 def placement_of_name(name: str) -> Placement:
@@ -236,8 +289,11 @@ def device_of(array: object) -> str:
     return array.device.name if isinstance(array, gpu.DeviceArray) else gpu.HOST
 
 
-def choose_placement(name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]) -> Placement:
-    """Where a program with these variables runs: where they lie. Without any it is `name`, or what `options(device=...)` says.
+def choose_placement(
+    name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]
+) -> Placement:
+    """Where a program with these variables runs: where they lie. Without any it is `name`, or what
+    `options(device=...)` says.
 
     Variables of one element may stay on the host, unless the program assigns to them.
 
@@ -248,12 +304,19 @@ def choose_placement(name: str | None, variables: Iterable[Variable], assigned: 
     for v in variables:
         if v.shape or device_of(array_of(v)) != gpu.HOST:
             found.setdefault(device_of(array_of(v)), v)
-    wanted = gpu.full_name(name) if name is not None else next(iter(found), None) or gpu.full_name(current().device)
+    wanted = (
+        gpu.full_name(name)
+        if name is not None
+        else next(iter(found), None) or gpu.full_name(current().device)
+    )
     others = [v for d, v in found.items() if d != wanted]
     others += [v for v in assigned if device_of(array_of(v)) != wanted]
     for variable in others:
-        raise CallError(f"`{variable.name}` lies on {variable.device}, and the program runs on {wanted}", code="device",
-                        help=f'move what belongs together to one device, such as model.to("{wanted}")')
+        raise CallError(
+            f"`{variable.name}` lies on {variable.device}, and the program runs on {wanted}",
+            code="device",
+            help=f'move what belongs together to one device, such as model.to("{wanted}")',
+        )
     return placement_of_name(wanted)
 
 

@@ -31,13 +31,15 @@ from texpr.support.options import current
 class Plan(PlanReport):
     """A compiled program that owns its intermediate tensors.
 
-    A run is one native call, which calls the kernels in order, and, where variables are updated in place, another one for the kernels that
-    do so: these run when all others have succeeded, and cannot fail. Other variables that the program assigns to are written to
-    their spare arrays and exchanged then. So a run that fails or is interrupted changes nothing: Ctrl-C comes before all changes or waits
-    for the last of them. One run at a time; runs of other plans may go on meanwhile.
+    A run is one native call, which calls the kernels in order, and, where variables are updated in
+    place, another one for the kernels that do so: these run when all others have succeeded, and
+    cannot fail. Other variables that the program assigns to are written to their spare arrays and
+    exchanged then. So a run that fails or is interrupted changes nothing: Ctrl-C comes before all
+    changes or waits for the last of them. One run at a time; runs of other plans may go on
+    meanwhile.
 
-    On a device, kernels are queued and nobody waits for them until values are asked for (`value`); from its second run on, the launches
-    are one graph.
+    On a device, kernels are queued and nobody waits for them until values are asked for (`value`);
+    from its second run on, the launches are one graph.
 
     Args:
         capture: the program.
@@ -54,13 +56,22 @@ class Plan(PlanReport):
         runner: what runs it.
         arena: where intermediate tensors and results lie.
         inputs: arrays to fill before `run`, one per data input.
-        results: arrays that hold the results after `run`, until the next one. On a device, use `fill` and `value`.
+        results: arrays that hold the results after `run`, until the next one. On a device, use
+            `fill` and `value`.
     Raises:
         CallError: `disable` names no pass, or variables lie on different devices.
     """
 
-    def __init__(self, capture: Capture, results: Sequence[Symbolic], *, opt: int | None = None, disable: Collection[str] | None = None,
-                 reassociate: bool | None = None, device: str | None = None) -> None:
+    def __init__(
+        self,
+        capture: Capture,
+        results: Sequence[Symbolic],
+        *,
+        opt: int | None = None,
+        disable: Collection[str] | None = None,
+        reassociate: bool | None = None,
+        device: str | None = None,
+    ) -> None:
         self.placement = choose_placement(device, capture.variables, capture.updates)
         self._interface = interface = Interface.of(capture, results)
         self.captured = interface.program
@@ -73,7 +84,9 @@ class Plan(PlanReport):
         with uncollected():  # kernels are compiled to know what they may write over
             order = LaunchOrder(self.placement.with_scratch(made.order))
             if settings.in_place and self.placement.name == gpu.HOST:
-                order = order_in_place_updates(order.first, interface.updated_tensors, interface.results, lambda t: made.views.get(t, t))
+                order = order_in_place_updates(
+                    order.first, interface.updated_tensors, interface.results, lambda t: made.views.get(t, t)
+                )
             self.launches, self.decisions = order.all, (*made.decisions, *order.decisions)
             self._memory = Memory(self.placement, interface, made.views, order, settings.in_place)
         self.arena = self._memory.arena
@@ -84,13 +97,15 @@ class Plan(PlanReport):
         """Run on these data; the results are new arrays, on the device where the program runs.
 
         Raises:
-            CallError: arrays, or their values, are not what the program takes; it is called by what it runs, such as an `extern op`.
+            CallError: arrays, or their values, are not what the program takes; it is called by what
+                it runs, such as an `extern op`.
         """
         found = self.runner.served(arrays)
         return self.runner.call(arrays) if found is None else found
 
     def fill(self, position: int, array: Any) -> None:
-        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the program runs.
+        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the
+        program runs.
 
         Raises:
             CallError: on a device: a value outside its range.
@@ -110,8 +125,8 @@ class Plan(PlanReport):
         self.runner.run()
 
     def compute(self) -> None:
-        """Run without the assignments: variables keep their values until `commit`, for which inputs, and the variables that the program
-        reads, must stay as they are.
+        """Run without the assignments: variables keep their values until `commit`, for which
+        inputs, and the variables that the program reads, must stay as they are.
 
         Raises:
             CallError: a value outside its range.
@@ -124,7 +139,8 @@ class Plan(PlanReport):
         return tuple(self._interface.updates)
 
     def commit(self) -> None:
-        """Let the variables have the values that follow from the last `compute`; nothing if they have, or if it failed.
+        """Let the variables have the values that follow from the last `compute`; nothing if they
+        have, or if it failed.
 
         Raises:
             KeyboardInterrupt: before all variables have changed, or after.
@@ -132,21 +148,30 @@ class Plan(PlanReport):
         self.runner.commit()
 
     def profile(self, repeats: int = 20) -> list[Timing]:
-        """The time of each launch, measured on what the memory holds now. Results stay; nothing is assigned, by a `commit` afterwards
-        neither.
+        """The time of each launch, measured on what the memory holds now. Results stay; nothing is
+        assigned, by a `commit` afterwards neither.
         """
         return self.runner.profile(repeats)
 
-    def save(self, path: str | Path, *, header: str | Path | None = None, target: str = "native", weights: str = "inside",
-             name: str = "") -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        header: str | Path | None = None,
+        target: str = "native",
+        weights: str = "inside",
+        name: str = "",
+    ) -> None:
         """Write the program as one function of C, which needs no texpr: see the header.
 
         Args:
-            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR.
+            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a
+                shared one, `.s` assembly, `.ll` LLVM IR.
             header: where to write a C header.
             target: a CPU.
-            weights: the values that the variables have now are `inside` of the code, or `beside` it, in a file of its name with `.weights`
-                at its end, whose content the caller gives as the last argument. A program that assigns to its variables does so there.
+            weights: the values that the variables have now are `inside` of the code, or `beside`
+                it, in a file of its name with `.weights` at its end, whose content the caller gives
+                as the last argument. A program that assigns to its variables does so there.
             name: of the function, behind `texpr_`; else that of the capture.
         Raises:
             CompileError: what cannot be saved so.
@@ -154,8 +179,11 @@ class Plan(PlanReport):
             OSError: the files cannot be written.
         """
         if self.placement.name != gpu.HOST:
-            raise CompileError(f"the program runs on {self.placement.name}, and files are for CPUs", code="save",
-                               help='move the model first: model.to("cpu")')
+            raise CompileError(
+                f"the program runs on {self.placement.name}, and files are for CPUs",
+                code="save",
+                help='move the model first: model.to("cpu")',
+            )
         library = export(self._exported(name or self.captured.name), target, weights)
         aot.save(path, library.artifact, library.function, header, library.weights)
 
@@ -163,7 +191,16 @@ class Plan(PlanReport):
         interface = self._interface
         variables = {t: array_of(v) for v, t in interface.variables.items()}
         constants = {t: to_host(self._memory.fixed[t]) for t in interface.constants}
-        return Exported(name, self.launches, interface.data, interface.results, variables, constants, interface.updated_tensors, self.views)
+        return Exported(
+            name,
+            self.launches,
+            interface.data,
+            interface.results,
+            variables,
+            constants,
+            interface.updated_tensors,
+            self.views,
+        )
 
     @property
     def memory_bytes(self) -> int:

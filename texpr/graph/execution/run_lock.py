@@ -12,7 +12,8 @@ from texpr.support.forks import held_over_forks
 
 
 class RunLock:
-    """Mutual exclusion of runs: other threads wait; what is called by a run itself, and wants another one, is refused.
+    """Mutual exclusion of runs: other threads wait; what is called by a run itself, and wants
+    another one, is refused.
 
     Attributes:
         lock: held during a run.
@@ -31,7 +32,8 @@ class RunLock:
         """A run.
 
         Raises:
-            CallError: one goes on in this thread: an operator that it calls, or a signal handler, wants another one.
+            CallError: one goes on in this thread: an operator that it calls, or a signal handler,
+                wants another one.
         """
         with self.lock:
             if self.running:
@@ -44,5 +46,8 @@ class RunLock:
 
     def raise_busy(self) -> NoReturn:
         """Refuse a run, with the lock: only this thread can have the other one."""
-        raise CallError(f"`{self.name}` is called while it runs, by an operator of its own or by a signal handler", code="running",
-                        help="both would write the same memory: trace the function once more for that call")
+        raise CallError(
+            f"`{self.name}` is called while it runs, by an operator of its own or by a signal handler",
+            code="running",
+            help="both would write the same memory: trace the function once more for that call",
+        )

@@ -1,4 +1,6 @@
-"""Runs of a plan: bound to the arrays that variables have now, one native call each, all or nothing."""
+"""Runs of a plan: bound to the arrays that variables have now, one native call each, all or
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from texpr.runtime.gpu import DEFAULT_STREAM
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.gc_pause import uncollected
 
-# Variables may alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
+# Variables may alternate between two arrays, so two bindings serve a training loop; a few more
+# where users exchange values.
 _BINDINGS = 8
 
 _Step = Callable[[], object]
@@ -43,7 +46,9 @@ class Runner:
         results: arrays that hold the results after a run, until the next one.
     """
 
-    def __init__(self, placement: Placement, interface: Interface, order: LaunchOrder, memory: Memory) -> None:
+    def __init__(
+        self, placement: Placement, interface: Interface, order: LaunchOrder, memory: Memory
+    ) -> None:
         self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
         self._launches, self._name = order.all, interface.program.name
         self._variables, self._updates = tuple(interface.variables), interface.updates
@@ -59,10 +64,12 @@ class Runner:
         self._lock = RunLock(self._name)
 
     def served(self, arrays: Sequence[object]) -> tuple[Any, ...] | None:
-        """The results, new arrays, of one native call, which checks and copies, where `arrays` are C-contiguous as the program has them.
+        """The results, new arrays, of one native call, which checks and copies, where `arrays` are
+        C-contiguous as the program has them.
 
-        None, and nothing is done, where they are not, and where not all of a run is native. A large program leaves nothing of Python in the
-        caches: what a call runs of it comes from memory, a line at a time, which is why there is little here.
+        None, and nothing is done, where they are not, and where not all of a run is native. A large
+        program leaves nothing of Python in the caches: what a call runs of it comes from memory, a
+        line at a time, which is why there is little here.
         """
         if not self._is_native or watching.get() is not None:
             return None
@@ -80,18 +87,25 @@ class Runner:
         return found if found is None or len(self.results) > 1 else (found,)
 
     def call(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The same for arrays of any strides, where the program runs on a device, and where it is watched.
+        """The same for arrays of any strides, where the program runs on a device, and where it is
+        watched.
 
         Raises:
             CallError: arrays, or their values, are not what the program takes.
         """
         if len(arrays) != len(self.inputs):
-            raise CallError(f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments")
+            raise CallError(
+                f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments"
+            )
         with self._lock.exclusive():
             for slot, array in zip(self.inputs, arrays):
                 if getattr(array, "shape", None) != slot.shape or array.dtype != slot.dtype:
-                    raise CallError(f"the plan takes {describe(slot)}, found {describe(array)}", code="shape",
-                                    help="np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another shape")
+                    raise CallError(
+                        f"the plan takes {describe(slot)}, found {describe(array)}",
+                        code="shape",
+                        help="np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another "
+                        "shape",
+                    )
             if isinstance(self._placement, OnDevice):
                 return self._queue(self._placement, arrays)
             for slot, array in zip(self.inputs, arrays):
@@ -101,11 +115,15 @@ class Runner:
             return tuple([r.copy() for r in self.results])
 
     def _queue(self, placement: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
-        """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
+        """Queue the kernels on these arrays as they are; the results are arrays that the kernels
+        write.
+        """
         tensors, results = self._interface.data, self._interface.results
         for tensor, array in zip(tensors, given):
             self._checks.check(tensor, array)
-        data = {t: a if isinstance(a, gpu.DeviceArray) else placement.constant(a) for t, a in zip(tensors, given)}
+        data = {
+            t: a if isinstance(a, gpu.DeviceArray) else placement.constant(a) for t, a in zip(tensors, given)
+        }
         made = {t: gpu.empty(placement.device, shape_of(t), numpy_dtype(t.dtype)) for t in results}
         self._checks.check_rest(tensors, self._memory.fixed.__getitem__)
         self._wait_for_other_streams()
@@ -120,14 +138,17 @@ class Runner:
         return tuple(made[t] if t not in results[:k] else made[t].copy() for k, t in enumerate(results))
 
     def _wait_for_other_streams(self) -> None:
-        """Runs on other streams of a device share the memory between kernels: this one waits for them."""
+        """Runs on other streams of a device share the memory between kernels: this one waits for
+        them.
+        """
         if isinstance(self._placement, OnDevice):
             stream = self._placement.device.stream
             self._placement.device.order(self._stream, stream)
             self._stream = stream
 
     def fill(self, position: int, array: Any) -> None:
-        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the program runs.
+        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the
+        program runs.
 
         Raises:
             CallError: on a device: a value outside its range.
@@ -195,7 +216,9 @@ class Runner:
             self._to_commit()
 
     def _finish(self) -> None:
-        """Run the in-place updates, and exchange the arrays of other variables, once nothing can fail any more."""
+        """Run the in-place updates, and exchange the arrays of other variables, once nothing can
+        fail any more.
+        """
         with deferred_interrupts:
             announce_changes(self._updates)
             last = self.bound(True) if self._memory.in_place else None
@@ -227,13 +250,17 @@ class Runner:
         return rows
 
     def bound(self, in_place: bool = False) -> _Step:
-        """One run on the arrays that the variables have now: of the launches that may fail, or of the in-place updates."""
+        """One run on the arrays that the variables have now: of the launches that may fail, or
+        of the in-place updates.
+        """
         key = (in_place, *map(id, map(array_of, self._variables)))
         found = self._bindings.get(key)
         if found is None:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
-            launches, ranges = (self._order.in_place, ()) if in_place else (self._order.first, self._checks.native)
+            launches, ranges = (
+                (self._order.in_place, ()) if in_place else (self._order.first, self._checks.native)
+            )
             with uncollected():
                 raiser = self._raiser([*ranges, *launches])
                 found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), raiser)
@@ -241,23 +268,30 @@ class Runner:
         return found
 
     def _function(self) -> Callable[..., Any]:
-        """The run as a function of the data, but for what is committed then; None for arrays that it does not take."""
+        """The run as a function of the data, but for what is committed then; None for arrays
+        that it does not take.
+        """
         assert isinstance(self._placement, Host)
         if len(self._functions) >= _BINDINGS:
             self._functions.clear()
         launches, ranges = self._order.first, self._checks.native
         with uncollected():
             raiser = self._raiser([*ranges, *launches])
-            found = self._placement.function(self._name, ranges, launches, self._memory.arrays(), raiser, self.inputs, self.results)
+            found = self._placement.function(
+                self._name, ranges, launches, self._memory.arrays(), raiser, self.inputs, self.results
+            )
         return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
 
     def _raiser(self, entries: Sequence[Range | Launch]) -> Callable[[int], None]:
         """A function that raises the error of the entry that failed."""
+
         def fail(position: int) -> None:
             entry = entries[position]
             if isinstance(entry, Launch):
                 error = take_error()
-                raise error or ResourceError(f"{entry.program.name} ran out of memory for its intermediate arrays")
+                raise error or ResourceError(
+                    f"{entry.program.name} ran out of memory for its intermediate arrays"
+                )
             tensor, check = entry
             check([self._memory.arrays()[tensor]], {})
 

@@ -1,8 +1,11 @@
-"""Attention among equations: scores, their maxima, exponentials, and sums that these weight, where the sums alone are read by others.
+"""Attention among equations: scores, their maxima, exponentials, and sums that these weight, where
+the sums alone are read by others.
 
-It is one kernel, so that scores need not be kept: a matrix of them for each head is most of what the equations would move.
+It is one kernel, so that scores need not be kept: a matrix of them for each head is most of what
+the equations would move.
 
-Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS 2022.
+Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness,
+NeurIPS 2022.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ def find_attentions(equations: Steps, outputs: Collection[Tensor]) -> list[list[
 
 
 def _scores(maximum: Equation | Invoke, made: Mapping[Tensor, Equation]) -> Equation | None:
-    """The equation of the scores of which these are the largest of each row; None if it is no such equation."""
+    """The equation of the scores of which these are the largest of each row; None if it is no
+    such equation.
+    """
     if isinstance(maximum, Invoke) or not isinstance(value := maximum.value, Reduce) or value.op != "max":
         return None
     read = _read(value)
@@ -44,7 +49,9 @@ def _scores(maximum: Equation | Invoke, made: Mapping[Tensor, Equation]) -> Equa
 
 
 def _attention(scores: Equation, users: Users, outputs: Collection[Tensor]) -> list[Equation]:
-    """All that is computed of scores up to the sums that they weight; empty where others read some of it too."""
+    """All that is computed of scores up to the sums that they weight; empty where others read
+    some of it too.
+    """
     inside, waiting, ends = [scores], [scores], list[Equation]()
     while waiting:
         made = waiting.pop()
@@ -64,7 +71,9 @@ def _attention(scores: Equation, users: Users, outputs: Collection[Tensor]) -> l
 
 
 def _after(ends: Steps, users: Users) -> set[Equation | Invoke]:
-    """All that is computed of what these compute: if a part of the attention is, it cannot be one kernel (the same weights, used twice)."""
+    """All that is computed of what these compute: if a part of the attention is, it cannot be
+    one kernel (the same weights, used twice).
+    """
     found, waiting = set[Equation | Invoke](), list(ends)
     while waiting:
         made = waiting.pop()
@@ -77,7 +86,9 @@ def _after(ends: Steps, users: Users) -> set[Equation | Invoke]:
 
 def _factors(equation: Equation) -> set[Tensor]:
     """What its sums of products read, in which each product is of several tensors."""
-    sums = [n for n in walk(equation.value) if isinstance(n, Reduce) and n.op == "sum" and isinstance(n.body, Mul)]
+    sums = [
+        n for n in walk(equation.value) if isinstance(n, Reduce) and n.op == "sum" and isinstance(n.body, Mul)
+    ]
     return {t for n in sums if len(_read(n)) > 1 for t in _read(n)}
 
 

@@ -6,7 +6,24 @@ from collections.abc import Mapping
 from math import prod
 
 from texpr.ir.build import sub
-from texpr.ir.expr import Add, Axis, Call, Div, Expr, Max, Min, Mul, Neg, Node, Pow, Read, Reduce, Sub, Var, index
+from texpr.ir.expr import (
+    Add,
+    Axis,
+    Call,
+    Div,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Neg,
+    Node,
+    Pow,
+    Read,
+    Reduce,
+    Sub,
+    Var,
+    index,
+)
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, variables, walk
@@ -24,7 +41,12 @@ def multiply_adds(program: Program, sizes: Mapping[Var, int]) -> int:
     total = 0
     for equation in _equations(program):
         for node in walk(equation.value):
-            if isinstance(node, Reduce) and node.op == "sum" and node.dtype.is_float and isinstance(node.body, Mul):
+            if (
+                isinstance(node, Reduce)
+                and node.op == "sum"
+                and node.dtype.is_float
+                and isinstance(node.body, Mul)
+            ):
                 total += _points(equation.axes, sizes) * _points(node.axes, sizes)
     return total
 
@@ -49,14 +71,17 @@ def _per_equation(equation: Equation, sizes: Mapping[Var, int]) -> int:
 
 
 def _points(axes: tuple[Axis, ...], sizes: Mapping[Var, int]) -> int:
-    """Instances of the axes; a bound that depends on another index counts as if that were 0, one that data say as if they were as far
-    out as their range lets them be.
+    """Instances of the axes; a bound that depends on another index counts as if that were 0, one
+    that data say as if they were as far out as their range lets them be.
     """
     return prod(max(0, _value(axis.hi, sizes, 1) - _value(axis.lo, sizes, 0)) for axis in axes)
 
 
 def _value(bound: Expr, sizes: Mapping[Var, int], end: int) -> int:
-    """A bound as a number; of data, the first (0) or the last (1) value of their range, 0 without any."""
+    """A bound as a number; of data, the first (0) or the last (1) value of their range, 0
+    without any.
+    """
+
     def rule(node: Node) -> Node | None:
         return _limit(node, end) if isinstance(node, Read) else None
 

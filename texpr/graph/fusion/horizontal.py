@@ -1,8 +1,10 @@
-"""Sweeps: tensors that are computed by the same formula, element by element, share one loop over the elements of all of them.
+"""Sweeps: tensors that are computed by the same formula, element by element, share one loop over
+the elements of all of them.
 
-The updates of an optimizer are such tensors: one for each parameter, of different shapes. A sweep is one kernel over one size, which runs
-on pieces of all of them in one region of threads. Tensors may join it that are results of the program and that nothing else reads: then
-no other kernel waits for it, and it runs once the last of its sources is there.
+The updates of an optimizer are such tensors: one for each parameter, of different shapes. A sweep
+is one kernel over one size, which runs on pieces of all of them in one region of threads. Tensors
+may join it that are results of the program and that nothing else reads: then no other kernel waits
+for it, and it runs once the last of its sources is there.
 """
 
 from __future__ import annotations
@@ -30,7 +32,11 @@ def merge_elementwise(groups: Sequence[Group], outputs: set[Tensor]) -> tuple[li
     read = {t for g in groups for t in g.sources}
     alike: list[tuple[Program, list[Group]]] = []
     for group in groups:
-        if group.targets.keys() <= outputs and not read & group.targets.keys() and (found := elementwise_program(group)) is not None:
+        if (
+            group.targets.keys() <= outputs
+            and not read & group.targets.keys()
+            and (found := elementwise_program(group)) is not None
+        ):
             known = next((members for program, members in alike if equal(program, found)), None)
             if known is None:
                 alike.append((found, [group]))
@@ -53,7 +59,9 @@ def _merge_groups(members: Sequence[Group]) -> Group:
 def _decision(part: Group, sweep: Group) -> Decision:
     names = ", ".join(t.name for t in part.targets), tuple(t.name for t in sweep.parts[0].targets)
     elements = sum(map(length_of, sweep.parts))
-    return Decision("sweep", *names, True, 0, 0, f"one loop over all {elements:,} elements of {len(sweep.parts)} such")
+    return Decision(
+        "sweep", *names, True, 0, 0, f"one loop over all {elements:,} elements of {len(sweep.parts)} such"
+    )
 
 
 def length_of(group: Group) -> int:
@@ -62,24 +70,44 @@ def length_of(group: Group) -> int:
 
 
 def elementwise_program(group: Group) -> Program | None:
-    """What a group computes as a program of tensors in one dimension, of any size, named by position; None if its elements are not
-    computed each from elements at the same place, and scalars.
+    """What a group computes as a program of tensors in one dimension, of any size, named by
+    position; None if its elements are not computed each from elements at the same place, and
+    scalars.
     """
     shape = shape_of(next(iter(group.targets)))
-    if not shape or 0 in shape or not all(isinstance(e, Equation) and _is_plain(e, shape) for e in group.equations):
+    if (
+        not shape
+        or 0 in shape
+        or not all(isinstance(e, Equation) and _is_plain(e, shape) for e in group.equations)
+    ):
         return None
     sources, targets = tuple(group.sources), tuple(group.targets)
-    names = {t: _flat_tensor(t, f"X{k}") for k, t in enumerate(sources)} | {t: _flat_tensor(t, f"Y{k}") for k, t in enumerate(targets)}
+    names = {t: _flat_tensor(t, f"X{k}") for k, t in enumerate(sources)} | {
+        t: _flat_tensor(t, f"Y{k}") for k, t in enumerate(targets)
+    }
     axes = (Axis(_ELEMENT, index(0), _SIZE),)
-    equations = tuple(Equation(names[e.target], (_ELEMENT,), axes, _flat_value(e.value, names))  # type: ignore[union-attr]
-                      for e in group.equations)
-    return Program("sweep", tuple(map(names.__getitem__, sources)), tuple(map(names.__getitem__, targets)), equations, (_SIZE,))
+    equations = tuple(
+        Equation(names[e.target], (_ELEMENT,), axes, _flat_value(e.value, names))  # type: ignore[union-attr]
+        for e in group.equations
+    )
+    return Program(
+        "sweep",
+        tuple(map(names.__getitem__, sources)),
+        tuple(map(names.__getitem__, targets)),
+        equations,
+        (_SIZE,),
+    )
 
 
 def _is_plain(equation: Equation, shape: tuple[int, ...]) -> bool:
     """Whether it gives every element of a tensor of this shape a value of elements at its place."""
     here = tuple(a.var for a in equation.axes)
-    if equation.update is not None or equation.where is not None or equation.guard is not None or shape_of(equation.target) != shape:
+    if (
+        equation.update is not None
+        or equation.where is not None
+        or equation.guard is not None
+        or shape_of(equation.target) != shape
+    ):
         return False
     if len(equation.indices) != len(here) or not all(i is v for i, v in zip(equation.indices, here)):
         return False

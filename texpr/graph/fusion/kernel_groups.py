@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.cleanup.simplify import reads
 from texpr.graph.fusion.attention_pattern import find_attentions
-from texpr.graph.fusion.producer_consumer import Decision, first_axis, is_contraction, is_reduction, points, tensor_bytes
+from texpr.graph.fusion.producer_consumer import (
+    Decision,
+    first_axis,
+    is_contraction,
+    is_reduction,
+    points,
+    tensor_bytes,
+)
 from texpr.graph.passes.flatten_calls import viewed
 from texpr.ir.expr import Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -82,7 +89,11 @@ def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Dec
     for group in groups:
         group.predecessors = {maker[t] for t in group.sources if t in maker}
         group.ancestors = group.predecessors.union(*(g.ancestors for g in group.predecessors))
-        into = _best_partner(group, result, decisions) if join and not (group.view_of and not outputs & group.targets.keys()) else None
+        into = (
+            _best_partner(group, result, decisions)
+            if join and not (group.view_of and not outputs & group.targets.keys())
+            else None
+        )
         if into is None:
             result.append(group)
         else:
@@ -120,7 +131,15 @@ def _attention_decision(equations: Sequence[Equation]) -> Decision:
     """What is said of an attention."""
     *inside, end = equations
     saved = 2 * sum(tensor_bytes(e.target) for e in inside)
-    return Decision("together", inside[0].target.name, (end.target.name,), True, saved, 0, "scores are for the sums that they weight alone")
+    return Decision(
+        "together",
+        inside[0].target.name,
+        (end.target.name,),
+        True,
+        saved,
+        0,
+        "scores are for the sums that they weight alone",
+    )
 
 
 def _best_partner(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> Group | None:
@@ -153,7 +172,12 @@ def _reason_to_merge(first: Group, second: Group) -> str:
     if len(equations) > MOST_EQUATIONS or first.isolated or second.isolated:
         return ""
     extents = [tuple(points([a]) for a in e.axes) for e in equations]
-    if not first.has_reduction and not second.has_reduction and len(set(extents)) == 1 and _element_by_element(first, second):
+    if (
+        not first.has_reduction
+        and not second.has_reduction
+        and len(set(extents)) == 1
+        and _element_by_element(first, second)
+    ):
         return "the same elements are computed"
     if len({x[0] for x in extents}) == 1 and extents[0][0] > 1 and _row_by_row(first, second):
         return "the same rows are read"
@@ -162,12 +186,18 @@ def _reason_to_merge(first: Group, second: Group) -> str:
 
 def _is_joinable(equation: Equation) -> bool:
     """Whether it can share a kernel with others."""
-    return equation.update is None and first_axis(equation) is not None and not _recurrent(equation) and not is_contraction(equation)
+    return (
+        equation.update is None
+        and first_axis(equation) is not None
+        and not _recurrent(equation)
+        and not is_contraction(equation)
+    )
 
 
 def _recurrent(equation: Equation) -> bool:
     return equation.target in reads(replace(equation, update=None)) and any(
-        isinstance(n, Read) and n.tensor is equation.target for n in walk(equation.value))
+        isinstance(n, Read) and n.tensor is equation.target for n in walk(equation.value)
+    )
 
 
 def _element_by_element(first: Group, second: Group) -> bool:
@@ -188,7 +218,11 @@ def _row_by_row(first: Group, second: Group) -> bool:
     for e in (*first.equations, *second.equations):
         assert isinstance(e, Equation)
         for n in walk(e.value):
-            if isinstance(n, Read) and n.tensor in shared and (not n.indices or n.indices[0] is not first_axis(e)):
+            if (
+                isinstance(n, Read)
+                and n.tensor in shared
+                and (not n.indices or n.indices[0] is not first_axis(e))
+            ):
                 return False
             if isinstance(n, Reduce) and n.op in ("argmax", "argmin", "any", "all"):
                 return False
@@ -205,9 +239,10 @@ def _merge(into: Group, group: Group, groups: list[Group]) -> None:
 
 
 def order_groups(groups: Sequence[Group]) -> list[Group]:
-    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then: first of all
-    sums of that alone, which leave it there for the next one. What a sweep alone reads is computed last where that needs less memory: it is
-    near then, too.
+    """Producers first; where there is a choice, the group that shares most memory with the one
+    before it, for it is near then: first of all sums of that alone, which leave it there for the
+    next one. What a sweep alone reads is computed last where that needs less memory: it is near
+    then, too.
     """
     readers = _readers(groups)
     done: set[Group] = set()
@@ -227,8 +262,12 @@ def order_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _keeps_cache(group: Group, cached: Collection[Tensor]) -> bool:
-    """Whether a group reads what is near, and uses so little beside that it is near afterwards, too."""
-    there, elsewhere = (sum(tensor_bytes(t) for t in group.sources if (t in cached) == wanted) for wanted in (True, False))
+    """Whether a group reads what is near, and uses so little beside that it is near afterwards,
+    too.
+    """
+    there, elsewhere = (
+        sum(tensor_bytes(t) for t in group.sources if (t in cached) == wanted) for wanted in (True, False)
+    )
     return MUCH_SMALLER * (elsewhere + sum(map(tensor_bytes, group.targets))) <= there
 
 
@@ -243,17 +282,22 @@ def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
 
 
 def _should_wait(group: Group, readers: Mapping[Tensor, Sequence[Group]], done: Collection[Group]) -> bool:
-    """Whether a sweep alone reads what a group computes, which takes more memory than is free again once it has run."""
+    """Whether a sweep alone reads what a group computes, which takes more memory than is free
+    again once it has run.
+    """
     if group.parts or not all(readers[t] and all(g.parts for g in readers[t]) for t in group.targets):
         return False
     freed = [t for t in group.sources if t in readers and all(g is group or g in done for g in readers[t])]
     return sum(map(tensor_bytes, group.targets)) > sum(map(tensor_bytes, freed))
 
 
-def as_program(group: Group, needed: Collection[Tensor]) -> tuple[Program, tuple[Tensor, ...], tuple[Tensor, ...]]:
+def as_program(
+    group: Group, needed: Collection[Tensor]
+) -> tuple[Program, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """A group as a program of its own, with its inputs and outputs among the tensors of the graph.
 
-    Its tensors are named by position, so that groups of one structure are equal programs and share a kernel.
+    Its tensors are named by position, so that groups of one structure are equal programs and share
+    a kernel.
 
     Args:
         needed: tensors that others read.
@@ -264,7 +308,9 @@ def as_program(group: Group, needed: Collection[Tensor]) -> tuple[Program, tuple
     if len(group.equations) == 1 and isinstance(group.equations[0], Invoke):
         call = group.equations[0]
         return call.program, call.args, call.targets
-    names = {t: replace(t, name=f"X{k}") for k, t in enumerate(inputs)} | {t: replace(t, name=f"Y{k}") for k, t in enumerate(outputs)}
+    names = {t: replace(t, name=f"X{k}") for k, t in enumerate(inputs)} | {
+        t: replace(t, name=f"Y{k}") for k, t in enumerate(outputs)
+    }
     names |= {t: replace(t, name=f"T{k}") for k, t in enumerate(inside)}
     program = Program(_kernel_name(group), inputs, outputs, group.equations)
     return over_tensors(program, names), inputs, outputs

@@ -1,7 +1,9 @@
-"""Values that take longer to compute than to store: functions of elements that several equations compute again are stored once.
+"""Values that take longer to compute than to store: functions of elements that several equations
+compute again are stored once.
 
-The gradient of a recurrence asks for the gates of every time once more, in several of its equations. Where storing them moves less than
-computing them again costs, they become tensors, computed beside what they are functions of.
+The gradient of a recurrence asks for the gates of every time once more, in several of its
+equations. Where storing them moves less than computing them again costs, they become tensors,
+computed beside what they are functions of.
 """
 
 from __future__ import annotations
@@ -18,11 +20,30 @@ from texpr.ir.expr import Axis, Call, Compare, Expr, Node, Read, Reduce, Select,
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 
-QUICK = frozenset({"sqrt", "rsqrt", "floor", "ceil", "trunc", "rint", "round", "fmod", "copysign", "abs", "sign", "fma", "tf32",
-                   "detach", "with_slope"})
+QUICK = frozenset(
+    {
+        "sqrt",
+        "rsqrt",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "round",
+        "fmod",
+        "copysign",
+        "abs",
+        "sign",
+        "fma",
+        "tf32",
+        "detach",
+        "with_slope",
+    }
+)
 """Functions that are an instruction or a few."""
 TRANSFERS, TRANSFERS_AFAR = 2, 3
-"""How often a stored tensor moves, where it is computed beside what it is a function of, and where that is fetched for it."""
+"""How often a stored tensor moves, where it is computed beside what it is a function of, and
+where that is fetched for it.
+"""
 
 _POSITIONS = tuple(Var(f"s{d}") for d in range(16))
 
@@ -59,13 +80,17 @@ def materialize_shared_values(program: Program) -> tuple[Program, list[Decision]
             axes = tuple(Axis(Var(f"i{d}"), index(0), n) for d, n in enumerate(target.shape))
             indices = tuple(a.var for a in axes)
             equations = [_read_stored(e, found, target) for e in equations]
-            equations.append(Equation(target, indices, axes, substitute(found.value, dict(zip(_POSITIONS, indices)))))
+            equations.append(
+                Equation(target, indices, axes, substitute(found.value, dict(zip(_POSITIONS, indices))))
+            )
     if len(equations) == len(program.equations):
         return program, decisions
     return replace(program, equations=tuple(in_order(equations))), decisions
 
 
-def _decide(found: _SharedValue, inside: dict[Tensor, int], names: set[str]) -> tuple[Decision | None, Tensor | None]:
+def _decide(
+    found: _SharedValue, inside: dict[Tensor, int], names: set[str]
+) -> tuple[Decision | None, Tensor | None]:
     """Whether the values are stored, and in which tensor."""
     sources = reads_of(found.value)
     name = f"{sources[0].tensor.name}_{found.value.function}"  # type: ignore[attr-defined]
@@ -107,8 +132,8 @@ def _shared_values(equations: Sequence[Equation | Invoke]) -> list[_SharedValue]
 
 
 def _computed(equation: Equation) -> Iterator[tuple[Call, int]]:
-    """Functions in an equation, and how often they are computed: equal ones once in each case of a choice, a case that is chosen by one
-    number of an axis once for it.
+    """Functions in an equation, and how often they are computed: equal ones once in each case of a
+    choice, a case that is chosen by one number of an axis once for it.
     """
     extents = {a.var: points([a]) for n in walk(equation.value) if isinstance(n, Reduce) for a in n.axes}
     extents |= {a.var: points([a]) for a in equation.axes}
@@ -121,7 +146,13 @@ def _computed(equation: Equation) -> Iterator[tuple[Call, int]]:
             times *= points(node.axes)
         if isinstance(node, Select):
             cases += 2
-            only = node.cond.lhs if isinstance(node.cond, Compare) and node.cond.op == "==" and integer(node.cond.rhs) is not None else None
+            only = (
+                node.cond.lhs
+                if isinstance(node.cond, Compare)
+                and node.cond.op == "=="
+                and integer(node.cond.rhs) is not None
+                else None
+            )
             once = times // max(1, extents.get(only, 1)) if isinstance(only, Var) else times
             stack += [(node.cond, times, case), (node.then, once, cases - 1), (node.orelse, times, cases)]
             continue
@@ -133,7 +164,9 @@ def _computed(equation: Equation) -> Iterator[tuple[Call, int]]:
 
 
 def _pattern(call: Call) -> tuple[Expr, tuple[Expr, ...], tuple[Expr, ...]] | None:
-    """The call at any position, the extents of positions, and at which position this one is; None if it is no function of elements."""
+    """The call at any position, the extents of positions, and at which position this one is;
+    None if it is no function of elements.
+    """
     reads = reads_of(call)
     if not reads or any(isinstance(n, Var | Reduce) for n in _outside_of_reads(call)):
         return None
@@ -154,8 +187,12 @@ def _pattern(call: Call) -> tuple[Expr, tuple[Expr, ...], tuple[Expr, ...]] | No
     if not places or len(places) > len(_POSITIONS):
         return None
     positions = {v: sub(s, index(at)) for s, (v, (at, _, _)) in zip(_POSITIONS, places.items())}
-    value = rewrite(substitute(call, positions), lambda n: replace(n, indices=tuple(linear(i).expr() for i in n.indices))
-                    if isinstance(n, Read) else None)
+    value = rewrite(
+        substitute(call, positions),
+        lambda n: (
+            replace(n, indices=tuple(linear(i).expr() for i in n.indices)) if isinstance(n, Read) else None
+        ),
+    )
     return value, tuple(extent for _, extent, _ in places.values()), tuple(i for _, _, i in places.values())
 
 

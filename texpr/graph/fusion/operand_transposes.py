@@ -1,7 +1,7 @@
 """Layouts: how tensors lie in memory for those who read them again and again.
 
-A product in a recurrence reads the same matrix at every time. Where its rows are terms of the sums, each time would turn it round for its
-lanes; so it is turned once, before.
+A product in a recurrence reads the same matrix at every time. Where its rows are terms of the sums,
+each time would turn it round for its lanes; so it is turned once, before.
 """
 
 from __future__ import annotations
@@ -28,8 +28,17 @@ def transpose_recurrence_operands(program: Program) -> tuple[Program, list[Decis
                 if (read.tensor, d) not in transposed:
                     transposed[read.tensor, d] = target = _transposed_tensor(read.tensor, d, names)
                     equations.append(_copy(read.tensor, target, d))
-                    decisions.append(Decision("layout", read.tensor.name, (e.target.name,), True, tensor_bytes(target), 0,
-                                              "turned round once, not at every time of the recurrence"))
+                    decisions.append(
+                        Decision(
+                            "layout",
+                            read.tensor.name,
+                            (e.target.name,),
+                            True,
+                            tensor_bytes(target),
+                            0,
+                            "turned round once, not at every time of the recurrence",
+                        )
+                    )
             e = _read_transposed(e, transposed, inside)
         equations.append(e)
     return (replace(program, equations=tuple(equations)), decisions) if transposed else (program, [])
@@ -40,14 +49,18 @@ def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
 
 
 def _strided_reads(equation: Equation, inside: Collection[Tensor]) -> Iterator[tuple[Read, int]]:
-    """Reads of what others compute whose neighbours in memory are terms of a sum, while neighbours of the target are one of its
-    dimensions; with that dimension.
+    """Reads of what others compute whose neighbours in memory are terms of a sum, while neighbours
+    of the target are one of its dimensions; with that dimension.
     """
     lane = equation.indices[-1] if equation.indices else None
     stack: list[tuple[Node, frozenset[Var]]] = [(equation.value, frozenset())]
     while stack:
         node, terms = stack.pop()
-        if isinstance(node, Read) and isinstance(lane, Var) and (d := _dimension(node, lane, terms)) is not None:
+        if (
+            isinstance(node, Read)
+            and isinstance(lane, Var)
+            and (d := _dimension(node, lane, terms)) is not None
+        ):
             if node.tensor not in inside:
                 yield node, d
         if isinstance(node, Reduce):
@@ -80,7 +93,9 @@ def _copy(source: Tensor, target: Tensor, d: int) -> Equation:
     return Equation(target, indices, axes, Read(source, (*indices[:d], indices[-1], *indices[d:-1])))
 
 
-def _read_transposed(equation: Equation, transposed: dict[tuple[Tensor, int], Tensor], inside: Collection[Tensor]) -> Equation:
+def _read_transposed(
+    equation: Equation, transposed: dict[tuple[Tensor, int], Tensor], inside: Collection[Tensor]
+) -> Equation:
     wanted = {id(read): d for read, d in _strided_reads(equation, inside)}
 
     def rule(node: Node) -> Node | None:

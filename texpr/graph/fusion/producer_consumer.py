@@ -1,10 +1,13 @@
-"""Operator fusion: equations are written into their readers, and what is left is put into groups, each a kernel.
+"""Operator fusion: equations are written into their readers, and what is left is put into groups,
+each a kernel.
 
-Four kinds, in this order. A tensor that is computed element by element is computed where it is read (`inline`). A tensor in parts, such as
-the gradient of a pooling, ends with what is done to it, part by part (`parts`). A reduction ends with what is done to its result
-(`epilogue`). Equations over the same elements, over the same rows, or of one attention (`attention`), share a kernel (`together`), whose
-schedule `auto()` then chooses. What is dear, and wanted several times by the kernel of its rows, is not computed where it is read. Each
-is judged by the cost model here, and the judgement is kept to be read (`Decision`).
+Four kinds, in this order. A tensor that is computed element by element is computed where it is read
+(`inline`). A tensor in parts, such as the gradient of a pooling, ends with what is done to it, part
+by part (`parts`). A reduction ends with what is done to its result (`epilogue`). Equations over the
+same elements, over the same rows, or of one attention (`attention`), share a kernel (`together`),
+whose schedule `auto()` then chooses. What is dear, and wanted several times by the kernel of its
+rows, is not computed where it is read. Each is judged by the cost model here, and the judgement is
+kept to be read (`Decision`).
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ FLOPS_PER_BYTE = 4
 ROW_BYTES = 1 << 20
 """Of a tensor whose rows stay near between two uses."""
 MOST_OPERATIONS = 400
-"""Of one element: what is longer is not grown any more, for compiling takes longer than it would save."""
+"""Of one element: what is longer is not grown any more, for compiling takes longer than it would
+save.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,22 @@ class Decision:
 
     def __str__(self) -> str:
         into = ", ".join(self.readers)
-        numbers = f"; saves {amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
+        numbers = f"; saves {amount(self.saved)}" + (
+            f", computes {self.extra:,} operations again" if self.extra else ""
+        )
         told = numbers if self.fused and (self.saved or self.extra) else ""
         return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{told}"
 
 
 def amount(size: int) -> str:
     """Bytes in words."""
-    return f"{size} bytes" if size < 1024 else f"{size / 1024:.1f} KiB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MiB"
+    return (
+        f"{size} bytes"
+        if size < 1024
+        else f"{size / 1024:.1f} KiB"
+        if size < 1 << 20
+        else f"{size / (1 << 20):.1f} MiB"
+    )
 
 
 def tensor_bytes(tensor: Tensor) -> int:
@@ -110,25 +123,38 @@ def uses(equation: Equation, tensor: Tensor) -> list[Use]:
 
 
 def is_contraction(equation: Equation) -> bool:
-    """Whether it sums products some factors of which serve many elements: such a nest is blocked, and its operands are packed."""
+    """Whether it sums products some factors of which serve many elements: such a nest is
+    blocked, and its operands are packed.
+    """
     for node in walk(equation.value):
         if isinstance(node, Reduce) and node.op == "sum" and isinstance(node.body, Mul):
             factors = [n for n in walk(node.body) if isinstance(n, Read)]
             here = [a.var for a in equation.axes if points([a]) > 1]
-            if len(factors) > 1 and any(not set(here) <= free_variables(f) for f in factors) and points(node.axes) > 1:
+            if (
+                len(factors) > 1
+                and any(not set(here) <= free_variables(f) for f in factors)
+                and points(node.axes) > 1
+            ):
                 return True
     return False
 
 
 def first_axis(equation: Equation) -> Var | None:
     """The outermost axis, if it is the first index of the target and begins at 0."""
-    if not equation.axes or not equation.indices or integer(equation.axes[0].lo) != 0 or equation.indices[0] is not equation.axes[0].var:
+    if (
+        not equation.axes
+        or not equation.indices
+        or integer(equation.axes[0].lo) != 0
+        or equation.indices[0] is not equation.axes[0].var
+    ):
         return None
     return equation.axes[0].var
 
 
 class _EquationGraph:
-    """Equations in order, with who defines and who reads each tensor: kept while equations take each other's places."""
+    """Equations in order, with who defines and who reads each tensor: kept while equations take
+    each other's places.
+    """
 
     def __init__(self, equations: Sequence[Equation | Invoke]) -> None:
         self._place: dict[Equation | Invoke, tuple[int, ...]] = {}
@@ -151,7 +177,9 @@ class _EquationGraph:
         return self._sorted(self._makers.get(tensor, ()))
 
     def definition(self, tensor: Tensor) -> Equation | None:
-        """The equation of a tensor that has exactly one, a definition of all its elements in bare indices."""
+        """The equation of a tensor that has exactly one, a definition of all its elements in
+        bare indices.
+        """
         return definitions(self.makers(tensor)).get(tensor)
 
     def replace(self, old: Equation | Invoke, *new: Equation | Invoke) -> None:
@@ -174,12 +202,20 @@ class _EquationGraph:
 
 
 def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> bool:
-    """Whether a kernel that the producer and its readers share computes a row of the tensor and uses it up before the next one."""
+    """Whether a kernel that the producer and its readers share computes a row of the tensor and
+    uses it up before the next one.
+    """
     row = first_axis(producer)
-    if row is None or any(r.update is not None or first_axis(r) is None or is_contraction(r) for r in readers):
+    if row is None or any(
+        r.update is not None or first_axis(r) is None or is_contraction(r) for r in readers
+    ):
         return False
     rows = points(producer.axes[:1])
-    if rows < 2 or any(points(r.axes[:1]) != rows for r in readers) or tensor_bytes(producer.target) > rows * ROW_BYTES:
+    if (
+        rows < 2
+        or any(points(r.axes[:1]) != rows for r in readers)
+        or tensor_bytes(producer.target) > rows * ROW_BYTES
+    ):
         return False
     return all(u.read.indices[0] is first_axis(r) for r in readers for u in uses(r, producer.target))
 
@@ -203,7 +239,13 @@ class Fusion:
     def _inline(self) -> None:
         for tensor in definitions(self._graph.equations):
             producer = self._graph.definition(tensor)
-            if tensor in self._required or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
+            if (
+                tensor in self._required
+                or producer is None
+                or is_reduction(producer)
+                or viewed(producer)
+                or tensor in reads(producer)
+            ):
                 continue
             readers = self._graph.readers(tensor)
             if any(not isinstance(r, Equation) or viewed(r) for r in readers):
@@ -226,7 +268,9 @@ class Fusion:
         found = [(r, u) for r in readers for u in uses(r, tensor)]
         cost = operations(producer.value)
         extra = cost * max(0, sum(u.times for _, u in found) - size)
-        inputs = sum(tensor_bytes(t) for t in reads(producer) if t is not tensor and t.dims)  # numbers stay in registers
+        inputs = sum(
+            tensor_bytes(t) for t in reads(producer) if t is not tensor and t.dims
+        )  # numbers stay in registers
         saved = tensor_bytes(tensor) * (1 + len(readers)) - inputs * (len(readers) - 1)
 
         def no(reason: str) -> Decision:
@@ -243,7 +287,9 @@ class Fusion:
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
         ends = (self._reduction_read_by(producer, t) for t in reads(producer))
-        if (extra or len(found) > 1) and any(e is not None and self._is_only_reader(e, producer) for e in ends):
+        if (extra or len(found) > 1) and any(
+            e is not None and self._is_only_reader(e, producer) for e in ends
+        ):
             return no("it ends a reduction, and would be done again by each reader")
         if extra and cost > COSTS.store_and_load and _consumed_row_by_row(producer, readers):
             return no("its rows are used in turn, by the kernel that computes them")
@@ -260,33 +306,55 @@ class Fusion:
                 parts = self._parts_of(tensor, reader)
                 if parts:
                     into, saved = (reader.target.name,), 2 * tensor_bytes(tensor)
-                    self.decisions.append(Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts"))
+                    self.decisions.append(
+                        Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts")
+                    )
                     self._graph.replace(reader, *(_write_epilogue(p, reader) for p in parts))
                     for part in parts:
                         self._graph.replace(part)
                     break
 
     def _parts_of(self, tensor: Tensor, reader: Equation) -> list[Equation]:
-        """The equations that define parts of a tensor, if each can end with the one reader, which reads it element by element."""
+        """The equations that define parts of a tensor, if each can end with the one reader,
+        which reads it element by element.
+        """
         made = [e for e in self._graph.makers(tensor) if isinstance(e, Equation)]
         readers = self._graph.readers(tensor)
-        if len(made) < 2 or tensor in self._required or readers != [reader] or not equal(tensor.shape, reader.target.shape):
+        if (
+            len(made) < 2
+            or tensor in self._required
+            or readers != [reader]
+            or not equal(tensor.shape, reader.target.shape)
+        ):
             return []
         if any(e.update is not None or e.guard is not None or is_reduction(e) for e in made):
             return []
         found = uses(reader, tensor)
-        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, reader.axes))
+        here = (
+            len(found) == 1
+            and found[0].read.guard is None
+            and all(i is a.var for i, a in zip(found[0].read.indices, reader.axes))
+        )
         small = all(operations(e.value) + operations(reader.value) <= MOST_OPERATIONS for e in made)
         return made if here and small else []
 
     def _fuse_epilogues(self) -> None:
         cycle_of = cycles(self._graph.equations)
         for equation in self._graph.equations:
-            if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
+            if (
+                not isinstance(equation, Equation)
+                or is_reduction(equation)
+                or equation.update is not None
+                or viewed(equation)
+            ):
                 continue
-            candidates = [p for t in reads(equation) if (p := self._reduction_read_by(equation, t)) is not None]
+            candidates = [
+                p for t in reads(equation) if (p := self._reduction_read_by(equation, t)) is not None
+            ]
             # A sum that does not wait for the recurrence is done before it, for all times at once.
-            candidates = [p for p in candidates if cycle_of.get(equation.target) in (None, cycle_of.get(p.target))]
+            candidates = [
+                p for p in candidates if cycle_of.get(equation.target) in (None, cycle_of.get(p.target))
+            ]
             if not candidates:
                 continue
             exclusive = [p for p in candidates if self._is_only_reader(p, equation)]
@@ -294,14 +362,18 @@ class Fusion:
             exclusively = bool(exclusive)
             saved = 2 * tensor_bytes(best.target)
             reason = "done to the sum when it is complete" if exclusively else "others read it, too"
-            self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), exclusively, saved, 0, reason))
+            self.decisions.append(
+                Decision("epilogue", best.target.name, (equation.target.name,), exclusively, saved, 0, reason)
+            )
             if exclusively:
                 self._graph.replace(equation, inline_values(equation, {best.target: best}))
                 self._graph.replace(best)
 
     def _is_only_reader(self, producer: Equation, reader: Equation) -> bool:
         """Whether nobody else needs what the producer computes."""
-        return producer.target not in self._required and all(e is reader for e in self._graph.readers(producer.target))
+        return producer.target not in self._required and all(
+            e is reader for e in self._graph.readers(producer.target)
+        )
 
     def _reduction_read_by(self, equation: Equation, tensor: Tensor) -> Equation | None:
         """The reduction that defines a tensor, if the equation reads it element by element."""
@@ -310,12 +382,17 @@ class Fusion:
             return None
         found = uses(equation, tensor)
         same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])
-        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
+        here = (
+            len(found) == 1
+            and found[0].read.guard is None
+            and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
+        )
         return producer if same and here else None
 
 
 def _write_epilogue(part: Equation, reader: Equation) -> Equation:
     """The part of the reader's target that is computed from a part of what it reads."""
+
     def rule(node: Node) -> Node | None:
         return part.value if isinstance(node, Read) and node.tensor is part.target else None
 
@@ -324,7 +401,9 @@ def _write_epilogue(part: Equation, reader: Equation) -> Equation:
 
 def cycles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
     """For tensors that are computed from each other, a number that they have in common."""
-    groups = [[e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)]
+    groups = [
+        [e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)
+    ]
     return {t: k for k, targets in enumerate(groups) if len(targets) > 1 for t in targets}
 
 

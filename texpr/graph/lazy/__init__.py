@@ -1,11 +1,14 @@
 """Lazy tensors and traced functions.
 
-A `Tensor` is an array of NumPy's, or a call that was not run yet. Values are computed when somebody looks: what is needed then becomes
-one captured Program and one `Plan`, which is kept for the next computation of the same structure (`evaluation`). So operators fuse across
-Python statements, and a loop in Python compiles its body once. Whatever else has a name by then is computed with it, and not again.
+A `Tensor` is an array of NumPy's, or a call that was not run yet. Values are computed when somebody
+looks: what is needed then becomes one captured Program and one `Plan`, which is kept for the next
+computation of the same structure (`evaluation`). So operators fuse across Python statements, and a
+loop in Python compiles its body once. Whatever else has a name by then is computed with it, and not
+again.
 
-`y.backward()` captures what `y` was made from, back to the leaves that ask for gradients, and runs its derivative: there is no tape.
-`jit` runs a function on `Symbolic` arguments once per structure of its arguments; afterwards a call is one native call.
+`y.backward()` captures what `y` was made from, back to the leaves that ask for gradients, and runs
+its derivative: there is no tape. `jit` runs a function on `Symbolic` arguments once per structure
+of its arguments; afterwards a call is one native call.
 """
 
 from texpr.graph.arrays.array_functions import where

@@ -1,7 +1,8 @@
 """Plans and programs that were made before, for computations of the same structure.
 
-A plan has arrays for all that it computes and for what it is given. So what was made for a module's program is held by a
-`ComputationCache` that goes with the module, and all together has a bound in bytes.
+A plan has arrays for all that it computes and for what it is given. So what was made for a module's
+program is held by a `ComputationCache` that goes with the module, and all together has a bound in
+bytes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from texpr.support.forks import held_over_forks
 MOST = 256
 """Things that are kept at most."""
 MOST_BYTES = 1 << 28
-"""Memory of plans above which those that were used last are kept alone, `FEWEST` of them whatever they take: the plans of a training loop
-must not displace each other.
+"""Memory of plans above which those that were used last are kept alone, `FEWEST` of them whatever
+they take: the plans of a training loop must not displace each other.
 """
 FEWEST = 8
 
@@ -71,12 +72,19 @@ class _Entry:
 
     Attributes:
         used: when it was asked for last.
-        others: caches that cost nothing and are to stay as long as this entry, so that equal programs of other modules find it.
+        others: caches that cost nothing and are to stay as long as this entry, so that equal
+            programs of other modules find it.
     """
 
     __slots__ = ("__weakref__", "bytes", "key", "cache", "made", "others", "used")
 
-    def __init__(self, key: tuple, made: Any, cache: ReferenceType[ComputationCache], others: tuple[ComputationCache, ...]) -> None:
+    def __init__(
+        self,
+        key: tuple,
+        made: Any,
+        cache: ReferenceType[ComputationCache],
+        others: tuple[ComputationCache, ...],
+    ) -> None:
         self.key, self.made, self.cache, self.others, self.used = key, made, cache, others, next(_now)
         self.bytes = made.held_bytes if isinstance(made, Plan) else 0
 

@@ -1,4 +1,6 @@
-"""DLPack for dtypes that NumPy lacks: capsules over their bits, in which the dtype's code is another. Codes: dlpack.h, version 1.1."""
+"""DLPack for dtypes that NumPy lacks: capsules over their bits, in which the dtype's code is
+another. Codes: dlpack.h, version 1.1.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Bits:
     """Another library's tensor, whose bits NumPy takes over where it lacks the dtype.
 
     Attributes:
-        dtype: what the bits stand for; None before NumPy has asked, and for dtypes that NumPy knows.
+        dtype: what the bits stand for; None before NumPy has asked, and for dtypes that NumPy
+            knows.
     """
 
     def __init__(self, data: Any) -> None:
@@ -38,7 +41,11 @@ class Bits:
     def __dlpack__(self, **options: Any) -> Any:
         capsule = _capsule(self._data, options)
         tensor = tensor_in(capsule)
-        if tensor is not None and tensor.lanes == 1 and (found := _KNOWN.get((tensor.code, tensor.bits))) is not None:
+        if (
+            tensor is not None
+            and tensor.lanes == 1
+            and (found := _KNOWN.get((tensor.code, tensor.bits))) is not None
+        ):
             self.dtype, tensor.code = found, _UNSIGNED
         return capsule
 
@@ -47,12 +54,14 @@ class Bits:
 
 
 def taken_over(data: Any) -> tuple[np.ndarray | gpu.DeviceArray, DType | None]:
-    """An array over the memory of another library's tensor; the dtype that its bits stand for, where NumPy lacks it.
+    """An array over the memory of another library's tensor; the dtype that its bits stand for,
+    where NumPy lacks it.
 
     Raises:
         CallError: a layout or dtype on a device that texpr does not take.
         ResourceError: it lies on a device that cannot be used here.
-        BufferError, RuntimeError, TypeError, AttributeError, ValueError: it is none, or cannot be exported.
+        BufferError, RuntimeError, TypeError, AttributeError, ValueError: it is none, or cannot be
+        exported.
     """
     source = Bits(data) if hasattr(data, "__dlpack_device__") else data
     array = gpu.taken_over(source)

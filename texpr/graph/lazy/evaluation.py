@@ -1,4 +1,6 @@
-"""From tensors that were not computed yet to one plan, and from a loss to the gradients of its leaves."""
+"""From tensors that were not computed yet to one plan, and from a loss to the gradients of its
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class History:
         return nodes, tuple((t.shape, t.dtype) for t in self.leaves)
 
     def captured(self) -> tuple[Capture, list[Symbolic], Callable[[Tensor], Symbolic]]:
-        """The calls as a capture with the leaves as data; the leaves there, and where other tensors are."""
+        """The calls as a capture with the leaves as data; the leaves there, and where other
+        tensors are.
+        """
         capture = Capture("lazy")
         names = {id(a): p.name for n in reversed(self.nodes) for p, a in zip(n.program.inputs, n.arguments)}
         leaves = [capture.input(names.get(id(t), "x"), t.shape, t.dtype) for t in self.leaves]
@@ -113,18 +117,22 @@ def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
                 t.node = None
 
 
-def add_gradients(loss: Tensor, create_graph: bool = False, originals: Mapping[int, Tensor] | None = None) -> None:
+def add_gradients(
+    loss: Tensor, create_graph: bool = False, originals: Mapping[int, Tensor] | None = None
+) -> None:
     """Add the derivatives of a number to `grad` of the leaves that it is computed from.
 
     Args:
-        create_graph: gradients flow through the derivatives, too; for detached tensors, by their identity, `originals` are what they
-            flow to then.
+        create_graph: gradients flow through the derivatives, too; for detached tensors, by their
+            identity, `originals` are what they flow to then.
     """
     history = History([loss], lambda t: t.is_leaf)
     wrt = [t for t in history.leaves if t.requires_grad and not t.stops]
     if not wrt or loss.is_leaf and not loss.requires_grad:
         raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)
-    found = _with_history(history, loss, wrt, originals or {}) if create_graph else _values(history, loss, wrt)
+    found = (
+        _with_history(history, loss, wrt, originals or {}) if create_graph else _values(history, loss, wrt)
+    )
     for leaf, gradient in zip(wrt, found, strict=True):
         holder: Any = leaf if leaf.owner is None else leaf.owner
         total = gradient if holder.grad is None else holder.grad + gradient
@@ -134,16 +142,29 @@ def add_gradients(loss: Tensor, create_graph: bool = False, originals: Mapping[i
 def _values(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> list[Tensor]:
     """The derivatives as numbers."""
     realize([t for t in history.leaves if t.value is None])
-    plan = _cached(history, ("gradients", loss.device, *_gradient_key(history, loss, wrt)), lambda: _gradients_plan(history, loss, wrt))
+    plan = _cached(
+        history,
+        ("gradients", loss.device, *_gradient_key(history, loss, wrt)),
+        lambda: _gradients_plan(history, loss, wrt),
+    )
     value, *gradients = history.run(plan)
     if loss.value is None:
         loss.value = value
-    return [Tensor(leaf.shape, leaf.dtype, transfer(g, leaf.device)) for leaf, g in zip(wrt, gradients, strict=True)]
+    return [
+        Tensor(leaf.shape, leaf.dtype, transfer(g, leaf.device))
+        for leaf, g in zip(wrt, gradients, strict=True)
+    ]
 
 
-def _with_history(history: History, loss: Tensor, wrt: Sequence[Tensor], originals: Mapping[int, Tensor]) -> list[Tensor]:
-    """The derivatives as tensors that are computed from the leaves: one call of a program, which is differentiated as any other."""
-    program, constants = _cached(history, ("derivative", *_gradient_key(history, loss, wrt)), lambda: _derivative(history, loss, wrt))
+def _with_history(
+    history: History, loss: Tensor, wrt: Sequence[Tensor], originals: Mapping[int, Tensor]
+) -> list[Tensor]:
+    """The derivatives as tensors that are computed from the leaves: one call of a program, which
+    is differentiated as any other.
+    """
+    program, constants = _cached(
+        history, ("derivative", *_gradient_key(history, loss, wrt)), lambda: _derivative(history, loss, wrt)
+    )
     with recording(True):
         arguments = (*(originals.get(id(t), t) for t in history.leaves), *constants)
         return list(apply_program(program, arguments, heaviest_cache(history.caches)))
@@ -154,8 +175,12 @@ def _gradient_key(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tupl
 
 
 def _cached(history: History, key: tuple, make: Callable[[], Any]) -> Any:
-    """What was made for this structure before. It holds the programs, whose identities are part of the key."""
-    return heaviest_cache(history.caches).get_or_make((*key, current().tf32, current().fma), history.caches, make)
+    """What was made for this structure before. It holds the programs, whose identities are part
+    of the key.
+    """
+    return heaviest_cache(history.caches).get_or_make(
+        (*key, current().tf32, current().fma), history.caches, make
+    )
 
 
 def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:
@@ -175,7 +200,9 @@ def _derivative(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple[
     return capture.program(results), tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
 
 
-def _differentiated(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple[Capture, list[Symbolic], Symbolic]:
+def _differentiated(
+    history: History, loss: Tensor, wrt: Sequence[Tensor]
+) -> tuple[Capture, list[Symbolic], Symbolic]:
     """The calls as a capture, the derivatives in it, and the number."""
     capture, _, found = history.captured()
     gradients = capture.gradients(found(loss), [found(t) for t in wrt])

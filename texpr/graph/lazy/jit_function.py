@@ -1,4 +1,6 @@
-"""`jit`: a function of tensors, run once to see what it computes, and as one native call from then on."""
+"""`jit`: a function of tensors, run once to see what it computes, and as one native call from
+then on.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ class Trace:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the function would compute the same today: modules may be in another mode, or have other parts."""
+        """Whether the function would compute the same today: modules may be in another mode, or
+        have other parts.
+        """
         for source, was in self.sources:
             now = source.__texpr_structure__()
             if now is not was and now != was:
@@ -92,7 +96,9 @@ class Trace:
         return self._returned(self.plan(*arrays))
 
     def served(self, arguments: tuple) -> Any:
-        """The same where these are arrays that native code takes as they are; None where they are not."""
+        """The same where these are arrays that native code takes as they are; None where they
+        are not.
+        """
         values = self.plan.runner.served(arguments)
         return None if values is None else self._returned(values)
 
@@ -102,15 +108,21 @@ class Trace:
         return self._nested(self._tensors(values))
 
     def _tensors(self, values: Sequence[Any]) -> list[Tensor]:
-        return [result_tensor(value, t) for value, t in zip(values, (x for x in self.leaves if isinstance(x, DType)))]
+        return [
+            result_tensor(value, t)
+            for value, t in zip(values, (x for x in self.leaves if isinstance(x, DType)))
+        ]
 
     def _nested(self, tensors: Sequence[Tensor]) -> Any:
         rest = iter(tensors)
-        return self.results.built(iter([x.value if isinstance(x, _Static) else next(rest) for x in self.leaves]))
+        return self.results.built(
+            iter([x.value if isinstance(x, _Static) else next(rest) for x in self.leaves])
+        )
 
 
 class Jitted:
-    """A function whose calls are captured, fused and compiled once per structure of the arguments: shapes, dtypes, nesting.
+    """A function whose calls are captured, fused and compiled once per structure of the arguments:
+    shapes, dtypes, nesting.
 
     Attributes:
         traces: how often the function was run to see what it computes.
@@ -122,10 +134,15 @@ class Jitted:
         unknown = self._static - set(self._signature.parameters)
         if unknown:
             name = min(unknown)
-            raise CallError(f"{_name(function)} has no parameter `{name}`", code="arguments",
-                            help=did_you_mean(name, list(self._signature.parameters)))
+            raise CallError(
+                f"{_name(function)} has no parameter `{name}`",
+                code="arguments",
+                help=did_you_mean(name, list(self._signature.parameters)),
+            )
         parameters = self._signature.parameters.values()
-        self._positions = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self._positions = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         self._rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), None)
         self._options = next((p.name for p in parameters if p.kind == p.VAR_KEYWORD), None)
         self._by_position = all(p.kind != p.KEYWORD_ONLY for p in parameters)
@@ -141,7 +158,8 @@ class Jitted:
         """What the function returns, with tensors that are computed.
 
         Raises:
-            CallError: arguments that do not fit; values were asked of tensors while the function was traced.
+            CallError: arguments that do not fit; values were asked of tensors while the function
+                was traced.
         """
         capture = active_capture.get()
         if capture is not None:
@@ -160,14 +178,18 @@ class Jitted:
             return self._function(*args, **kwargs)
         named, arrays, key = self._flatten_arguments(args, kwargs)
         traces = self._traces_for(key, named)
-        if plain is not None and len(arrays) == len(args) and traces[0].is_plain:  # defaults are arguments too
+        if (
+            plain is not None and len(arrays) == len(args) and traces[0].is_plain
+        ):  # defaults are arguments too
             if len(self._traces_of_arrays) >= MOST_TRACES:
                 self._traces_of_arrays.clear()
             self._traces_of_arrays[plain] = traces
         return traces[0](arrays)
 
     def _call_in_capture(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
-        """A call while a program is captured is part of that, but where it computes from arrays alone, which are the same in every run."""
+        """A call while a program is captured is part of that, but where it computes from arrays
+        alone, which are the same in every run.
+        """
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         named, arrays, key = self._flatten_arguments(args, kwargs)
@@ -192,8 +214,12 @@ class Jitted:
                 self._traces.popitem(last=False)
             return traces
 
-    def _flatten_arguments(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
-        """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
+    def _flatten_arguments(
+        self, args: tuple, kwargs: dict
+    ) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
+        """The leaves of each argument, the tensors among them with their values, and what
+        decides which trace serves the call.
+        """
         named: dict[str, tuple[Tree, list[Any]]] = {}
         arrays: list[Tensor] = []
         key: list[object] = [is_recording()]
@@ -212,11 +238,17 @@ class Jitted:
         return named, arrays, tuple(key)
 
     def _bind_arguments(self, args: tuple, kwargs: dict) -> Mapping[str, Any]:
-        """All parameters with what they are given. Where all arguments come by position, what `inspect` would find in 10 us."""
+        """All parameters with what they are given. Where all arguments come by position, what
+        `inspect` would find in 10 us.
+        """
         more = len(args) - len(self._positions)
         if not kwargs and self._by_position and (more == 0 or more > 0 and self._rest is not None):
             rest = {} if self._rest is None else {self._rest: args[len(self._positions) :]}
-            return {**dict(zip(self._positions, args)), **rest, **({} if self._options is None else {self._options: {}})}
+            return {
+                **dict(zip(self._positions, args)),
+                **rest,
+                **({} if self._options is None else {self._options: {}}),
+            }
         try:
             given = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -224,11 +256,15 @@ class Jitted:
         given.apply_defaults()
         return given.arguments
 
-    def _call_function(self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]) -> Any:
+    def _call_function(
+        self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]
+    ) -> Any:
         """What the function returns for what is made of the tensors among its arguments."""
         arguments = OrderedDict()
         for name, (tree, leaves) in named.items():
-            arguments[name] = tree.built(iter([made(name, x) if isinstance(x, Tensor) else x.value for x in leaves]))
+            arguments[name] = tree.built(
+                iter([made(name, x) if isinstance(x, Tensor) else x.value for x in leaves])
+            )
         bound = inspect.BoundArguments(self._signature, arguments)
         return self._function(*bound.args, **bound.kwargs)
 
@@ -242,10 +278,18 @@ class Jitted:
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
         with recording(within):
-            results = [capture.own_result(found) if isinstance(found := capture.lift(x), Symbolic) else found for x in leaves]
+            results = [
+                capture.own_result(found) if isinstance(found := capture.lift(x), Symbolic) else found
+                for x in leaves
+            ]
         symbolic = [r for r in results if isinstance(r, Symbolic)]
         effects, changed = Effects.of(capture)
-        placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, Number)]
+        placed = [
+            x
+            for _, found in named.values()
+            for x in found
+            if isinstance(x, Tensor) and not isinstance(x, Number)
+        ]
         device = common_device(_name(self._function), placed) if placed else None
         if device == gpu.HOST and not any(x.shape for x in placed):
             device = None  # numbers go where the variables are
@@ -259,7 +303,9 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<jit {_name(self._function)}{self._signature}, {sum(map(len, self._traces.values()))} traces>"
+        return (
+            f"<jit {_name(self._function)}{self._signature}, {sum(map(len, self._traces.values()))} traces>"
+        )
 
 
 @overload
@@ -276,13 +322,15 @@ def jit(*, static: str | Collection[str] = ()) -> Callable[[Callable[..., Any]],
 def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[str] = ()) -> Any:
     """Compile a function of tensors as a whole.
 
-    On the first call with arguments of a structure (shapes, dtypes, nesting), the function runs on tensors without values; what it
-    computes becomes one plan of fused kernels. Calls of that structure then are one native call, without Python between kernels.
-    Arrays and numbers anywhere in dicts, lists, tuples and data classes are arguments; strings, None and objects are part of the
-    structure, and so are arguments named in `static`. The results are tensors, nested as the function returned them. Python's `if` and
-    `for` on values are not possible inside, on shapes and static arguments they are. Side effects happen while tracing only, but for
-    assignments to variables (`parameter.data = value`), which every call makes. Modules that it calls may change between calls: in another
-    mode, or with other parts, it is traced anew.
+    On the first call with arguments of a structure (shapes, dtypes, nesting), the function runs on
+    tensors without values; what it computes becomes one plan of fused kernels. Calls of that
+    structure then are one native call, without Python between kernels. Arrays and numbers anywhere
+    in dicts, lists, tuples and data classes are arguments; strings, None and objects are part of
+    the structure, and so are arguments named in `static`. The results are tensors, nested as the
+    function returned them. Python's `if` and `for` on values are not possible inside, on shapes and
+    static arguments they are. Side effects happen while tracing only, but for assignments to
+    variables (`parameter.data = value`), which every call makes. Modules that it calls may change
+    between calls: in another mode, or with other parts, it is traced anew.
 
     Args:
         static: names of parameters whose values the function sees; each value is traced on its own.
@@ -311,8 +359,11 @@ def _leaf(name: str, x: Any) -> Any:
     try:
         hash(x)
     except TypeError:
-        raise CallError(f"`{name}` holds {type(x).__name__}, which is no array and cannot be compared", code="arguments",
-                        help="pass arrays, numbers and containers of them") from None
+        raise CallError(
+            f"`{name}` holds {type(x).__name__}, which is no array and cannot be compared",
+            code="arguments",
+            help="pass arrays, numbers and containers of them",
+        ) from None
     return _Static(x)
 
 
@@ -320,11 +371,15 @@ def _as_constant(capture: Capture, x: Tensor) -> Any:
     """An argument whose value is a part of the program that is captured."""
     if isinstance(x, Number):
         return x.item()
-    return capture.lift(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
+    return (
+        capture.lift(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
+    )
 
 
 def _array_key(args: tuple) -> tuple | None:
-    """What decides which trace serves arrays that can be used as they are; None if some cannot, or are something else."""
+    """What decides which trace serves arrays that can be used as they are; None if some cannot,
+    or are something else.
+    """
     found: list[object] = [*_context_key()]
     for a in args:
         if type(a) is not np.ndarray or a.dtype not in _DIRECT_DTYPES or not a.flags.c_contiguous:
@@ -334,7 +389,9 @@ def _array_key(args: tuple) -> tuple | None:
 
 
 def _context_key() -> tuple[object, ...]:
-    """What decides besides the arguments which trace serves a call: the device of new tensors; True if gradients are recorded."""
+    """What decides besides the arguments which trace serves a call: the device of new tensors;
+    True if gradients are recorded.
+    """
     return current().device, is_recording()
 
 

@@ -29,7 +29,9 @@ from texpr.runtime import gpu
 from texpr.support.errors import CallError
 
 MOST_WAITING = 200
-"""Calls in a row that wait for somebody to look: a loop that nobody looks into must not become one program."""
+"""Calls in a row that wait for somebody to look: a loop that nobody looks into must not become
+one program.
+"""
 
 
 class Node:
@@ -46,11 +48,15 @@ class Node:
 
     __slots__ = ("__weakref__", "arguments", "depth", "device", "cache", "outputs", "program")
 
-    def __init__(self, program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None) -> None:
+    def __init__(
+        self, program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None
+    ) -> None:
         self.program, self.arguments, self.cache = program, arguments, cache
         self.device = common_device(program.name, arguments)
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
-        self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
+        self.depth = 1 + max(
+            (a.node.depth for a in arguments if a.value is None and a.node is not None), default=0
+        )
         for a in arguments:
             a.add_user(self)
 
@@ -61,21 +67,41 @@ _NONE: Any = None
 class Tensor(ArrayMethods, gpu.Exchanged):
     """An array with NumPy's semantics that computes when its values are looked at.
 
-    Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are values of their own, never views;
-    `x[...] = v` and `x += y` give `x` another value and leave what was made from it before as it is.
+    Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are
+    values of their own, never views; `x[...] = v` and `x += y` give `x` another value and leave
+    what was made from it before as it is.
 
     Attributes:
-        shape, dtype, device: known without computing; `dtype` is one of texpr, `device` the name of where the values are.
+        shape, dtype, device: known without computing; `dtype` is one of texpr, `device` the name of
+        where the values are.
         requires_grad: whether `backward()` computes the derivative in this tensor.
         grad: the derivatives that `backward()` has added up; None before.
     """
 
-    __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "owner", "requires_grad", "shape", "stops", "users", "value")
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "grad",
+        "index",
+        "node",
+        "owner",
+        "requires_grad",
+        "shape",
+        "stops",
+        "users",
+        "value",
+    )
 
-    def __init__(self, shape: Shape, dtype: DType = _NONE, value: Any = None, node: Node | None = None, index: int = 0) -> None:
+    def __init__(
+        self, shape: Shape, dtype: DType = _NONE, value: Any = None, node: Node | None = None, index: int = 0
+    ) -> None:
         """Use `tensor`."""
         if type(dtype) is not DType:
-            raise CallError("a tensor is made by tx.tensor", code="arguments", help='tx.tensor(data), or tx.tensor(data, dtype="f32")')
+            raise CallError(
+                "a tensor is made by tx.tensor",
+                code="arguments",
+                help='tx.tensor(data), or tx.tensor(data, dtype="f32")',
+            )
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
         self.requires_grad, self.stops = False, not is_recording()
         self.grad: Tensor | None = None
@@ -88,15 +114,21 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             self.users = weakref.WeakSet()
         self.users.add(node)
 
-    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+    def __texpr_call__(
+        self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
+    ) -> object:
         if any(isinstance(value, Symbolic) for value in inputs.values()):
             return NotImplemented  # the program that is captured takes this tensor as a constant
         program = resolve_program(operator, inputs, constants)
-        results = apply_program(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
+        results = apply_program(
+            program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs)
+        )
         return results[0] if len(results) == 1 else results
 
     def __texpr_kernel__(self, kernel: CompiledKernel, arrays: Sequence[object], out: object) -> object:
-        """A kernel for a device called on tensors: it runs where they are, and nobody waits for it."""
+        """A kernel for a device called on tensors: it runs where they are, and nobody waits for
+        it.
+        """
         from texpr.graph.lazy.making import tensor
 
         tensors = [a if isinstance(a, Tensor) else tensor(a, device=gpu.HOST) for a in arrays]
@@ -107,8 +139,11 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         wanted = list(out) if isinstance(out, tuple | list) else [] if out is None else [out]
         targets = [*tensors[count:], *(t for t in wanted if isinstance(t, Tensor))]
         if len(targets) != len(tensors[count:]) + len(wanted):
-            raise CallError(f"{kernel.name}: an output is no tensor on {device.name}", code="output",
-                            help=f'pass tensors made there, or leave `out` out: tx.tensor(..., device="{device.name}")')
+            raise CallError(
+                f"{kernel.name}: an output is no tensor on {device.name}",
+                code="output",
+                help=f'pass tensors made there, or leave `out` out: tx.tensor(..., device="{device.name}")',
+            )
         given = [transfer(t.realize().value, device.name) for t in tensors[:count]]
         results = kernel.on_device(device, given, [transfer(t.realize().value, t.device) for t in targets])
         made = targets or [Tensor(r.shape, t.dtype, r) for t, r in zip(kernel.program.outputs, results)]
@@ -120,7 +155,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return device_of(self.value) if self.value is not None or self.node is None else self.node.device
 
     def to(self, device: str) -> Tensor:
-        """The same values on another device, or this tensor if it is there. What waits is computed first.
+        """The same values on another device, or this tensor if it is there. What waits is computed
+        first.
 
         Raises:
             CallError: there is no such device; a gradient would have to cross.
@@ -129,8 +165,11 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if gpu.full_name(device) == self.device:
             return self
         if self.requires_grad and not self.stops:
-            raise CallError(f"a tensor that requires a gradient is moved from {self.device} to {device}", code="gradient",
-                            help="move the data first: x.detach().to(...).requires_grad_()")
+            raise CallError(
+                f"a tensor that requires a gradient is moved from {self.device} to {device}",
+                code="gradient",
+                help="move the data first: x.detach().to(...).requires_grad_()",
+            )
         found = Tensor(self.shape, self.dtype, transfer(self.realize().value, device))
         found.stops = False
         return found
@@ -157,8 +196,9 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
-        """The value. Writing into the array changes the tensor, unless it lies on a device: then the array is a copy. What NumPy
-        lacks comes in the dtypes of `ml_dtypes` where that is installed, else as f32, which holds it exactly.
+        """The value. Writing into the array changes the tensor, unless it lies on a device: then
+        the array is a copy. What NumPy lacks comes in the dtypes of `ml_dtypes` where that is
+        installed, else as f32, which holds it exactly.
         """
         value = self.realize().value
         assert value is not None
@@ -167,7 +207,11 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def item(self) -> float | int | bool:
         """The only element."""
         if self.size != 1:
-            raise CallError(f"a tensor of shape {list(self.shape)} is no single number", code="shape", help="reduce or index it")
+            raise CallError(
+                f"a tensor of shape {list(self.shape)} is no single number",
+                code="shape",
+                help="reduce or index it",
+            )
         return self.numpy().reshape(()).item()
 
     def tolist(self) -> Any:
@@ -191,7 +235,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return other
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for gradients in this tensor, or no longer. What was computed from it before has none.
+        """Ask for gradients in this tensor, or no longer. What was computed from it before has
+        none.
 
         Raises:
             CallError: it is not of floats, or computed from other tensors that require gradients.
@@ -209,15 +254,21 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         """True if `backward()` adds the derivative to `grad`, should the tensor require it."""
         return self.node is None or self.stops
 
-    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        """Add d self / d leaf to `leaf.grad` of every tensor that requires it and that this one was computed from.
+    def backward(
+        self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
+        """Add d self / d leaf to `leaf.grad` of every tensor that requires it and that this one was
+        computed from.
 
         Args:
             gradient: the cotangent, of the tensor's shape; a single number needs none.
-            retain_graph: accepted, as torch has it: tensors keep their history as long as they live, so there may be a second call.
-            create_graph: let gradients flow through the derivatives, so that there are second ones; else `grad` is a number.
+            retain_graph: accepted, as torch has it: tensors keep their history as long as they
+                live, so there may be a second call.
+            create_graph: let gradients flow through the derivatives, so that there are second ones;
+                else `grad` is a number.
         Raises:
-            CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
+            CallError: nothing requires a gradient, or the tensor is no single number and there is
+                no cotangent.
             CheckError: an operator on the way has no gradient.
         """
         from texpr.graph.lazy.evaluation import add_gradients
@@ -230,25 +281,38 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         with recording(True):  # a block of `no_grad` is for what is computed in it
             origin = leaf_of(given) if isinstance(given, Variable) else given
             cotangent = origin if isinstance(origin, bool | int | float) else tensor(origin)
-            add_gradients(weighted(self, cotangent), create_graph, {id(cotangent): origin} if isinstance(origin, Tensor) else {})
+            add_gradients(
+                weighted(self, cotangent),
+                create_graph,
+                {id(cotangent): origin} if isinstance(origin, Tensor) else {},
+            )
 
     def __getitem__(self, key: object) -> Tensor:
-        # How many elements a mask chooses is known once it is computed; so is whether places are in bounds.
-        known = tuple(k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,)))
+        # How many elements a mask chooses is known once it is computed; so is whether places are in
+        # bounds.
+        known = tuple(
+            k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,))
+        )
         return array_functions.select(self, known if isinstance(key, tuple) else known[0])
 
     def __setitem__(self, key: object, value: object) -> None:
         """Give the tensor a value with these elements replaced.
 
         Raises:
-            CallError: the tensor is a leaf that requires a gradient; an array of integers as index; shapes that do not fit.
+            CallError: the tensor is a leaf that requires a gradient; an array of integers as index;
+                shapes that do not fit.
         """
         if self.requires_grad and self.node is None:
-            raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
-                            help="compute a new tensor: where(condition, values, x)")
+            raise CallError(
+                "elements of a tensor that requires a gradient are assigned",
+                code="gradient",
+                help="compute a new tensor: where(condition, values, x)",
+            )
         from texpr.graph.lazy.making import tensor
 
-        new = with_elements(self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array)))
+        new = with_elements(
+            self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array))
+        )
         self._detach_users()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None
@@ -273,13 +337,14 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return self._as_update(self % other)
 
     def __ipow__(self, other: object) -> Tensor:
-        return self._as_update(self ** other)
+        return self._as_update(self**other)
 
     def __imatmul__(self, other: object) -> Tensor:
         return self._as_update(self @ other)
 
     def _as_update(self, new: object) -> Tensor:
-        """What the name `x` of `x -= y` stands for: `new`, and where a leaf is changed outside of its gradient, `x` with that value.
+        """What the name `x` of `x -= y` stands for: `new`, and where a leaf is changed outside of
+        its gradient, `x` with that value.
 
         Raises:
             CallError: the leaf would become another shape.
@@ -287,7 +352,9 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if not isinstance(new, Tensor) or not (self.requires_grad and self.is_leaf) or is_recording():
             return new  # type: ignore[return-value]
         if new.shape != self.shape:
-            raise CallError(f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape")
+            raise CallError(
+                f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape"
+            )
         value = new.astype(self.dtype).realize().value
         self._detach_users()
         self.value = value
@@ -333,20 +400,27 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
             return self.value
         if self.device != gpu.HOST:
-            raise CallError(f"a tensor on {self.device} is asked for as an array of NumPy's", code="device", help="copy it: x.numpy()")
+            raise CallError(
+                f"a tensor on {self.device} is asked for as an array of NumPy's",
+                code="device",
+                help="copy it: x.numpy()",
+            )
         return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __dlpack__(self, **options: Any) -> Any:
-        """A capsule over the same memory, whose strides are never negative. Values that may not be written are exported as such to
-        consumers that know such arrays, and copied for others.
+        """A capsule over the same memory, whose strides are never negative. Values that may not be
+        written are exported as such to consumers that know such arrays, and copied for others.
 
         Raises:
-            BufferError: a tensor on a device that is asked for on another one; a copy would be needed and is not allowed.
+            BufferError: a tensor on a device that is asked for on another one; a copy would be
+                needed and is not allowed.
         """
         array = self._on_device()
         if array is not None:
             if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
-                raise BufferError(f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)")
+                raise BufferError(
+                    f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)"
+                )
             return coded(gpu.exported(array, options.get("stream")), self.dtype)
         value = self.realize().value
         assert value is not None
@@ -378,7 +452,9 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return restored, (to_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
-def apply_program(program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None = None) -> tuple[Tensor, ...]:
+def apply_program(
+    program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None = None
+) -> tuple[Tensor, ...]:
     """The results of a program that will run when somebody looks at them.
 
     Args:
@@ -390,9 +466,17 @@ def apply_program(program: Program, arguments: tuple[Tensor, ...], cache: Comput
     node = Node(program, arguments, cache)
     if node.device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
-            if a.device == gpu.HOST and not a.requires_grad or formal.value_range is not None or formal.distinct:
+            if (
+                a.device == gpu.HOST
+                and not a.requires_grad
+                or formal.value_range is not None
+                or formal.distinct
+            ):
                 a.realize()  # where it is; else it would be computed where this is. Values of data alone are checked on a device
-    results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
+    results = tuple(
+        Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k)
+        for k, t in enumerate(program.outputs)
+    )
     node.outputs = tuple(map(weakref.ref, results))
     grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
     for r in results:
@@ -403,8 +487,8 @@ def apply_program(program: Program, arguments: tuple[Tensor, ...], cache: Comput
 
 
 def leaf_of(variable: Variable) -> Tensor:
-    """The value that a variable has now; it stays what it is when the variable changes. `backward()` adds to the variable's `grad`, if it
-    requires one.
+    """The value that a variable has now; it stays what it is when the variable changes.
+    `backward()` adds to the variable's `grad`, if it requires one.
     """
     if variable.leaf is None:
         found = variable.leaf = Tensor(variable.shape, variable.dtype, array_of(variable))
@@ -431,8 +515,11 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
 
         found = tensor(value, device=gpu.HOST if np.ndim(value) == 0 else None)  # type: ignore[arg-type]
     if found.dtype != dtype:
-        raise CallError(f"{program.name}: `{name}` is {found.dtype}, expected {dtype}", code="dtype",
-                        help=f'convert it: .astype("{dtype}")')
+        raise CallError(
+            f"{program.name}: `{name}` is {found.dtype}, expected {dtype}",
+            code="dtype",
+            help=f'convert it: .astype("{dtype}")',
+        )
     return found
 
 
@@ -441,7 +528,11 @@ def transfer(array: Any, device: str) -> Any:
     found = gpu.find_device(device)
     if found is None:
         return to_host(array)
-    return array if isinstance(array, gpu.DeviceArray) and array.device is found else gpu.to_device(found, to_host(array))
+    return (
+        array
+        if isinstance(array, gpu.DeviceArray) and array.device is found
+        else gpu.to_device(found, to_host(array))
+    )
 
 
 def common_device(name: str, tensors: Sequence[Tensor]) -> str:
@@ -453,6 +544,11 @@ def common_device(name: str, tensors: Sequence[Tensor]) -> str:
     found = {t.device: t for t in tensors if t.shape or t.device != gpu.HOST}
     if len(found) > 1:
         first, second, *_ = found
-        raise CallError(f"{name}: a tensor of shape {list(found[first].shape)} lies on {first}, one of {list(found[second].shape)} on "
-                        f"{second}", code="device", help=f'move one: x.to("{second}")')
+        raise CallError(
+            f"{name}: a tensor of shape {list(found[first].shape)} lies on {first}, one of "
+            f"{list(found[second].shape)} on "
+            f"{second}",
+            code="device",
+            help=f'move one: x.to("{second}")',
+        )
     return next(iter(found), gpu.HOST)

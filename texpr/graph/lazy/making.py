@@ -21,17 +21,22 @@ from texpr.support.suggest import known_arguments
 
 
 @known_arguments
-def tensor(data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None) -> Tensor:
+def tensor(
+    data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None
+) -> Tensor:
     """An array, a number, nested lists or a tensor of another library as a tensor.
 
-    A contiguous array of a dtype that texpr has shares its memory. A variable passes gradients on, as in any expression.
+    A contiguous array of a dtype that texpr has shares its memory. A variable passes gradients on,
+    as in any expression.
 
     Args:
         dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
         requires_grad: whether `backward()` computes derivatives in it.
-        device: where it is to be, a name; None for where the data are if they are a tensor, else what `options(device=...)` says.
+        device: where it is to be, a name; None for where the data are if they are a tensor, else
+            what `options(device=...)` says.
     Raises:
-        CallError: no array, or of a dtype that texpr does not have; values beyond the range of `dtype`, which `astype` converts.
+        CallError: no array, or of a dtype that texpr does not have; values beyond the range of
+            `dtype`, which `astype` converts.
         ResourceError: the device cannot be used here, or has not enough memory.
     """
     if isinstance(data, Variable) and not requires_grad:
@@ -60,15 +65,24 @@ def _refuse_beyond(array: np.ndarray, t: DType) -> None:
         return
     lo, hi = int_range(t)
     least, most = array.min(), array.max()
-    wrong = next((x for x in (least, most) if not lo <= (x.item() if np.isnan(x) or np.isinf(x) else int(x)) <= hi), None)
+    wrong = next(
+        (x for x in (least, most) if not lo <= (x.item() if np.isnan(x) or np.isinf(x) else int(x)) <= hi),
+        None,
+    )
     if wrong is not None:
-        raise CallError(f"{wrong} does not fit {t}", code="dtype", help="choose a wider dtype, or convert: tensor(data).astype(...)")
+        raise CallError(
+            f"{wrong} does not fit {t}",
+            code="dtype",
+            help="choose a wider dtype, or convert: tensor(data).astype(...)",
+        )
 
 
 def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     """What is not a tensor as an array that can be used as it is, and its dtype."""
     if is_masked(data):
-        raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
+        raise CallError(
+            "the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)"
+        )
     wanted = None if dtype is None else named(dtype)
     array = np.asarray(array_functions.operand(data))
     t = from_numpy(array.dtype)
@@ -83,7 +97,9 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
 
 
-def of_bits(value: np.ndarray | gpu.DeviceArray, t: DType, requires_grad: bool = False, device: str = gpu.HOST) -> Tensor:
+def of_bits(
+    value: np.ndarray | gpu.DeviceArray, t: DType, requires_grad: bool = False, device: str = gpu.HOST
+) -> Tensor:
     """A tensor of an array as texpr stores it: dtypes that NumPy lacks as their bits."""
     there = transfer(_contiguous(value) if isinstance(value, np.ndarray) else value, device)
     found = Tensor(there.shape, t, there)
@@ -103,8 +119,11 @@ def from_dlpack(data: Any) -> Tensor:
     except Error:
         raise
     except (BufferError, RuntimeError, TypeError, AttributeError, ValueError) as error:
-        raise CallError(f"the tensor cannot be taken over: {error}", code="type",
-                        help="what can be: a dtype that texpr has, on the CPU, detached from gradients") from None
+        raise CallError(
+            f"the tensor cannot be taken over: {error}",
+            code="type",
+            help="what can be: a dtype that texpr has, on the CPU, detached from gradients",
+        ) from None
     return _adopted(array, t)
 
 
@@ -118,7 +137,9 @@ def _adopted(array: np.ndarray | gpu.DeviceArray, t: DType | None) -> Tensor:
 
 
 def _of_another_library(data: object) -> Tensor | None:
-    """A tensor of another library that lies on a device, or that NumPy does not read as an array."""
+    """A tensor of another library that lies on a device, or that NumPy does not read as an
+    array.
+    """
     if isinstance(data, Tensor | np.ndarray | np.generic):
         return None
     if not hasattr(data, "__dlpack__"):

@@ -21,8 +21,12 @@ def table(x: Tensor) -> str:
     if values.ndim not in (1, 2) or not values.size:
         return f"{head}<pre>{html.escape(np.array2string(values, separator=', '))}</pre>"
     rows = values[None] if values.ndim == 1 else values
-    lines = "".join("<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in _ends(list(row))) + "</tr>" if row is not None
-                    else "<tr><td>&#8942;</td></tr>" for row in _ends(list(rows)))
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in _ends(list(row))) + "</tr>"
+        if row is not None
+        else "<tr><td>&#8942;</td></tr>"
+        for row in _ends(list(rows))
+    )
     return f"{head}<table>{lines}</table>"
 
 
@@ -31,4 +35,8 @@ def _ends(items: list) -> list:
 
 
 def _shown(cell: object) -> str:
-    return "&hellip;" if cell is None else html.escape(f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell))
+    return (
+        "&hellip;"
+        if cell is None
+        else html.escape(f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell))
+    )

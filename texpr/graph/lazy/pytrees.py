@@ -9,7 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The shape of nested containers: `kind` with `names` of what they hold; a leaf where there is no kind."""
+    """The shape of nested containers: `kind` with `names` of what they hold; a leaf where there
+    is no kind.
+    """
 
     kind: type | None
     names: tuple[object, ...] = ()
@@ -31,7 +33,9 @@ _LEAF = Tree(None)
 
 
 def flattened(value: Any, leaves: list[Any]) -> Tree:
-    """Append the leaves of nested containers; how they were nested. Depth is that of the containers."""
+    """Append the leaves of nested containers; how they were nested. Depth is that of the
+    containers.
+    """
     kind, parts = type(value), _parts(value)
     if parts is None:
         leaves.append(value)

@@ -1,4 +1,6 @@
-"""A function while it is run to see what it computes, and what a call of it does besides giving results."""
+"""A function while it is run to see what it computes, and what a call of it does besides giving
+results.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,10 @@ class Tracing(Capture):
 
     Attributes:
         differentiates: the function asks for gradients.
-        started: parameters whose gradients the function reads as they are at first, with what stands for them; None where there are none.
-        gradients_of: parameters that the function reads or gives gradients, with what these are in the end.
+        started: parameters whose gradients the function reads as they are at first, with what
+            stands for them; None where there are none.
+        gradients_of: parameters that the function reads or gives gradients, with what these are in
+            the end.
     """
 
     def __init__(self, name: str) -> None:
@@ -61,8 +65,14 @@ class Tracing(Capture):
         return found
 
     def assigned(self) -> dict[int, Symbolic]:
-        """Arguments to whose elements the function assigns, by position, with what they are in the end."""
-        return {k: x for k, (x, at_first) in enumerate(self._arguments) if x.tensor is not at_first and not x.is_leaf}
+        """Arguments to whose elements the function assigns, by position, with what they are in
+        the end.
+        """
+        return {
+            k: x
+            for k, (x, at_first) in enumerate(self._arguments)
+            if x.tensor is not at_first and not x.is_leaf
+        }
 
     def variable(self, variable: Variable) -> Symbolic:
         if variable not in self.variables:
@@ -74,7 +84,9 @@ class Tracing(Capture):
         super().assign(variable, value)
         own = Symbolic(self.updates[variable], self)
         with recording(False):
-            own = ops.copy(own)  # gradients flow through what was assigned, not through what the variable is now
+            own = ops.copy(
+                own
+            )  # gradients flow through what was assigned, not through what the variable is now
         self.updates[variable] = own.tensor
         self._note_value(variable, own.tensor)
 
@@ -98,15 +110,20 @@ class Tracing(Capture):
         return True
 
     def lift(self, x: Any) -> Any:
-        """A tensor that was made outside, an array or a variable as part of the program; anything else as it is."""
+        """A tensor that was made outside, an array or a variable as part of the program;
+        anything else as it is.
+        """
         if isinstance(x, Symbolic):
             return x
         if isinstance(x, Variable):
             return self.latest(x)
         if isinstance(x, Tensor):
             if x.requires_grad:
-                raise CallError("a tensor that requires a gradient was made outside of the function that is traced", code="symbolic",
-                                help="pass it as an argument, and return its gradient")
+                raise CallError(
+                    "a tensor that requires a gradient was made outside of the function that is traced",
+                    code="symbolic",
+                    help="pass it as an argument, and return its gradient",
+                )
             if id(x) not in self._outside:
                 self._outside[id(x)] = x, self.constant(to_host(x.realize().value), dtype=x.dtype)  # type: ignore[arg-type]
             return self._outside[id(x)][1]
@@ -132,7 +149,8 @@ class GradientFlow:
 
     Attributes:
         program: its inputs are arguments, the values of `variables`, and `constants`.
-        places: of each result that is a tensor, which output it is, and True if gradients flow through it.
+        places: of each result that is a tensor, which output it is, and True if gradients flow
+            through it.
     """
 
     program: Program
@@ -143,13 +161,21 @@ class GradientFlow:
 
     @staticmethod
     def of(capture: Tracing, results: Sequence[Symbolic]) -> GradientFlow | None:
-        """None where none flow: the function gives numbers where it takes gradients itself, or changes variables."""
+        """None where none flow: the function gives numbers where it takes gradients itself, or
+        changes variables.
+        """
         if capture.differentiates or capture.updates or not any(map(capture.is_varying, results)):
             return None
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
         places = tuple((outputs.index(r.tensor), capture.is_varying(r)) for r in results)
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
-        return GradientFlow(capture.differentiable(outputs), places, tuple(capture.variables), constants, ComputationCache(weight=1))
+        return GradientFlow(
+            capture.differentiable(outputs),
+            places,
+            tuple(capture.variables),
+            constants,
+            ComputationCache(weight=1),
+        )
 
     def note(self, arguments: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Let gradients flow from results to arguments and parameters, if some require them."""
@@ -180,10 +206,16 @@ class Effects:
     def of(capture: Tracing) -> tuple[Effects, list[Symbolic]]:
         """The effects, and the values that they need."""
         assigned = capture.assigned()
-        changed = {p: g for p, g in capture.gradients_of.items() if p not in capture.started or g is not capture.started[p]}
+        changed = {
+            p: g
+            for p, g in capture.gradients_of.items()
+            if p not in capture.started or g is not capture.started[p]
+        }
         started = tuple((p, g is None) for p, g in capture.started.items())
         values = [*assigned.values(), *(g for g in changed.values() if g is not None)]
-        return Effects(tuple(assigned), started, tuple((p, g is not None) for p, g in changed.items())), values
+        return Effects(
+            tuple(assigned), started, tuple((p, g is not None) for p, g in changed.items())
+        ), values
 
     @property
     def are_valid(self) -> bool:

@@ -21,24 +21,40 @@ _lock = held_over_forks(threading.RLock())
 
 
 def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native") -> CompiledKernel:
-    """The default kernel of `program` for these sizes and a target; sizes that are not given stay symbolic.
+    """The default kernel of `program` for these sizes and a target; sizes that are not given stay
+    symbolic.
 
-    Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
+    Programs that are equal without being the same object (gradients that were derived twice) share
+    a kernel.
     """
     with _lock:
-        return _compiled(_representative(program), tuple(sizes.get(v) for v in program.sizes), target, (current().tf32, current().fma))
+        return _compiled(
+            _representative(program),
+            tuple(sizes.get(v) for v in program.sizes),
+            target,
+            (current().tf32, current().fma),
+        )
 
 
 @lru_cache(maxsize=4096)
-def _compiled(program: Program, numbers: tuple[int | None, ...], target: str, permitted: tuple[bool, ...]) -> CompiledKernel:
+def _compiled(
+    program: Program, numbers: tuple[int | None, ...], target: str, permitted: tuple[bool, ...]
+) -> CompiledKernel:
     sizes = {v: n for v, n in zip(program.sizes, numbers) if n is not None}
-    return default_kernel(program, sizes).overwriting() if target == "native" else Schedule(program, sizes).auto(target).compile(target)
+    return (
+        default_kernel(program, sizes).overwriting()
+        if target == "native"
+        else Schedule(program, sizes).auto(target).compile(target)
+    )
 
 
 def signature(program: Program) -> tuple[object, ...]:
     """The same for equal programs: names, dtypes and extents of inputs and outputs."""
-    return (program.name, tuple((t.name, t.dtype, *map(integer, t.shape)) for t in (*program.inputs, *program.outputs)),
-            tuple(v.name for v in program.sizes))
+    return (
+        program.name,
+        tuple((t.name, t.dtype, *map(integer, t.shape)) for t in (*program.inputs, *program.outputs)),
+        tuple(v.name for v in program.sizes),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -49,4 +65,3 @@ def _representative(program: Program) -> Program:
     if found is None:
         same.append(program)
     return found or program
-

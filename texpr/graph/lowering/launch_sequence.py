@@ -28,7 +28,8 @@ class Launch:
     Attributes:
         program: what it computes; its sizes may be symbolic.
         kernel: compiled for the sizes of this call.
-        inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of each part.
+        inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of
+        each part.
         operations: float operations of one run.
         lengths: of a sweep, how many elements each part has, which is the kernel's only size.
         whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
@@ -50,13 +51,23 @@ class Launch:
         first, *others = (k.native.overwrites for k in self.kernels)
         pairs = [p for p in first if all(p in more for more in others)]
         inputs, outputs = len(self.program.inputs), len(self.program.outputs)
-        return tuple((k * inputs + i, k * outputs + j) for k in range(len(self.lengths) or 1) for i, j in pairs)
+        return tuple(
+            (k * inputs + i, k * outputs + j) for k in range(len(self.lengths) or 1) for i, j in pairs
+        )
 
     def with_scratch(self) -> Launch:
         """The same with the tensors that its kernel wants, once that is there."""
-        assert not any(k.native.scratch for k in self.kernels) or not self.lengths, "pieces of a sweep share no memory"
+        assert not any(k.native.scratch for k in self.kernels) or not self.lengths, (
+            "pieces of a sweep share no memory"
+        )
         sizes = () if self.lengths else self.kernel.native.scratch
-        return replace(self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))) if sizes else self
+        return (
+            replace(
+                self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))
+            )
+            if sizes
+            else self
+        )
 
     @property
     def self_contained(self) -> bool:
@@ -65,7 +76,9 @@ class Launch:
 
     @property
     def kernels(self) -> tuple[CompiledKernel, ...]:
-        """Those that run: of a sweep, the one for whole pieces and the one for the rest, where there are such."""
+        """Those that run: of a sweep, the one for whole pieces and the one for the rest, where
+        there are such.
+        """
         if not self.lengths:
             return (self.kernel,)
         rest = any(n % SWEPT for n in self.lengths)
@@ -78,8 +91,13 @@ class Launch:
             return
         inputs, outputs = len(self.program.inputs), len(self.program.outputs)
         for k, length in enumerate(self.lengths):
-            yield replace(self, inputs=self.inputs[k * inputs : (k + 1) * inputs], outputs=self.outputs[k * outputs : (k + 1) * outputs],
-                          operations=self.operations * length // sum(self.lengths), lengths=(length,))
+            yield replace(
+                self,
+                inputs=self.inputs[k * inputs : (k + 1) * inputs],
+                outputs=self.outputs[k * outputs : (k + 1) * outputs],
+                operations=self.operations * length // sum(self.lengths),
+                lengths=(length,),
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,16 +148,31 @@ def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
     lengths = tuple(map(length_of, group.parts))
     program = elementwise_program(group.parts[0])
     assert program is not None
-    inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
+    inputs, outputs = (
+        tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets)
+    )
     return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
 
 
-def launch_of_sweep(program: Program, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], lengths: tuple[int, ...], kernel_of: KernelOf
-                    ) -> Launch:
+def launch_of_sweep(
+    program: Program,
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    lengths: tuple[int, ...],
+    kernel_of: KernelOf,
+) -> Launch:
     """One loop over the elements of parts of these lengths, with the kernels that it needs."""
     (size,) = program.sizes
     whole = kernel_of(program, {size: SWEPT}) if max(lengths) >= SWEPT else None
-    return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {size: sum(lengths)}), lengths, whole)
+    return Launch(
+        program,
+        kernel_of(program, {}),
+        inputs,
+        outputs,
+        operations(program, {size: sum(lengths)}),
+        lengths,
+        whole,
+    )
 
 
 def _sources(group: Group) -> tuple[Tensor, ...]:

@@ -1,8 +1,9 @@
-"""What became of captured programs, on disk: the program after all passes, its kernels in order, and what was decided.
+"""What became of captured programs, on disk: the program after all passes, its kernels in order,
+and what was decided.
 
-A record is found by the program that was captured, node for node, with everything else that its passes depend on, and the texpr that made
-it. A step that another process made before needs no passes, fusion or grouping then; its kernels are found as all are
-(`compiler.kernel_cache`).
+A record is found by the program that was captured, node for node, with everything else that its
+passes depend on, and the texpr that made it. A step that another process made before needs no
+passes, fusion or grouping then; its kernels are found as all are (`compiler.kernel_cache`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from texpr.support.version import identity
 
 
 def key_of(program: Program, constants: Mapping[Tensor, np.ndarray], settings: Sequence[object]) -> str:
-    """Everything that the kernels of a captured program depend on; empty where there is to be no record of them.
+    """Everything that the kernels of a captured program depend on; empty where there is to be no
+    record of them.
 
     Args:
         settings: what the passes were told, and the place.
@@ -44,9 +46,14 @@ def key_of(program: Program, constants: Mapping[Tensor, np.ndarray], settings: S
 def keep(key: str, captured: Program, better: Program, launches: Launches) -> None:
     """Keep what became of a program."""
     encoder = Encoder(_known(captured))
-    order = tuple((n.kernel.program, tuple(n.kernel.sizes.items()), n.inputs, n.outputs, n.operations, n.lengths) for n in launches.order)
+    order = tuple(
+        (n.kernel.program, tuple(n.kernel.sizes.items()), n.inputs, n.outputs, n.operations, n.lengths)
+        for n in launches.order
+    )
     try:
-        found = encoder.item((better, order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions))))
+        found = encoder.item(
+            (better, order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions)))
+        )
     except ValueError:
         return
     disk_cache.shared().put(key, json.dumps([encoder.rows, found], separators=(",", ":")).encode())
@@ -66,8 +73,15 @@ def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Lau
         return None
 
 
-def _launch(kernel_of: KernelOf, program: Program, sizes: tuple[tuple[Var, int], ...], inputs: tuple[Tensor, ...],
-            outputs: tuple[Tensor, ...], operations: int, lengths: tuple[int, ...]) -> Launch:
+def _launch(
+    kernel_of: KernelOf,
+    program: Program,
+    sizes: tuple[tuple[Var, int], ...],
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    operations: int,
+    lengths: tuple[int, ...],
+) -> Launch:
     if lengths:
         return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
     return Launch(program, kernel_of(program, dict(sizes)), inputs, outputs, operations)

@@ -1,7 +1,9 @@
-"""Passes over captured programs: a visible list, each a function from a program to one with the same outputs.
+"""Passes over captured programs: a visible list, each a function from a program to one with the
+same outputs.
 
-`flatten`, `desugar` and `hoist` make equations of calls and are always there from level 1 on; the others can be left out by name.
-`TEXPR_PRINT=after:cse` prints the program after one of them, `after:*` after each.
+`flatten`, `desugar` and `hoist` make equations of calls and are always there from level 1 on; the
+others can be left out by name. `TEXPR_PRINT=after:cse` prints the program after one of them,
+`after:*` after each.
 """
 
 from __future__ import annotations
@@ -33,7 +35,18 @@ from texpr.support.trace import run_passes
 Pass = Callable[[Program], Program]
 
 __all__ = [
-    "EXACT", "FUSE", "IN_PLACE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "apply_laws", "check_names", "enabled_passes", "optimize",
+    "EXACT",
+    "FUSE",
+    "IN_PLACE",
+    "LAWS",
+    "PASSES",
+    "SWEEP",
+    "Law",
+    "Stage",
+    "apply_laws",
+    "check_names",
+    "enabled_passes",
+    "optimize",
 ]
 
 
@@ -73,7 +86,9 @@ PASSES: tuple[Stage, ...] = (
 FUSE = "fuse"
 """The name of operator fusion, which groups the equations that are left; from level 3 on."""
 SWEEP = "sweep"
-"""The name of what lets results that are computed alike, such as all updates of an optimizer, share a loop; with fusion."""
+"""The name of what lets results that are computed alike, such as all updates of an optimizer,
+share a loop; with fusion.
+"""
 
 IN_PLACE = "in_place"
 """The name of what computes tensors in the memory of others that are not needed any more."""
@@ -88,8 +103,11 @@ def check_names(names: Collection[str]) -> None:
     known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE]
     for name in names:
         if name not in known:
-            raise CallError(f"no pass `{name}` can be left out", code="option",
-                            help=did_you_mean(name, known) or f"there are {', '.join(known)}")
+            raise CallError(
+                f"no pass `{name}` can be left out",
+                code="option",
+                help=did_you_mean(name, known) or f"there are {', '.join(known)}",
+            )
 
 
 def enabled_passes(level: int, disable: Collection[str]) -> tuple[str, ...]:
@@ -97,8 +115,13 @@ def enabled_passes(level: int, disable: Collection[str]) -> tuple[str, ...]:
     return tuple(s.name for s in PASSES if s.level <= level and not (s.optional and s.name in disable))
 
 
-def optimize(program: Program, constants: Mapping[Tensor, np.ndarray], level: int, disable: Collection[str] = (),
-              reassociate: bool = False) -> Program:
+def optimize(
+    program: Program,
+    constants: Mapping[Tensor, np.ndarray],
+    level: int,
+    disable: Collection[str] = (),
+    reassociate: bool = False,
+) -> Program:
     """The program after the passes of a level.
 
     Args:
@@ -110,9 +133,19 @@ def optimize(program: Program, constants: Mapping[Tensor, np.ndarray], level: in
     check_names(disable)
     scalars = known_scalars(constants)
     table: dict[str, Pass] = {
-        "flatten": flatten, "desugar": desugar, "dead": _dead, "constants": partial(fold_constants, scalars=scalars), "sums": join_sums,
-        "algebra": partial(apply_laws, reassociate=reassociate), "hoist": hoist, "guards": drop_guards,
-        "apart": isolate_reductions, "copies": _copies, "cse": _cse, "reads": absorb_views, "reuse": reuse,
+        "flatten": flatten,
+        "desugar": desugar,
+        "dead": _dead,
+        "constants": partial(fold_constants, scalars=scalars),
+        "sums": join_sums,
+        "algebra": partial(apply_laws, reassociate=reassociate),
+        "hoist": hoist,
+        "guards": drop_guards,
+        "apart": isolate_reductions,
+        "copies": _copies,
+        "cse": _cse,
+        "reads": absorb_views,
+        "reuse": reuse,
         "dead_again": _dead,
     }
     steps = [_named(name, table[name]) for name in enabled_passes(level, disable)]
@@ -134,13 +167,23 @@ def _dead(program: Program) -> Program:
 
 def _copies(program: Program) -> Program:
     equations = without_copies(list(program.equations), set(program.outputs))
-    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
+    return (
+        program
+        if len(equations) == len(program.equations)
+        else replace(program, equations=tuple(in_order(equations)))
+    )
 
 
 def _cse(program: Program) -> Program:
-    equations = without_duplicates(merge_recurrences(without_duplicates(list(program.equations), program.outputs), program.outputs),
-                                   program.outputs)
-    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
+    equations = without_duplicates(
+        merge_recurrences(without_duplicates(list(program.equations), program.outputs), program.outputs),
+        program.outputs,
+    )
+    return (
+        program
+        if len(equations) == len(program.equations)
+        else replace(program, equations=tuple(in_order(equations)))
+    )
 
 
 def apply_laws(program: Program, reassociate: bool) -> Program:

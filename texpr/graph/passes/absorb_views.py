@@ -1,4 +1,6 @@
-"""Tensors that only say where others are read go away: transposes, slices and broadcasts become indices of their readers."""
+"""Tensors that only say where others are read go away: transposes, slices and broadcasts become
+indices of their readers.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ def element_value(equation: Equation, indices: tuple[Expr, ...]) -> Expr:
 
 def inline_values(equation: Equation, known: Mapping[Tensor, Equation]) -> Equation:
     """`equation` with the values of tensors in the place of reads of them."""
+
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read) and node.tensor in known:
             return element_value(known[node.tensor], node.indices)
@@ -31,7 +34,9 @@ def inline_values(equation: Equation, known: Mapping[Tensor, Equation]) -> Equat
 
 
 def reads_with_guard(equation: Equation, tensor: Tensor) -> bool:
-    """Whether the equation reads the tensor with a guard: outside, it has no value that could be written there."""
+    """Whether the equation reads the tensor with a guard: outside, it has no value that could be
+    written there.
+    """
     found = False
 
     def look(node: Node) -> None:
@@ -48,7 +53,9 @@ def absorb_views(program: Program) -> Program:
     absorbed: dict[Tensor, Equation] = {}
     equations: list[Equation | Invoke] = []
     retained = {t for e in program.equations if isinstance(e, Invoke) for t in e.args} | set(program.outputs)
-    retained |= {t for e in program.equations if isinstance(e, Equation) for t in tensors(e) if reads_with_guard(e, t)}
+    retained |= {
+        t for e in program.equations if isinstance(e, Equation) for t in tensors(e) if reads_with_guard(e, t)
+    }
     for e in program.equations:
         if isinstance(e, Equation):
             e = inline_values(e, absorbed) if any(t in absorbed for t in reads(e)) else e
@@ -57,7 +64,10 @@ def absorb_views(program: Program) -> Program:
         equations.append(e)
     if not absorbed:
         return program
-    return replace(program, equations=tuple(e for e in equations if not (isinstance(e, Equation) and e.target in absorbed)))
+    return replace(
+        program,
+        equations=tuple(e for e in equations if not (isinstance(e, Equation) and e.target in absorbed)),
+    )
 
 
 def _is_place(equation: Equation) -> bool:
@@ -79,7 +89,13 @@ def join_sums(program: Program) -> Program:
             first = equations[last]
             assert isinstance(first, Equation)
             read_between = any(e.target in reads(other) for other in equations[last:])
-            if not read_between and e.target not in tensors(e.value) and _covers_all(e) and first.update is None and _covers_all(first):
+            if (
+                not read_between
+                and e.target not in tensors(e.value)
+                and _covers_all(e)
+                and first.update is None
+                and _covers_all(first)
+            ):
                 own = replace(e, update=None)
                 value = element_value(own, tuple(a.var for a in first.axes))
                 del equations[last]
@@ -89,7 +105,9 @@ def join_sums(program: Program) -> Program:
         equations.append(e)
         if isinstance(e, Equation):
             place[e.target] = len(equations) - 1
-    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(equations))
+    return (
+        program if len(equations) == len(program.equations) else replace(program, equations=tuple(equations))
+    )
 
 
 def _covers_all(equation: Equation) -> bool:
@@ -101,7 +119,9 @@ def reuse(program: Program) -> Program:
     rectified: dict[Tensor, Equation] = {}
     for e in definitions(program.equations).values():
         match e.value:
-            case Max(Read(tensor=t, guard=None) as read, Const(value=0.0)) if all(i is a.var for i, a in zip(read.indices, e.axes)):
+            case Max(Read(tensor=t, guard=None) as read, Const(value=0.0)) if all(
+                i is a.var for i, a in zip(read.indices, e.axes)
+            ):
                 if equal(t.shape, e.target.shape):
                     rectified.setdefault(t, e)
 
@@ -113,6 +133,7 @@ def reuse(program: Program) -> Program:
 
     if not rectified:
         return program
-    equations = tuple(e if isinstance(e, Invoke) or e in rectified.values() else rewrite(e, rule) for e in program.equations)
+    equations = tuple(
+        e if isinstance(e, Invoke) or e in rectified.values() else rewrite(e, rule) for e in program.equations
+    )
     return replace(program, equations=tuple(in_order(equations)))  # type: ignore[arg-type]
-

@@ -18,7 +18,11 @@ Bounds = Mapping[Var, tuple[int, int]]
 def drop_guards(program: Program) -> Program:
     """`X[i + r | 0]` is `X[i + r]` where the ranges of the axes keep the index inside."""
     equations = tuple(_unguarded(e) if isinstance(e, Equation) else e for e in program.equations)
-    return program if all(a is b for a, b in zip(equations, program.equations)) else replace(program, equations=equations)
+    return (
+        program
+        if all(a is b for a, b in zip(equations, program.equations))
+        else replace(program, equations=equations)
+    )
 
 
 def _unguarded(equation: Equation) -> Equation:
@@ -26,7 +30,11 @@ def _unguarded(equation: Equation) -> Equation:
     if not guarded:
         return equation
     axes = [n for n in walk(equation) if isinstance(n, Axis)]
-    bounds = {a.var: (lo, hi - 1) for a in axes if (lo := integer(a.lo)) is not None and (hi := integer(a.hi)) is not None and lo < hi}
+    bounds = {
+        a.var: (lo, hi - 1)
+        for a in axes
+        if (lo := integer(a.lo)) is not None and (hi := integer(a.hi)) is not None and lo < hi
+    }
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read) and node.guard is not None and is_inside(node, bounds):

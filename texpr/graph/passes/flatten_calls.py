@@ -21,20 +21,30 @@ from texpr.passes.tensor.inline_calls import inline_calls
 def flatten(program: Program) -> Program:
     """Every call replaced by the equations of its operator; calls of extern operators stay."""
     inlined = inline_calls(with_views(program))
-    grouped = {t: replace(t, dims=plain(*t.shape)) for t in inlined.temporaries if any(len(d.sizes) > 1 for d in t.dims)}
+    grouped = {
+        t: replace(t, dims=plain(*t.shape))
+        for t in inlined.temporaries
+        if any(len(d.sizes) > 1 for d in t.dims)
+    }
     return over_tensors(inlined, grouped)
 
 
 def with_views(program: Program) -> Program:
-    """Where an operator sees other dimensions than its caller, for it takes some together, a `view` stands between.
+    """Where an operator sees other dimensions than its caller, for it takes some together, a `view`
+    stands between.
 
-    Programs that it calls and whose extents are numbers, such as captured modules, get theirs too. What is printed of this parses back.
+    Programs that it calls and whose extents are numbers, such as captured modules, get theirs too.
+    What is printed of this parses back.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
     for e in program.equations:
         equations += _seen(_inside(e), names) if isinstance(e, Invoke) and not is_extern(e.program) else [e]
-    return program if all(map(is_, equations, program.equations)) else replace(program, equations=tuple(equations))
+    return (
+        program
+        if all(map(is_, equations, program.equations))
+        else replace(program, equations=tuple(equations))
+    )
 
 
 def _inside(call: Invoke) -> Invoke:
@@ -73,7 +83,9 @@ def shape_of(tensor: Tensor) -> Shape:
 
 
 def view(target: Tensor, source: Tensor) -> Equation:
-    """`target` has the elements of `source` in the order of memory: dimensions are split and joined."""
+    """`target` has the elements of `source` in the order of memory: dimensions are split and
+    joined.
+    """
     axes = tuple(Axis(Var(f"i{k}"), index(0), n) for k, n in enumerate(target.shape))
     indices: list[Expr] = []
     for own, others in _blocks(shape_of(target), shape_of(source)):
@@ -107,10 +119,19 @@ def _blocks(target: Shape, source: Shape) -> Iterator[tuple[Sequence[int], Seque
 
 def viewed(equation: Equation | Invoke) -> Tensor | None:
     """The tensor that an equation is a view of, if it is one."""
-    if not isinstance(equation, Equation) or equation.update is not None or not isinstance(equation.value, Read):
+    if (
+        not isinstance(equation, Equation)
+        or equation.update is not None
+        or not isinstance(equation.value, Read)
+    ):
         return None
     source, target = equation.value.tensor, equation.target
-    if source is target or source.dtype != target.dtype or equation.value.guard is not None or equation.where is not None:
+    if (
+        source is target
+        or source.dtype != target.dtype
+        or equation.value.guard is not None
+        or equation.where is not None
+    ):
         return None
     if prod(shape_of(source)) != prod(shape_of(target)) or 0 in shape_of(target):
         return None

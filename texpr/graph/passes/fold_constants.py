@@ -11,7 +11,24 @@ from texpr.autodiff.cleanup.simplify import definitions
 from texpr.graph.passes.law_matcher import computed
 from texpr.ir.build import integer, literal
 from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Max, Min, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor
+from texpr.ir.expr import (
+    Add,
+    Axis,
+    Cast,
+    Const,
+    Div,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Neg,
+    Node,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+)
 from texpr.ir.interpreter.arithmetic import cast, literal_array, load, quiet
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
@@ -27,7 +44,8 @@ def known_scalars(constants: Mapping[Tensor, np.ndarray]) -> dict[Tensor, Const]
 
 
 def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program:
-    """Arithmetic on literals is done, and sums of no terms; tensors that have one value everywhere are that value where they are read.
+    """Arithmetic on literals is done, and sums of no terms; tensors that have one value everywhere
+    are that value where they are read.
 
     Args:
         scalars: inputs that are the same in every run.
@@ -42,14 +60,22 @@ def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program
                 return known[t]
             case Cast(Const(value=value, dtype=source)) if not (source.is_float and node.dtype.is_int):
                 with quiet():
-                    return Const(np.asarray(cast(literal_array(value, source), source, node.dtype)).item(), dtype=node.dtype)
+                    return Const(
+                        np.asarray(cast(literal_array(value, source), source, node.dtype)).item(),
+                        dtype=node.dtype,
+                    )
             case Neg(Const(value=value)) if node.dtype.is_float:
                 return literal(-value, node.dtype)
             case Select(Const(value=value), then, orelse):
                 return then if value else orelse
             case Reduce("sum", axes) if any(map(_is_empty, axes)):
                 return literal(0, node.dtype)
-        if isinstance(node, _OPERATORS) and isinstance(node.lhs, Const) and isinstance(node.rhs, Const) and node.dtype != BOOL:
+        if (
+            isinstance(node, _OPERATORS)
+            and isinstance(node.lhs, Const)
+            and isinstance(node.rhs, Const)
+            and node.dtype != BOOL
+        ):
             return computed(type(node), node.lhs, node.rhs)
         return None
 
@@ -58,10 +84,18 @@ def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program
             continue
         folded: Equation = rewrite(e, rule)  # type: ignore[assignment]
         equations[k] = folded
-        if isinstance(folded.value, Const) and whole.get(e.target) is e and e.target not in program.outputs \
-                and folded.value.dtype == e.target.dtype:
+        if (
+            isinstance(folded.value, Const)
+            and whole.get(e.target) is e
+            and e.target not in program.outputs
+            and folded.value.dtype == e.target.dtype
+        ):
             known[e.target] = folded.value
-    return program if all(a is b for a, b in zip(equations, program.equations)) else replace(program, equations=tuple(equations))
+    return (
+        program
+        if all(a is b for a, b in zip(equations, program.equations))
+        else replace(program, equations=tuple(equations))
+    )
 
 
 def _is_empty(axis: Axis) -> bool:

@@ -1,8 +1,9 @@
 """Algebraic laws as text, and the machine that applies them.
 
-A law reads `x * 1 = x`. Names from x on stand for any expression, `a b n` for literals, whose arithmetic is done when the law is applied;
-`e if c else f`, comparisons, `and or not`, `**`, `//`, `%` and function names are those of the language. `either order` is understood of
-`+ * max min and or == !=`.
+A law reads `x * 1 = x`. Names from x on stand for any expression, `a b n` for literals, whose
+arithmetic is done when the law is applied; `e if c else f`, comparisons, `and or not`, `**`, `//`,
+`%` and function names are those of the language. `either order` is understood of `+ * max min and
+or == !=`.
 """
 
 from __future__ import annotations
@@ -46,11 +47,24 @@ Found = dict[str, Expr]
 """What each name stands for."""
 
 _BINARY: dict[type[ast.AST], type[Binary]] = {
-    ast.Add: Add, ast.Sub: Sub, ast.Mult: Mul, ast.Div: Div, ast.FloorDiv: FloorDiv, ast.Mod: Mod, ast.Pow: Pow, ast.And: And, ast.Or: Or,
+    ast.Add: Add,
+    ast.Sub: Sub,
+    ast.Mult: Mul,
+    ast.Div: Div,
+    ast.FloorDiv: FloorDiv,
+    ast.Mod: Mod,
+    ast.Pow: Pow,
+    ast.And: And,
+    ast.Or: Or,
 }
 _NAMED = {"max": Max, "min": Min}
 _COMPARE: dict[type[ast.AST], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
 }
 _EITHER_ORDER = (Add, Mul, Max, Min, And, Or)
 LITERALS = "abn"
@@ -63,7 +77,8 @@ class Law:
 
     Attributes:
         text: both sides.
-        kind: dtypes that it holds for: `float`, `int`, `bool`, `narrow` (floats below 64 bits) or `any`.
+        kind: dtypes that it holds for: `float`, `int`, `bool`, `narrow` (floats below 64 bits) or
+            `any`.
         exact: the values are the same bit for bit, NaN, infinities and signed zeros included.
         when: what must hold of the literals.
     """
@@ -178,14 +193,19 @@ def _number(pattern: ast.expr) -> int | float | bool:
 
 
 def _same_number(wanted: int | float | bool, e: Const) -> bool:
-    """A whole number stands for that of the dtype; of zeros the sign counts, and `1e999` is the infinity."""
+    """A whole number stands for that of the dtype; of zeros the sign counts, and `1e999` is the
+    infinity.
+    """
     if isinstance(wanted, bool) or e.dtype == BOOL:
         return isinstance(wanted, bool) and e.dtype == BOOL and e.value is wanted
-    return e.value == wanted and (not e.dtype.is_float or math.copysign(1, e.value) == math.copysign(1, wanted))
+    return e.value == wanted and (
+        not e.dtype.is_float or math.copysign(1, e.value) == math.copysign(1, wanted)
+    )
 
 
 def _built(pattern: ast.expr, found: Found, dtype: DType, operand: DType) -> Expr:
     """The right side: `operand` is the dtype of the literals in comparisons."""
+
     def below(p: ast.expr, dtype: DType = dtype) -> Expr:
         return _built(p, found, dtype, operand)
 
@@ -214,7 +234,9 @@ def _built(pattern: ast.expr, found: Found, dtype: DType, operand: DType) -> Exp
 def computed(kind: type[Binary], lhs: Const, rhs: Const) -> Const:
     """The value of an operator on literals, rounded as at run time."""
     with quiet():
-        value = binary(kind, literal_array(lhs.value, lhs.dtype), literal_array(rhs.value, rhs.dtype), lhs.dtype)
+        value = binary(
+            kind, literal_array(lhs.value, lhs.dtype), literal_array(rhs.value, rhs.dtype), lhs.dtype
+        )
     return Const(np.asarray(value).item(), dtype=lhs.dtype)
 
 
@@ -231,13 +253,18 @@ class _Table:
         self.kinds = frozenset(_root(law.before) for law in laws)
 
     def of(self, e: Expr) -> tuple[Law, ...]:
-        """The laws that `e` may have the form of, as far as its dtype and the classes of its operands tell."""
+        """The laws that `e` may have the form of, as far as its dtype and the classes of its
+        operands tell.
+        """
         kinds = tuple([type(child) for child in children(e)])
         key = type(e), _operand_dtype(e), kinds
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = tuple(
-                law for law in self._laws if _root(law.before) is key[0] and _is_of(key[1], law.kind) and _may_have(law.before, kinds))
+                law
+                for law in self._laws
+                if _root(law.before) is key[0] and _is_of(key[1], law.kind) and _may_have(law.before, kinds)
+            )
         return found
 
 
@@ -247,11 +274,15 @@ def _table(laws: tuple[Law, ...]) -> _Table:
 
 
 def _may_have(pattern: ast.expr, kinds: tuple[type, ...]) -> bool:
-    """Whether operands of these classes, in either order, may have the forms of those of the pattern."""
+    """Whether operands of these classes, in either order, may have the forms of those of the
+    pattern.
+    """
     below = _operands(pattern)
     return len(below) == len(kinds) and any(
-        all(map(_may_be, below, order)) and (ast.dump(below[0]) != ast.dump(below[-1]) or order[0] is order[-1])
-        for order in (kinds, kinds[::-1]))
+        all(map(_may_be, below, order))
+        and (ast.dump(below[0]) != ast.dump(below[-1]) or order[0] is order[-1])
+        for order in (kinds, kinds[::-1])
+    )
 
 
 def _may_be(pattern: ast.expr, kind: type) -> bool:

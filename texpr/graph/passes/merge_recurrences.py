@@ -1,8 +1,9 @@
 """Recurrences that are written twice are computed once.
 
-A gradient computes what it needs of the operator anew. Equal definitions are found one by one (`without_duplicates`), but tensors of a
-recurrence are defined by each other. Here two of them are taken to be equal, so are those that their equations read in the same places,
-and so on; where all equations agree then, they are: a recurrence has one solution.
+A gradient computes what it needs of the operator anew. Equal definitions are found one by one
+(`without_duplicates`), but tensors of a recurrence are defined by each other. Here two of them are
+taken to be equal, so are those that their equations read in the same places, and so on; where all
+equations agree then, they are: a recurrence has one solution.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def merge_recurrences(equations: Equations, outputs: Collection[Tensor]) -> Equa
 
 
 def _first_twins(equations: Equations, outputs: Collection[Tensor]) -> dict[Tensor, Tensor]:
-    """For the tensors of a recurrence, those of an earlier one that are equal to them; nothing where there is none."""
+    """For the tensors of a recurrence, those of an earlier one that are equal to them; nothing
+    where there is none.
+    """
     made: dict[Tensor, list[Equation]] = {}
     for e in equations:
         if isinstance(e, Equation):
@@ -45,12 +48,19 @@ def _first_twins(equations: Equations, outputs: Collection[Tensor]) -> dict[Tens
 
 
 def _twins(earlier: Tensor, later: Tensor, made: _Made) -> dict[Tensor, Tensor] | None:
-    """Which tensors are equal if these two are: the later ones by the earlier ones; None where their equations differ."""
+    """Which tensors are equal if these two are: the later ones by the earlier ones; None where
+    their equations differ.
+    """
     names = {later: earlier}
     waiting = [(earlier, later)]
     while waiting:
         a, b = waiting.pop()
-        if a.dtype != b.dtype or not equal(a.shape, b.shape) or len(made.get(a, ())) != len(made.get(b, ())) or a not in made:
+        if (
+            a.dtype != b.dtype
+            or not equal(a.shape, b.shape)
+            or len(made.get(a, ())) != len(made.get(b, ()))
+            or a not in made
+        ):
             return None
         for one, other in zip(made[a], made[b]):
             reads, others = ([n.tensor for n in walk(e) if isinstance(n, Read)] for e in (one, other))

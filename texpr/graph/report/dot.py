@@ -1,6 +1,7 @@
 """A plan for Graphviz: its text, and the picture that `dot` makes of it where that is installed.
 
-The program `dot` is called as it is: the package `graphviz` of PyPI does not bring it, and saves one line.
+The program `dot` is called as it is: the package `graphviz` of PyPI does not bring it, and saves
+one line.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _HEAD = f"""digraph plan {{
 
 
 def to_dot(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
-    """A plan in the language of Graphviz: kernels with what they compute, edges for what they read of others."""
+    """A plan in the language of Graphviz: kernels with what they compute, edges for what they
+    read of others.
+    """
     lines = [_HEAD]
     for k, (texts, heavy) in enumerate(zip(words(launches, views), are_heavy(launches))):
         label = "".join(f'{_marked(line)}<br align="left"/>' for line in texts)
@@ -41,13 +44,22 @@ def to_dot(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
 
 
 def laid_out(text: str) -> str | None:
-    """The SVG that Graphviz makes of a text; None where it is not installed, fails, or takes too long."""
+    """The SVG that Graphviz makes of a text; None where it is not installed, fails, or takes too
+    long.
+    """
     program = shutil.which("dot")
     if program is None:
         return None
     try:
-        done = subprocess.run([program, "-Tsvg"], input=text, capture_output=True, text=True, check=True,
-                              encoding="utf-8", timeout=PATIENCE)
+        done = subprocess.run(
+            [program, "-Tsvg"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     _, start, rest = done.stdout.partition("<svg")  # the head of an XML file has no place in a page
@@ -55,7 +67,9 @@ def laid_out(text: str) -> str | None:
 
 
 def words(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> list[tuple[str, ...]]:
-    """Lines about each kernel: its results, its name and costs, and what it reads of the program's inputs."""
+    """Lines about each kernel: its results, its name and costs, and what it reads of the
+    program's inputs.
+    """
     computed = {t for n in launches for t in n.outputs}
     return [_words(n, [t.name for t in n.inputs if views.get(t, t) not in computed]) for n in launches]
 

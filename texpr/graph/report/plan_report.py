@@ -30,7 +30,9 @@ class PlanReport:
     views: Mapping[Tensor, Tensor]
 
     def explain(self) -> str:
-        """One line per decision: what was fused, what was not, and why; and per kernel whose default schedule was left, why it was."""
+        """One line per decision: what was fused, what was not, and why; and per kernel whose
+        default schedule was left, why it was.
+        """
         left = (k.fallback for n in self.launches for k in n.kernels if k.fallback is not None)
         return "\n".join(map(str, (*self.decisions, *left)))
 
@@ -42,7 +44,9 @@ class PlanReport:
         return show_program(with_views(self.captured), with_callees=True)
 
     def svg(self) -> str:
-        """The kernels and what passes between them as a picture, laid out by Graphviz where that is installed."""
+        """The kernels and what passes between them as a picture, laid out by Graphviz where that
+        is installed.
+        """
         return picture(self.launches, self.views)
 
     def to_dot(self) -> str:

@@ -1,4 +1,6 @@
-"""Where the time of programs goes: each kernel beside what the machine could do at best, and a trace to look at."""
+"""Where the time of programs goes: each kernel beside what the machine could do at best, and a
+trace to look at.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,19 @@ from texpr.runtime.native import library
 from texpr.support.files import write_file
 from texpr.support.table import Table
 
-_TABLE = Table({"kernel": "<", "calls": ">", "ms": ">.3f", "%": ">.1f", "GFLOP/s": ">.2f", "GB/s": ">.2f",
-                "roofline": ">", "bound": "<", "shapes": "<"})
+_TABLE = Table(
+    {
+        "kernel": "<",
+        "calls": ">",
+        "ms": ">.3f",
+        "%": ">.1f",
+        "GFLOP/s": ">.2f",
+        "GB/s": ">.2f",
+        "roofline": ">",
+        "bound": "<",
+        "shapes": "<",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +100,18 @@ class Profile:
         for launch, step in zip(launches, steps, strict=True):
             start = time.perf_counter()
             step()
-            self.events.append(Event(program, launch, start - self.began, time.perf_counter() - start, threading.get_ident()))
+            self.events.append(
+                Event(program, launch, start - self.began, time.perf_counter() - start, threading.get_ident())
+            )
 
     @property
     def rows(self) -> list[Row]:
         """One row per kernel and shapes, the most expensive first."""
         found: dict[tuple[str, str, str], list[Event]] = {}
         for event in self.events:
-            found.setdefault((event.program, event.launch.program.name, shapes_of(event.launch)), []).append(event)
+            found.setdefault((event.program, event.launch.program.name, shapes_of(event.launch)), []).append(
+                event
+            )
         rows = [self._row(name, shapes, events) for (_, name, shapes), events in found.items()]
         return sorted(rows, key=lambda r: -r.seconds)
 
@@ -102,8 +119,14 @@ class Profile:
         launch = events[0].launch
         moved = _bytes_of(launch)
         # Nothing is known of how fast a GPU can be.
-        least, bound = (0.0, "") if launch.kernel.target.gpu else least_seconds(launch.operations, moved, _dtype_of(launch), self.threads)
-        return Row(name, shapes, len(events), sum(e.seconds for e in events), launch.operations, moved, least, bound)
+        least, bound = (
+            (0.0, "")
+            if launch.kernel.target.gpu
+            else least_seconds(launch.operations, moved, _dtype_of(launch), self.threads)
+        )
+        return Row(
+            name, shapes, len(events), sum(e.seconds for e in events), launch.operations, moved, least, bound
+        )
 
     def __str__(self) -> str:
         rows = self.rows
@@ -112,16 +135,25 @@ class Profile:
         total, least = sum(r.seconds for r in rows), sum(r.calls * r.least for r in rows)
         lines = [self._cells(r, total) for r in rows]
         roofline = f"{100 * least / total:.0f}%" if least else ""
-        return _TABLE.text([*lines, ("altogether", len(self.events), total * 1e3, None, None, None,
-                                     roofline)])
+        return _TABLE.text(
+            [*lines, ("altogether", len(self.events), total * 1e3, None, None, None, roofline)]
+        )
 
     @staticmethod
     def _cells(row: Row, total: float) -> tuple[object, ...]:
         """A line of the table; `total` are the seconds of all rows."""
         rates = (amount * row.calls / row.seconds / 1e9 for amount in (row.operations, row.moved))
         share = f"{100 * row.share:.0f}%" if row.bound else ""
-        return (row.name, row.calls, row.seconds * 1e3, 100 * row.seconds / total, *rates, share, row.bound,
-                row.shapes)
+        return (
+            row.name,
+            row.calls,
+            row.seconds * 1e3,
+            100 * row.seconds / total,
+            *rates,
+            share,
+            row.bound,
+            row.shapes,
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -130,9 +162,24 @@ class Profile:
         """The events as chrome://tracing and Perfetto read them, times in microseconds."""
         events: list[dict[str, object]] = []
         for e in self.events:
-            about = {"program": e.program, "shapes": shapes_of(e.launch), "operations": e.launch.operations, "bytes": _bytes_of(e.launch)}
-            events.append({"name": e.launch.program.name, "cat": "kernel", "ph": "X", "ts": e.start * 1e6, "dur": e.seconds * 1e6,
-                           "pid": os.getpid(), "tid": e.thread, "args": about})
+            about = {
+                "program": e.program,
+                "shapes": shapes_of(e.launch),
+                "operations": e.launch.operations,
+                "bytes": _bytes_of(e.launch),
+            }
+            events.append(
+                {
+                    "name": e.launch.program.name,
+                    "cat": "kernel",
+                    "ph": "X",
+                    "ts": e.start * 1e6,
+                    "dur": e.seconds * 1e6,
+                    "pid": os.getpid(),
+                    "tid": e.thread,
+                    "args": about,
+                }
+            )
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
     def save(self, path: str | Path) -> None:
@@ -145,15 +192,17 @@ watching: ContextVar[Profile | None] = ContextVar("texpr_profile", default=None)
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Measure the kernels of all programs that run in the block: networks, training steps, lazy tensors, functions under `tx.jit`.
+    """Measure the kernels of all programs that run in the block: networks, training steps, lazy
+    tensors, functions under `tx.jit`.
 
         with tx.profile() as p:
             trainer.fit(x, y)
         print(p)                    # per kernel: time, rates, and the share of what the machine can do at best
         p.save("trace.json")        # for chrome://tracing
 
-    Kernels run one by one, which costs a few microseconds each. An operator that is called on arrays by itself is no program. How fast the
-    machine can be is measured when the result is printed, once.
+    Kernels run one by one, which costs a few microseconds each. An operator that is called on
+    arrays by itself is no program. How fast the machine can be is measured when the result is
+    printed, once.
     """
     found = Profile()
     token = watching.set(found)

@@ -15,13 +15,16 @@ from texpr.compiler import Op, op
 from texpr.ir.dtypes import F64, DType
 
 SIZES = (1 << 16, 1 << 20, 1 << 26)
-"""Bytes of working sets for which bandwidth is measured: within the first caches, within the last ones, beyond them."""
+"""Bytes of working sets for which bandwidth is measured: within the first caches, within the
+last ones, beyond them.
+"""
 _TERMS = 48
 
 
 @lru_cache(maxsize=8)
 def peak(dtype: DType, threads: int) -> float:
-    """Float operations per second: the better of a long polynomial of numbers in the cache, and a matrix product.
+    """Float operations per second: the better of a long polynomial of numbers in the cache, and a
+    matrix product.
 
     Args:
         dtype: f64, or anything else for f32.
@@ -35,8 +38,12 @@ def peak(dtype: DType, threads: int) -> float:
     polynomial = op(f"op polynomial(X: {t}[N], c: {t}) -> Y: {t}[N] {{ Y[i] = {text} }}")
     x, square = np.full(count, 0.5, numpy), np.full((n, n), 0.5, numpy)
     flat = _seconds(polynomial, x, numpy(0.5), out=np.empty_like(x))
-    product = op(f"op product(A: {t}[M, K], B: {t}[K, N]) -> C: {t}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}")
-    return max(2 * _TERMS * count / flat, 2 * n**3 / _seconds(product, square, square, out=np.empty_like(square)))
+    product = op(
+        f"op product(A: {t}[M, K], B: {t}[K, N]) -> C: {t}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
+    )
+    return max(
+        2 * _TERMS * count / flat, 2 * n**3 / _seconds(product, square, square, out=np.empty_like(square))
+    )
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,7 @@
 """A plan as a picture: kernels in layers, tensors as lines between them.
 
-The layout by hand is for machines without Graphviz: no package of PyPI brings `dot`, and a notebook should
-show a plan everywhere.
+The layout by hand is for machines without Graphviz: no package of PyPI brings `dot`, and a notebook
+should show a plan everywhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from texpr.graph.lowering.launch_sequence import Launch
-from texpr.graph.report.dot import EDGE, HEAVY, INK, LIGHT, QUIET, are_heavy, edges, is_result, laid_out, to_dot, words
+from texpr.graph.report.dot import (
+    EDGE,
+    HEAVY,
+    INK,
+    LIGHT,
+    QUIET,
+    are_heavy,
+    edges,
+    is_result,
+    laid_out,
+    to_dot,
+    words,
+)
 from texpr.ir.expr import Tensor
 
 CHARACTER, LINE, PAD, GAP, RISE = 6.7, 15, 8, 26, 34
@@ -53,8 +65,9 @@ class _Box:
 def draw(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
     """The picture without Graphviz.
 
-    Layers are as deep as the longest way to them; lines that pass layers have a place there. Sugiyama, Tagawa
-    and Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.
+    Layers are as deep as the longest way to them; lines that pass layers have a place there.
+    Sugiyama, Tagawa and Toda, Methods for Visual Understanding of Hierarchical System Structures,
+    1981.
     """
     boxes = [_Box(texts, heavy) for texts, heavy in zip(words(launches, views), are_heavy(launches))]
     pairs = [(boxes[maker], boxes[k]) for k, maker in edges(launches, views)]
@@ -80,7 +93,9 @@ def _bent(start: _Box, end: _Box, layers: list[list[_Box]]) -> list[_Box]:
 
 
 def _place(layers: list[list[_Box]]) -> None:
-    """Each layer ordered by where its neighbours are, then boxes as near to them as others let them be."""
+    """Each layer ordered by where its neighbours are, then boxes as near to them as others let
+    them be.
+    """
     below: dict[_Box, list[_Box]] = {}
     for box in (b for layer in layers for b in layer):
         for other in box.above:
@@ -133,11 +148,17 @@ def _document(boxes: Sequence[_Box], lines: Sequence[Sequence[_Box]]) -> str:
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<style>{_STYLE}</style>"]
     parts += [f'<path d="{_curve(line)}"/>' for line in lines]
     for box in boxes:
-        parts.append(f'<g class="{"heavy" if box.heavy else "light"}"><rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
-                     f'height="{box.height:.1f}"/>')
+        parts.append(
+            f'<g class="{"heavy" if box.heavy else "light"}"><rect x="{box.x:.1f}" y="{box.y:.1f}" '
+            f'width="{box.width:.1f}" '
+            f'height="{box.height:.1f}"/>'
+        )
         kinds = ["name" if is_result(text) else "quiet" for text in box.lines]
-        parts += [f'<text class="{kind}" x="{box.x + PAD:.1f}" y="{box.y + LINE * (k + 1):.1f}">{html.escape(text)}</text>'
-                  for k, (kind, text) in enumerate(zip(kinds, box.lines))]
+        parts += [
+            f'<text class="{kind}" x="{box.x + PAD:.1f}" '
+            f'y="{box.y + LINE * (k + 1):.1f}">{html.escape(text)}</text>'
+            for k, (kind, text) in enumerate(zip(kinds, box.lines))
+        ]
         parts.append("</g>")
     return "\n".join([*parts, "</svg>"])
 

@@ -1,10 +1,11 @@
-"""Numbers that nested loops count together, digit by digit: a loop, or a loop and its tiles, and tiles of tiles.
+"""Numbers that nested loops count together, digit by digit: a loop, or a loop and its tiles, and
+tiles of tiles.
 
     for o in 0..(e + c-1)//c: for i in 0..c: if o*c + i < e: S(o*c + i)   ->   for v in 0..e: S(v)
     for o in ...: let T; for i in ...: S(T[i])                         ->   for o in ...: for i in ...: let T; S(T[0])
 
-Both are laws of the loops, whoever made them; the second holds where each iteration writes what it reads of T, which provers ask of what
-they get.
+Both are laws of the loops, whoever made them; the second holds where each iteration writes what it
+reads of T, which provers ask of what they get.
 """
 
 from __future__ import annotations
@@ -92,12 +93,17 @@ def _buffers(body: tuple[Stmt, ...]) -> tuple[tuple[Alloc, ...], tuple[Stmt, ...
 
 
 def _with_buffers(loop: For, made: tuple[Alloc, ...]) -> For | None:
-    """The loop with buffers made inside, which holds all their uses; None if iterations that run at once may use the same elements.
+    """The loop with buffers made inside, which holds all their uses; None if iterations that run at
+    once may use the same elements.
 
     Provers ask whether each iteration writes what it reads of them.
     """
     for each in made if loop.kind not in (SERIAL, UNROLLED) else ():
-        uses = [n.indices for n in walk(loop) if isinstance(n, Read | Store | Prefetch) and n.tensor is each.tensor]
+        uses = [
+            n.indices
+            for n in walk(loop)
+            if isinstance(n, Read | Store | Prefetch) and n.tensor is each.tensor
+        ]
         own = next((k for k in range(each.tensor.rank) if all(at[k] is loop.var for at in uses)), None)
         if own is None:
             return None
@@ -128,7 +134,10 @@ def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt,
     digits, left = list(map(_digit, chain)), list(conditions)
     while len(digits) > 1:
         pairs = range(len(digits) - 1)
-        found = next((m for how in (_held, _full) for k in pairs if (m := _merged(digits, k, left, how)) is not None), None)
+        found = next(
+            (m for how in (_held, _full) for k in pairs if (m := _merged(digits, k, left, how)) is not None),
+            None,
+        )
         if found is None:
             return None
         digits = found
@@ -138,7 +147,9 @@ def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt,
 
 
 def _kind(kinds: Sequence[LoopKind]) -> LoopKind | None:
-    """How all iterations of nested loops run, if some of them run at once; None for lanes of an instruction."""
+    """How all iterations of nested loops run, if some of them run at once; None for lanes of an
+    instruction.
+    """
     marks = {k for k in kinds if k not in (SERIAL, UNROLLED)}
     if any(isinstance(k, InstructionNest) for k in marks):
         return None
@@ -146,7 +157,9 @@ def _kind(kinds: Sequence[LoopKind]) -> LoopKind | None:
 
 
 _End = Callable[[Digits, Expr, int, list[Expr]], Expr | None]
-"""Where a count ends that goes on in tiles of so many numbers, under conditions of which one that says so is taken out."""
+"""Where a count ends that goes on in tiles of so many numbers, under conditions of which one
+that says so is taken out.
+"""
 
 
 def _merged(digits: list[Digits], k: int, conditions: list[Expr], how: _End) -> list[Digits] | None:
@@ -183,7 +196,8 @@ def _full(both: Digits, tiles: Expr, tile: int, conditions: list[Expr]) -> Expr 
 
 
 def _tile(outer: Digits, inner: Digits) -> tuple[int | None, Expr | None]:
-    """How many numbers the inner one counts for each outer one; and the end of both, where its own extent says that.
+    """How many numbers the inner one counts for each outer one; and the end of both, where its own
+    extent says that.
 
     for o: for i in 0..min(c, e - o*c)   ->   c, e
     """
@@ -207,7 +221,11 @@ def _has_tiles(extent: Expr, end: Expr, tile: int) -> bool:
     last, length = integer(extent), integer(end)
     if last is not None or length is not None:
         return last is not None and length is not None and last == -(-length // tile)
-    return isinstance(extent, FloorDiv) and integer(extent.rhs) == tile and same_value(extent.lhs, add(end, index(tile - 1)))
+    return (
+        isinstance(extent, FloorDiv)
+        and integer(extent.rhs) == tile
+        and same_value(extent.lhs, add(end, index(tile - 1)))
+    )
 
 
 def _slack(e: Expr) -> Linear | None:

@@ -1,6 +1,8 @@
-"""Lower bounds of floats, read off equations: rules that rounding keeps, since it is monotone. A bound says nothing of NaN.
+"""Lower bounds of floats, read off equations: rules that rounding keeps, since it is monotone. A
+bound says nothing of NaN.
 
-sum(k: exp(f(k) - max(k: f(k)))) is at least 1: one of its terms is exp(0), no other one is negative.
+sum(k: exp(f(k) - max(k: f(k)))) is at least 1: one of its terms is exp(0), no other one is
+negative.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def least(value: Expr, tensors: Bounds, definitions: Mapping[str, Equation]) -> 
     return known[id(value)]
 
 
-def _least(e: Expr, known: Mapping[int, float], tensors: Bounds, definitions: Mapping[str, Equation]) -> float:
+def _least(
+    e: Expr, known: Mapping[int, float], tensors: Bounds, definitions: Mapping[str, Equation]
+) -> float:
     def of(part: Expr) -> float:
         return known[id(part)]
 
@@ -92,12 +96,16 @@ def _rounded(bound: float, dtype: DType | None) -> float:
 
 
 def _has_greatest(total: Reduce, definitions: Mapping[str, Equation]) -> bool:
-    """Whether a sum has exponentials of all values relative to the greatest of them as its terms."""
+    """Whether a sum has exponentials of all values relative to the greatest of them as its
+    terms.
+    """
     exponential = _written_out(total.body, definitions)
     match exponential:
         case Call("exp" | "exp2", (Sub(value, Read() as greatest),)):
             among = _written_out(greatest, definitions)
-            return isinstance(among, Reduce) and equal(among, Reduce("max", total.axes, value, dtype=among.dtype))
+            return isinstance(among, Reduce) and equal(
+                among, Reduce("max", total.axes, value, dtype=among.dtype)
+            )
     return False
 
 
@@ -111,6 +119,8 @@ def _written_out(e: Expr, definitions: Mapping[str, Equation]) -> Expr:
 
 
 def reciprocal_is_normal(divisor: Expr, tensors: Bounds, definitions: Mapping[str, Equation]) -> bool:
-    """Whether a divisor is NaN or at least the least normal number: its reciprocal is finite then, and wrong by a rounding."""
+    """Whether a divisor is NaN or at least the least normal number: its reciprocal is finite
+    then, and wrong by a rounding.
+    """
     normal = {32: 2.0**-126, 64: 2.0**-1022}.get(divisor.dtype.bits if divisor.dtype.is_float else 0, inf)
     return least(divisor, tensors, definitions) >= normal

@@ -1,7 +1,9 @@
-"""Index arithmetic at the sizes of a call: it is proven with integers of any size and computed in 64 bits, so it has to fit them.
+"""Index arithmetic at the sizes of a call: it is proven with integers of any size and computed in
+64 bits, so it has to fit them.
 
-Intervals bound every index, extent, range and comparison of indices, in exact integers. Data that states no range is left out: no proof
-looks into sums and products of it. So are factors above `LARGEST_FACTOR`, which are no index arithmetic: such products wrap.
+Intervals bound every index, extent, range and comparison of indices, in exact integers. Data that
+states no range is left out: no proof looks into sums and products of it. So are factors above
+`LARGEST_FACTOR`, which are no index arithmetic: such products wrap.
 """
 
 from __future__ import annotations
@@ -40,20 +42,33 @@ from texpr.support.errors import ResourceError
 LARGEST_FACTOR = 1 << 32
 SMALL_FACTOR = 1 << 8
 USUAL_SIZE = 1 << 48
-"""Sizes below it times a few small factors fit: only programs with other products are looked at then."""
+"""Sizes below it times a few small factors fit: only programs with other products are looked at
+then.
+"""
 
 Interval = tuple[int, int]
 _LIMIT = 1 << 63
 
 
 def is_wild(e: Expr) -> bool:
-    """Whether a value of 64 bits of which nothing is known, or a product that is no index arithmetic, is part of an expression, so that
-    arithmetic in it may wrap.
+    """Whether a value of 64 bits of which nothing is known, or a product that is no index
+    arithmetic, is part of an expression, so that arithmetic in it may wrap.
     """
-    return any(isinstance(n, Mul) and n.dtype == I64 and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (n.lhs, n.rhs))
-               or isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
-               or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
-               or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
+    return any(
+        isinstance(n, Mul)
+        and n.dtype == I64
+        and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (n.lhs, n.rhs))
+        or isinstance(n, Read)
+        and n.dtype in (I64, U64)
+        and n.tensor.value_range is None
+        or isinstance(n, Reduce)
+        and n.dtype == I64
+        and n.op in ("sum", "prod")
+        or isinstance(n, Cast)
+        and n.dtype == I64
+        and n.operand.dtype.is_float
+        for n in walk(e)
+    )
 
 
 def programs_of(program: Program) -> list[Program]:
@@ -68,8 +83,12 @@ def programs_of(program: Program) -> list[Program]:
 
 
 def has_products(program: Program) -> bool:
-    """Whether an equation, of the program or of what it calls, multiplies more than a size by small constants."""
-    return any(isinstance(e, Equation) and not _is_small(e) for p in programs_of(program) for e in p.equations)
+    """Whether an equation, of the program or of what it calls, multiplies more than a size by
+    small constants.
+    """
+    return any(
+        isinstance(e, Equation) and not _is_small(e) for p in programs_of(program) for e in p.equations
+    )
 
 
 def check_reach(program: Program, sizes: Sizes) -> None:
@@ -86,8 +105,11 @@ def check_reach(program: Program, sizes: Sizes) -> None:
 
 def _is_small(equation: Equation) -> bool:
     """No product but by small constants."""
-    return all(any(isinstance(c, Const) and abs(c.value) <= SMALL_FACTOR for c in (n.lhs, n.rhs))
-               for n in walk(equation) if isinstance(n, Mul) and n.dtype == I64)
+    return all(
+        any(isinstance(c, Const) and abs(c.value) <= SMALL_FACTOR for c in (n.lhs, n.rhs))
+        for n in walk(equation)
+        if isinstance(n, Mul) and n.dtype == I64
+    )
 
 
 def _check(program: Program, equation: Equation, sizes: Sizes) -> None:
@@ -104,13 +126,24 @@ def _check(program: Program, equation: Equation, sizes: Sizes) -> None:
 
 
 def _check_data(program: Program, equation: Equation, found: Mapping[int, Interval | None]) -> None:
-    """Data in sums that no guard looks at, or that say a range, was proven to be between such sums of sizes as are far from 64 bits."""
-    unguarded = [e for n in walk(equation) if isinstance(n, Read | Equation) and n.guard is None for e in n.indices]
+    """Data in sums that no guard looks at, or that say a range, was proven to be between such
+    sums of sizes as are far from 64 bits.
+    """
+    unguarded = [
+        e for n in walk(equation) if isinstance(n, Read | Equation) and n.guard is None for e in n.indices
+    ]
     ends = [e for a in _axes(equation) for e in (a.lo, a.hi)]
-    for e in (*(e for e in unguarded if isinstance(e, Add | Sub | Mul | Neg) and found.get(id(e)) is None), *ends):
+    for e in (
+        *(e for e in unguarded if isinstance(e, Add | Sub | Mul | Neg) and found.get(id(e)) is None),
+        *ends,
+    ):
         if is_wild(e):
-            raise ResourceError(f"{program.name}: `{show(e)}` may leave 64 bits where a size is 2^48 or more", e.span or program.span,
-                                code="size", help="declare a range of values, or guard the read")
+            raise ResourceError(
+                f"{program.name}: `{show(e)}` may leave 64 bits where a size is 2^48 or more",
+                e.span or program.span,
+                code="size",
+                help="declare a range of values, or guard the read",
+            )
 
 
 def _axes(equation: Equation) -> Iterator[Axis]:
@@ -134,7 +167,9 @@ def _roots(equation: Equation) -> Iterator[Expr]:
                 yield from (a, b)
 
 
-def _interval(root: Expr, known: Mapping[Var, Interval | None], found: dict[int, Interval | None], program: Program) -> Interval | None:
+def _interval(
+    root: Expr, known: Mapping[Var, Interval | None], found: dict[int, Interval | None], program: Program
+) -> Interval | None:
     """Bounds of an integer expression, None where nothing is known."""
     for node in postorder(root):
         if id(node) not in found and isinstance(node, Expr) and node.dtype != BOOL:
@@ -145,7 +180,9 @@ def _interval(root: Expr, known: Mapping[Var, Interval | None], found: dict[int,
 
 
 def interval_of(e: Expr, known: Mapping[Var, Interval | None]) -> Interval | None:
-    """Bounds of index arithmetic where its variables are within theirs, in exact integers; None where nothing is known."""
+    """Bounds of index arithmetic where its variables are within theirs, in exact integers; None
+    where nothing is known.
+    """
     found: dict[int, Interval | None] = {}
     for node in postorder(e):
         if isinstance(node, Expr) and node.dtype != BOOL:
@@ -154,22 +191,40 @@ def interval_of(e: Expr, known: Mapping[Var, Interval | None]) -> Interval | Non
 
 
 def _of_operands(node: Expr, found: Mapping[int, Interval | None]) -> list[Interval | None]:
-    """Bounds of what a node is made of. Of data that one extreme bounds on one side, arithmetic wraps: nothing is known there."""
+    """Bounds of what a node is made of. Of data that one extreme bounds on one side, arithmetic
+    wraps: nothing is known there.
+    """
     below = [found.get(id(c)) for c in children(node)]
     if isinstance(node, Max | Min | Select):
         return below
-    return [None if b is not None and isinstance(c, Max | Min | Select) and (b[0] == -_LIMIT or b[1] == _LIMIT - 1) else b
-            for c, b in zip(children(node), below)]
+    return [
+        None
+        if b is not None and isinstance(c, Max | Min | Select) and (b[0] == -_LIMIT or b[1] == _LIMIT - 1)
+        else b
+        for c, b in zip(children(node), below)
+    ]
 
 
-def _too_large(program: Program, node: Expr, bounds: Interval, known: Mapping[Var, Interval | None]) -> ResourceError:
+def _too_large(
+    program: Program, node: Expr, bounds: Interval, known: Mapping[Var, Interval | None]
+) -> ResourceError:
     far = max(bounds, key=abs)
-    used = ", ".join(f"{v.name} = {b[0]}" for v in sorted(variables(node), key=lambda v: v.name) if (b := known.get(v)) and b[0] == b[1])
-    return ResourceError(f"{program.name}: `{show(node)}` reaches {far}{f' at {used}' if used else ''}: indices are 64-bit integers",
-                         node.span or program.span, code="size")
+    used = ", ".join(
+        f"{v.name} = {b[0]}"
+        for v in sorted(variables(node), key=lambda v: v.name)
+        if (b := known.get(v)) and b[0] == b[1]
+    )
+    return ResourceError(
+        f"{program.name}: `{show(node)}` reaches {far}{f' at {used}' if used else ''}: indices are 64-bit "
+        f"integers",
+        node.span or program.span,
+        code="size",
+    )
 
 
-def _bounds(node: Expr, below: list[Interval | None], known: Mapping[Var, Interval | None]) -> Interval | None:
+def _bounds(
+    node: Expr, below: list[Interval | None], known: Mapping[Var, Interval | None]
+) -> Interval | None:
     match node:
         case Const(value):
             return (int(value), int(value)) if node.dtype.is_int else None
@@ -181,7 +236,10 @@ def _bounds(node: Expr, below: list[Interval | None], known: Mapping[Var, Interv
             declared = _declared(tensor.value_range, known)
             if guard is None or guard.value is None:
                 return declared
-            return _union(declared, _bounds(guard.value, [], known) if isinstance(guard.value, Const | Var) else _of_type(node))
+            return _union(
+                declared,
+                _bounds(guard.value, [], known) if isinstance(guard.value, Const | Var) else _of_type(node),
+            )
         case Select():
             return _union(below[1], below[2])
         case Cast(operand):
@@ -195,12 +253,18 @@ def _bounds(node: Expr, below: list[Interval | None], known: Mapping[Var, Interv
         case Max() | Min():
             return _extreme(node, below[0], below[1]) if node.dtype == I64 else _of_type(node)
         case Add() | Sub() | Mul() | FloorDiv() | Mod():
-            return None if below[0] is None or below[1] is None or node.dtype != I64 else _combined(node, below[0], below[1])
+            return (
+                None
+                if below[0] is None or below[1] is None or node.dtype != I64
+                else _combined(node, below[0], below[1])
+            )
     return _of_type(node)
 
 
 def _extreme(node: Max | Min, a: Interval | None, b: Interval | None) -> Interval | None:
-    """Of `clamp(x, 0, N)` both ends are known whatever x is; of one extreme one is, and the other is the end of the type."""
+    """Of `clamp(x, 0, N)` both ends are known whatever x is; of one extreme one is, and the
+    other is the end of the type.
+    """
     if a is None and b is None:
         return None
     (low, high), (least, most) = (x or (-_LIMIT, _LIMIT - 1) for x in (a, b))

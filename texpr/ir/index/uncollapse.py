@@ -1,10 +1,12 @@
-"""Loops that were joined, as the two loops they were: the same instances in the same order, without quotients by sizes.
+"""Loops that were joined, as the two loops they were: the same instances in the same order, without
+quotients by sizes.
 
     for v in 0..m*n: S(v // n, v % n)   ->   for a in 0..m: for b in 0..n: S(a, b)
 
-A number that a loop and its tiles count (`digits`) is one loop on the way. This is a law of the loops, whoever made them: v counts the
-pairs (a, b) in lexicographic order, where m or n is not negative. Proofs are about linear arithmetic, which the loop on the left is not
-where n is no constant; so provers ask about those on the right.
+A number that a loop and its tiles count (`digits`) is one loop on the way. This is a law of the
+loops, whoever made them: v counts the pairs (a, b) in lexicographic order, where m or n is not
+negative. Proofs are about linear arithmetic, which the loop on the left is not where n is no
+constant; so provers ask about those on the right.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ class Parted:
         return tuple(dict.fromkeys(v for old in given for v in self.loops.get(old, (old,))))
 
     def within(self, loops: Sequence[Var], given: Collection[Var]) -> int:
-        """How many of nested loops, from the outside in, count the same in iterations in which the given ones do."""
+        """How many of nested loops, from the outside in, count the same in iterations in which
+        the given ones do.
+        """
         gone = self.loops.keys()
         for k, v in enumerate(loops):
             if not (variables(self.counts[v]) & gone if v in self.counts else {v}) <= set(given):
@@ -67,11 +71,12 @@ class Parted:
 
 @lru_cache(maxsize=8)  # each step asks of the kernel before and after it
 def parted(kernel: Kernel) -> Parted:
-    """The kernel with loops that count the pairs of two others as these two, where their second count is of no constant extent.
+    """The kernel with loops that count the pairs of two others as these two, where their second
+    count is of no constant extent.
 
-    A loop is left as it is where that is not seen: where nothing is divided by a factor of its extent that stays the same inside, where
-    both factors may be negative, where something but a hint uses the count itself, where its tiles hold more than each other, conditions
-    and hints.
+    A loop is left as it is where that is not seen: where nothing is divided by a factor of its
+    extent that stays the same inside, where both factors may be negative, where something but a
+    hint uses the count itself, where its tiles hold more than each other, conditions and hints.
     """
     tops = [_parted_top(s) for s in kernel.body]
     if all(p.after is s for p, s in zip(tops, kernel.body)):
@@ -86,10 +91,14 @@ def parted(kernel: Kernel) -> Parted:
 
 
 def divides_by_sizes(kernel: Kernel) -> bool:
-    """Whether, with joined loops parted, some index is divided by what is no constant: of such quotients proofs know little."""
+    """Whether, with joined loops parted, some index is divided by what is no constant: of such
+    quotients proofs know little.
+    """
     sizes = set(kernel.sizes)
-    return any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None and not variables(n.lhs) <= sizes
-               for n in walk(*map(_without_hints, parted(kernel).kernel.body)))
+    return any(
+        isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None and not variables(n.lhs) <= sizes
+        for n in walk(*map(_without_hints, parted(kernel).kernel.body))
+    )
 
 
 def parted_statement(s: Stmt) -> Stmt:
@@ -123,7 +132,11 @@ class _Joint:
         """What the count is divided by, and what is left, as the two numbers."""
 
         def rule(node: Node) -> Node | None:
-            if isinstance(node, FloorDiv | Mod) and _is_of(node, self.count) and same_value(node.rhs, self.by):
+            if (
+                isinstance(node, FloorDiv | Mod)
+                and _is_of(node, self.count)
+                and same_value(node.rhs, self.by)
+            ):
                 return self.first if isinstance(node, FloorDiv) else self.second
             return None
 
@@ -177,13 +190,15 @@ def _made(s: Stmt) -> _Top:
 
 
 def may_count_pairs(extents: Sequence[Expr], *users: Node) -> bool:
-    """Whether some loop has a product as its extent, and its users divide by a size or it has a product of sizes as a factor: what each
-    joint needs, and few nests have.
+    """Whether some loop has a product as its extent, and its users divide by a size or it has a
+    product of sizes as a factor: what each joint needs, and few nests have.
     """
     products = [n for e in extents for n in _products(e)]
     if not products:
         return False
-    return any(map(_is_of_sizes, products)) or any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(*users, *extents))
+    return any(map(_is_of_sizes, products)) or any(
+        isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(*users, *extents)
+    )
 
 
 @lru_cache(maxsize=1024)  # steps leave most extents as they are
@@ -259,7 +274,11 @@ def _factor(extent: Expr, by: Expr) -> Expr | None:
                 return over
     whole, part = linear(extent), linear(by)
     times = whole.terms[0][1] // part.terms[0][1] if whole.terms and part.terms else 0
-    return index(times) if times > 0 and not (rest := whole.plus(part, -times)).terms and not rest.constant else None
+    return (
+        index(times)
+        if times > 0 and not (rest := whole.plus(part, -times)).terms and not rest.constant
+        else None
+    )
 
 
 _NAMED: OrderedDict[tuple[Var, ...], tuple[Var, Var]] = OrderedDict()
@@ -267,7 +286,9 @@ _MOST_NAMED = 1024
 
 
 def _named(run: Run, over: Expr, by: Expr) -> _Joint:
-    """The same variables for the same loops, so that what was proven of statements is known of them again. Examples show their names."""
+    """The same variables for the same loops, so that what was proven of statements is known of
+    them again. Examples show their names.
+    """
     key = tuple(n.var for n in run.loops)
     if key not in _NAMED:
         _NAMED[key] = Var(show(FloorDiv(run.digits.count, by))), Var(show(Mod(run.digits.count, by)))

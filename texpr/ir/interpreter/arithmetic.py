@@ -1,8 +1,9 @@
-"""What the operators of the scalar language mean, on NumPy arrays: the definition both interpreters share.
+"""What the operators of the scalar language mean, on NumPy arrays: the definition both interpreters
+share.
 
-A value of a dtype that NumPy lacks (bf16, f8e4m3, f8e5m2) is held as f32 numbers that it can represent; every other value has NumPy's
-type. Callers silence NumPy's
-warnings with `quiet()`: x / 0 and overflow have defined results here.
+A value of a dtype that NumPy lacks (bf16, f8e4m3, f8e5m2) is held as f32 numbers that it can
+represent; every other value has NumPy's type. Callers silence NumPy's warnings with `quiet()`: x /
+0 and overflow have defined results here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def store(values: Array, t: DType) -> Array:
 
 
 def cast(x: Array, source: DType, target: DType) -> Array:
-    """`x` converted: to bool by `!= 0`, float to int saturating with NaN to 0, int to int wrapping, to float rounded once."""
+    """`x` converted: to bool by `!= 0`, float to int saturating with NaN to 0, int to int
+    wrapping, to float rounded once.
+    """
     if source == target:
         return x
     if target == BOOL:
@@ -69,7 +72,9 @@ def _float_to_int(x: Array, target: DType) -> Array:
 
 
 def _odd_f64(x: Array) -> Array:
-    """64-bit integers as f64, rounded to odd: a second rounding to fewer bits is then as good as one."""
+    """64-bit integers as f64, rounded to odd: a second rounding to fewer bits is then as good as
+    one.
+    """
     low = x & x.dtype.type(0x7FF)
     odd = (x - low) | np.where(low != 0, x.dtype.type(0x800), x.dtype.type(0))
     return np.where(np.abs(x.astype(np.float64)) < 2.0**53, x, odd).astype(np.float64)
@@ -80,10 +85,14 @@ def _rounded(result: Array, t: DType) -> Array:
 
 
 def order_key(x: Array, nan: int) -> Array:
-    """Integers in the order of floats: -0 below +0, and NaN above (`nan` > 0) or below (`nan` < 0) everything."""
+    """Integers in the order of floats: -0 below +0, and NaN above (`nan` > 0) or below (`nan` <
+    0) everything.
+    """
     signed = np.iinfo(f"i{x.dtype.itemsize}")
     bits = np.asarray(x).view(signed.dtype)
-    return np.where(np.isnan(x), signed.max if nan > 0 else signed.min, np.where(bits < 0, bits ^ signed.max, bits)).astype(signed.dtype)
+    return np.where(
+        np.isnan(x), signed.max if nan > 0 else signed.min, np.where(bits < 0, bits ^ signed.max, bits)
+    ).astype(signed.dtype)
 
 
 def from_key(key: Array, dtype: np.dtype) -> Array:
@@ -112,12 +121,25 @@ def _power(a: Array, b: Array) -> Array:
 
 
 BINARY: dict[type[Binary], Callable[[Array, Array], Array]] = {
-    Add: np.add, Sub: np.subtract, Mul: np.multiply, Div: np.divide, FloorDiv: np.floor_divide, Mod: np.remainder,
-    Max: maximum, Min: minimum, And: np.logical_and, Or: np.logical_or,
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    Div: np.divide,
+    FloorDiv: np.floor_divide,
+    Mod: np.remainder,
+    Max: maximum,
+    Min: minimum,
+    And: np.logical_and,
+    Or: np.logical_or,
 }
 
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
 }
 
 
@@ -171,7 +193,9 @@ def _lowest(t: DType) -> int | float | bool:
 
 
 def fold(op: str, values: Array, t: DType) -> Array:
-    """Fold along axis 0, strictly in order, at dtype `t`: `sum prod max min any all` of at least one element."""
+    """Fold along axis 0, strictly in order, at dtype `t`: `sum prod max min any all` of at least
+    one element.
+    """
     match op:
         case "any":
             return np.asarray(values.any(axis=0))

@@ -1,7 +1,8 @@
 """Scalar expressions at many points at once: the vectorised half of the interpreter.
 
-Nothing is masked on the way: a read outside its array, or of an element nobody defined yet, gives some number and marks the point
-as `bad`. A `Select` keeps only the marks of the side it takes, which makes it lazy; whoever uses a result asserts that it is good.
+Nothing is masked on the way: a read outside its array, or of an element nobody defined yet, gives
+some number and marks the point as `bad`. A `Select` keeps only the marks of the side it takes,
+which makes it lazy; whoever uses a result asserts that it is good.
 """
 
 from __future__ import annotations
@@ -13,8 +14,38 @@ from math import prod
 
 import numpy as np
 
-from texpr.ir.expr import And, Axis, Binary, Call, Cast, Compare, Const, Expr, Guard, Neg, Node, Not, Or, Read, Reduce, Select, Tensor, Var
-from texpr.ir.interpreter.arithmetic import COMPARE, Array, binary, call, cast, compute_dtype, fold, identity, literal_array, order_key
+from texpr.ir.expr import (
+    And,
+    Axis,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Guard,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
+from texpr.ir.interpreter.arithmetic import (
+    COMPARE,
+    Array,
+    binary,
+    call,
+    cast,
+    compute_dtype,
+    fold,
+    identity,
+    literal_array,
+    order_key,
+)
 from texpr.ir.traverse import children
 
 BLOCK = 1 << 20
@@ -23,7 +54,9 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Values at many points, and where they do not exist (None: nowhere). Both broadcast to the shape of the points."""
+    """Values at many points, and where they do not exist (None: nowhere). Both broadcast to the
+    shape of the points.
+    """
 
     values: Array
     bad: Array | None = None
@@ -31,7 +64,9 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The elements of a tensor, types that NumPy lacks as f32, and which of them are defined (None: all)."""
+    """The elements of a tensor, types that NumPy lacks as f32, and which of them are defined
+    (None: all).
+    """
 
     values: Array
     defined: Array | None = None
@@ -39,7 +74,9 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A grid of instances: the value of every variable, as an array that broadcasts to `shape`; `active` says which points exist."""
+    """A grid of instances: the value of every variable, as an array that broadcasts to `shape`;
+    `active` says which points exist.
+    """
 
     env: Mapping[Var, Array]
     shape: tuple[int, ...]
@@ -85,7 +122,9 @@ def _value(node: Node, done: dict[int, Lanes], points: Points, buffers: Buffers)
             return _logic(node, done[id(a)], done[id(b)])
         case _:
             below = [done[id(child)] for child in children(node)]
-            return Lanes(_apply(node, [lanes.values for lanes in below]), either(*(lanes.bad for lanes in below)))
+            return Lanes(
+                _apply(node, [lanes.values for lanes in below]), either(*(lanes.bad for lanes in below))
+            )
 
 
 def _apply(node: Node, args: list[Array]) -> Array:
@@ -119,7 +158,9 @@ def _select(cond: Lanes, then: Lanes, orelse: Lanes) -> Lanes:
     values = np.where(cond.values, then.values, orelse.values)
     if then.bad is None and orelse.bad is None:
         return Lanes(values, cond.bad)
-    taken = np.where(cond.values, False if then.bad is None else then.bad, False if orelse.bad is None else orelse.bad)
+    taken = np.where(
+        cond.values, False if then.bad is None else then.bad, False if orelse.bad is None else orelse.bad
+    )
     return Lanes(values, either(cond.bad, taken))
 
 
@@ -135,7 +176,9 @@ def _logic(node: And | Or, lhs: Lanes, rhs: Lanes) -> Lanes:
 def _read(node: Read, done: dict[int, Lanes], buffers: Buffers) -> Lanes:
     buffer = buffers[node.tensor]
     indices = [done[id(e)] for e in node.indices]
-    places, outside = place([lanes.values for lanes in indices], buffer.values.shape, node.guard.mode if node.guard else "")
+    places, outside = place(
+        [lanes.values for lanes in indices], buffer.values.shape, node.guard.mode if node.guard else ""
+    )
     if buffer.values.size:
         values = buffer.values[places]
         missing = None if buffer.defined is None else ~buffer.defined[places]
@@ -173,9 +216,15 @@ def _folded(i: Array, n: int, mode: str) -> Array:
 
 
 def blocks(
-    axes: Sequence[Axis], outer: Points, buffers: Buffers, *, first: tuple[int, int] | None = None, where: Expr | None = None
+    axes: Sequence[Axis],
+    outer: Points,
+    buffers: Buffers,
+    *,
+    first: tuple[int, int] | None = None,
+    where: Expr | None = None,
 ) -> Iterator[Points]:
-    """The instances of `axes` at the points of `outer`, in lexicographic order, in blocks. The new axes lead.
+    """The instances of `axes` at the points of `outer`, in lexicographic order, in blocks. The new
+    axes lead.
 
     Args:
         first: the range of the first axis to use instead of all of it.
@@ -199,7 +248,9 @@ def _bounding(axes: Sequence[Axis], outer: Points, buffers: Buffers) -> list[tup
 
 
 def _cuts(ranges: list[tuple[int, int]], budget: int) -> list[list[tuple[int, int]]]:
-    """Cut ranges into pieces so that a block has about `budget` points and blocks in product order are in lexicographic order."""
+    """Cut ranges into pieces so that a block has about `budget` points and blocks in product
+    order are in lexicographic order.
+    """
     pieces: list[list[tuple[int, int]]] = []
     for lo, hi in reversed(ranges):
         step = max(1, min(budget, hi - lo))
@@ -212,11 +263,15 @@ def _grid(axes: Sequence[Axis], ranges: Sequence[tuple[int, int]], outer: Points
     """The product of ranges in front of the points of `outer`."""
     env, count = dict(outer.env), len(axes)
     for k, (axis, (lo, hi)) in enumerate(zip(axes, ranges)):
-        env[axis.var] = np.arange(lo, hi, dtype=np.int64).reshape((hi - lo,) + (1,) * (count - k - 1 + len(outer.shape)))
+        env[axis.var] = np.arange(lo, hi, dtype=np.int64).reshape(
+            (hi - lo,) + (1,) * (count - k - 1 + len(outer.shape))
+        )
     return Points(env, tuple(hi - lo for lo, hi in ranges) + outer.shape, outer.active, outer.bad)
 
 
-def _block(axes: Sequence[Axis], cut: Sequence[tuple[int, int]], outer: Points, buffers: Buffers, where: Expr | None) -> Points:
+def _block(
+    axes: Sequence[Axis], cut: Sequence[tuple[int, int]], outer: Points, buffers: Buffers, where: Expr | None
+) -> Points:
     here = _grid(axes, cut, outer)
     active, bad = np.asarray(here.active), here.bad
     for axis in axes:
@@ -244,7 +299,9 @@ def reduce(node: Reduce, points: Points, buffers: Buffers) -> Lanes:
         count = prod(block.shape[: len(node.axes)])
         flat = (count, *block.shape[len(node.axes) :])
         if count:
-            result.add(np.broadcast_to(body.values, block.shape).reshape(flat), block.active.reshape(flat), block)
+            result.add(
+                np.broadcast_to(body.values, block.shape).reshape(flat), block.active.reshape(flat), block
+            )
     return Lanes(np.asarray(result.value), bad)
 
 
@@ -278,7 +335,9 @@ class _Arg:
         top = np.where(active, key, np.iinfo(key.dtype).min).max(axis=0)
         hits = active & (key == top)
         found = hits.any(axis=0)
-        which = np.broadcast_to(block.env[self.node.axes[self.node.which].var], block.shape).reshape(values.shape)
+        which = np.broadcast_to(block.env[self.node.axes[self.node.which].var], block.shape).reshape(
+            values.shape
+        )
         position = np.take_along_axis(which, hits.argmax(axis=0)[None], axis=0)[0]
         if self.best is None:
             self.best, self.seen = top, np.zeros(top.shape, bool)
@@ -291,7 +350,13 @@ class _Arg:
         """Integers that are larger where a value is better."""
         t = self.node.body.dtype
         # Adding 0.0 makes -0 a 0: they tie.
-        key = order_key(values + values.dtype.type(0), 1) if t.is_float else values.astype(np.uint8) if t.kind == "bool" else values
+        key = (
+            order_key(values + values.dtype.type(0), 1)
+            if t.is_float
+            else values.astype(np.uint8)
+            if t.kind == "bool"
+            else values
+        )
         if self.node.op == "argmax":
             return key
         flipped = ~key

@@ -1,7 +1,9 @@
-"""The meaning of Kernels, instance by instance: the kernel is translated to plain Python once per call and run.
+"""The meaning of Kernels, instance by instance: the kernel is translated to plain Python once per
+call and run.
 
-Every access is checked against its array, and buffers start as poison (NaN, or a conspicuous integer). Loops that claim to be
-parallel may be run in another order, so that a test can catch a wrong claim. Threads of a block take turns at barriers.
+Every access is checked against its array, and buffers start as poison (NaN, or a conspicuous
+integer). Loops that claim to be parallel may be run in another order, so that a test can catch a
+wrong claim. Threads of a block take turns at barriers.
 """
 
 from __future__ import annotations
@@ -42,20 +44,27 @@ DEEPEST = 15
 
 
 Watcher = Callable[[Store, tuple[int, ...], tuple[int, ...], object, object], None]
-"""Is told of every store, with the variables of the loops around it, outermost first: its element, and what that held and holds."""
+"""Is told of every store, with the variables of the loops around it, outermost first: its
+element, and what that held and holds.
+"""
 
 
 def interpret_kernel(
-    kernel: Kernel, arrays: Sequence[np.ndarray], sizes: Mapping[Var, int] | Mapping[str, int], order: str = "serial",
+    kernel: Kernel,
+    arrays: Sequence[np.ndarray],
+    sizes: Mapping[Var, int] | Mapping[str, int],
+    order: str = "serial",
     watch: Watcher | None = None,
 ) -> tuple[np.ndarray, ...]:
     """The outputs of a kernel.
 
     Args:
-        arrays: one per input, in the flat shape of the IR; types that NumPy lacks as their bits (uint16, uint8).
+        arrays: one per input, in the flat shape of the IR; types that NumPy lacks as their bits
+            (uint16, uint8).
         sizes: the value of every size of the kernel, by variable or by name.
-        order: how loops run that claim to be parallel: `serial`, `reversed`, `shuffled`, or `apart`, where every iteration sees memory
-            as it was before the loop and the last write of an element stays.
+        order: how loops run that claim to be parallel: `serial`, `reversed`, `shuffled`, or
+            `apart`, where every iteration sees memory as it was before the loop and the last write
+            of an element stays.
         watch: is told of every store when it is done.
     Raises:
         AssertionError: an access outside its array, or threads that do not meet at a barrier.
@@ -70,7 +79,8 @@ def interpret_kernel(
         buffers[tensor] = load(array, tensor.dtype)
     allocated = (node.tensor for node in walk(kernel) if isinstance(node, Alloc))
     for tensor in (*kernel.outputs, *kernel.temporaries, *allocated):
-        # Buffers of copies for some sizes (`specialize`) are empty where a size that is another one would make them less than that.
+        # Buffers of copies for some sizes (`specialize`) are empty where a size that is another one
+        # would make them less than that.
         shape = tuple(max(0, n) for n in flat_shape(tensor, values))
         fresh = np.full(shape, poison(tensor.dtype), compute_dtype(tensor.dtype))
         buffers[tensor] = fresh.view(_Recorded) if order == "apart" else fresh
@@ -100,13 +110,17 @@ def poison(t: DType) -> float | int | bool:
 
 
 _Item = tuple[int, int, bool, Stmt | str]
-"""Indentation, loops around in this function, whether this function is a thread that may wait, and what to write."""
+"""Indentation, loops around in this function, whether this function is a thread that may wait,
+and what to write.
+"""
 
 
 class _KernelWriter:
     """Python source for the body of a kernel."""
 
-    def __init__(self, kernel: Kernel, buffers: Mapping[Tensor, Array], sizes: Mapping[Var, int], watch: Watcher | None) -> None:
+    def __init__(
+        self, kernel: Kernel, buffers: Mapping[Tensor, Array], sizes: Mapping[Var, int], watch: Watcher | None
+    ) -> None:
         self.kernel, self.buffers, self.watch = kernel, buffers, watch
         self.around = {} if watch is None else loops_around_stores(kernel)
         self.out = ExprWriter(buffers, {var: str(value) for var, value in sizes.items()})
@@ -119,7 +133,13 @@ class _KernelWriter:
         """The kernel as a Python function without arguments."""
         self.statements()
         text = "\n".join(["def kernel():", "  pass", *self.out.lines])
-        namespace = {**self.out.namespace, "_order": _ordering(order), "_serially": _serial, "_together": _together, "_stored": self.stored}
+        namespace = {
+            **self.out.namespace,
+            "_order": _ordering(order),
+            "_serially": _serial,
+            "_together": _together,
+            "_stored": self.stored,
+        }
         exec(compile(text, f"<{self.kernel.name}>", "exec"), namespace)
         return namespace["kernel"]
 
@@ -166,7 +186,13 @@ class _KernelWriter:
         if loop.kind in (SERIAL, UNROLLED) or isinstance(loop.kind, InstructionNest):
             values = f"_serially({extent})"
         else:
-            written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store) and not _joined(loop, s))
+            written = (
+                {}
+                if meets
+                else dict.fromkeys(
+                    s.tensor for s in walk(loop) if isinstance(s, Store) and not _joined(loop, s)
+                )
+            )
             values = f"_order({extent}, _stored[{len(self.stored)}])"
             self.stored.append([self.buffers[t] for t in written])
         if meets and isinstance(loop.kind, Thread):
@@ -184,14 +210,18 @@ class _KernelWriter:
         def run() -> None:
             shape = {t: opened_shape(t, self.buffers[t].shape, {}) for t in (*call.inputs, *call.outputs)}
             given = [store(self.buffers[t], t.dtype).reshape(shape[t]) for t in call.inputs]
-            results = run_function(call.name, call.constants, call.outputs, given, [shape[t] for t in call.outputs], {})
+            results = run_function(
+                call.name, call.constants, call.outputs, given, [shape[t] for t in call.outputs], {}
+            )
             for tensor, result in zip(call.outputs, results):
                 self.buffers[tensor][...] = load(result, tensor.dtype).reshape(self.buffers[tensor].shape)
 
         return run
 
     def store(self, node: Store) -> None:
-        assert node.tensor not in self.kernel.inputs, f"{self.kernel.name}: a store to the input {node.tensor.name}"
+        assert node.tensor not in self.kernel.inputs, (
+            f"{self.kernel.name}: a store to the input {node.tensor.name}"
+        )
         element = [self.out.expr(i) for i in node.indices]
         place = self.out.element(node.tensor, element)
         value, t = self.out.expr(node.value), node.tensor.dtype
@@ -236,7 +266,9 @@ def _loops_around_barriers(kernel: Kernel) -> set[For]:
             for child in node.body:
                 above.setdefault(id(child), []).append(node)
     found: dict[For | If, None] = {}
-    todo = [parent for node in walk(kernel) if isinstance(node, Barrier) for parent in above.get(id(node), ())]
+    todo = [
+        parent for node in walk(kernel) if isinstance(node, Barrier) for parent in above.get(id(node), ())
+    ]
     while todo:
         node = todo.pop()
         if node not in found:
@@ -255,15 +287,24 @@ def _ordering(order: str) -> Callable[[int, list[Array]], Iterable[int]]:
     def shuffled(extent: int, _: list[Array]) -> list[int]:
         return generator.sample(range(extent), max(extent, 0))
 
-    return {"serial": lambda extent, _: range(extent), "reversed": lambda extent, _: reversed(range(extent)),
-            "shuffled": shuffled, "apart": _apart}[order]
+    return {
+        "serial": lambda extent, _: range(extent),
+        "reversed": lambda extent, _: reversed(range(extent)),
+        "shuffled": shuffled,
+        "apart": _apart,
+    }[order]
 
 
 def _apart(extent: int, stored: list[Array]) -> Iterator[int]:
-    """Each iteration on memory as it was before all of them, as if all of them read before any writes."""
+    """Each iteration on memory as it was before all of them, as if all of them read before any
+    writes.
+    """
     recorded = [a for a in stored if isinstance(a, _Recorded)]
-    before, merged, outer = [a.view(np.ndarray).copy() for a in recorded], [a.view(np.ndarray).copy() for a in recorded], \
-        [a.places for a in recorded]
+    before, merged, outer = (
+        [a.view(np.ndarray).copy() for a in recorded],
+        [a.view(np.ndarray).copy() for a in recorded],
+        [a.places for a in recorded],
+    )
     for k in range(extent):
         for a, old in zip(recorded, before):
             np.copyto(a, old)
@@ -282,7 +323,9 @@ def _together(threads: list[Iterator[None]]) -> Iterator[None]:
     """Run threads up to their next barrier, one after another, until all have ended."""
     while True:
         waiting = [next(thread, threads) is None for thread in threads]
-        assert all(waiting) or not any(waiting), "some threads of a block do not reach a barrier that others wait at"
+        assert all(waiting) or not any(waiting), (
+            "some threads of a block do not reach a barrier that others wait at"
+        )
         if not any(waiting):
             return
         yield

@@ -1,16 +1,20 @@
-"""Random numbers without state: what `uniform(seed, i, j)` and `normal(seed, i, j)` are, on NumPy arrays.
+"""Random numbers without state: what `uniform(seed, i, j)` and `normal(seed, i, j)` are, on NumPy
+arrays.
 
-A block of four 32-bit words is Philox4x32-10 of a counter of four words and a key of two (Salmon et al., Parallel random numbers: as
-easy as 1, 2, 3, SC 2011). The seed, a u64, is the key; two indices, i64 each, are the counter; of every number the lower word comes
-first. A missing index is 0. Of more than two indices, each pair from the left makes the key of the next: the first two words of its
-block. The last pair (or the last index alone) gives the block of words w0..w3 that the number is made of:
+A block of four 32-bit words is Philox4x32-10 of a counter of four words and a key of two (Salmon et
+al., Parallel random numbers: as easy as 1, 2, 3, SC 2011). The seed, a u64, is the key; two
+indices, i64 each, are the counter; of every number the lower word comes first. A missing index is
+0. Of more than two indices, each pair from the left makes the key of the next: the first two words
+of its block. The last pair (or the last index alone) gives the block of words w0..w3 that the
+number is made of:
 
     uniform, f32   (w0 >> 8) / 2^24                    0 <= u < 1
     uniform, f64   (w1 w0 >> 11) / 2^53                w0 is the lower half
     normal         sqrt(-2 log(1 - u)) cos(2 pi v)     Box and Muller 1958; u is the uniform number of this type, v one of the next
                                                        words: w1 in f32, w3 w2 in f64
 
-So `uniform` and `normal` of the same arguments come from the same words: independent numbers take another seed.
+So `uniform` and `normal` of the same arguments come from the same words: independent numbers take
+another seed.
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ from texpr.ir.dtypes import F32, F64, DType, numpy_dtype
 ROUNDS = 10
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
-"""What the words of the key grow by in each round: of the golden ratio, and of the square root of 3."""
+"""What the words of the key grow by in each round: of the golden ratio, and of the square root
+of 3.
+"""
 RANDOM = ("uniform", "normal")
 """Their first argument is the seed, u64; the others are indices, i64; the result is f32 or f64."""
 
@@ -38,7 +44,12 @@ def philox(key: Sequence[np.ndarray], counter: Sequence[np.ndarray]) -> Words:
     (k0, k1), (c0, c1, c2, c3) = key, counter
     for _ in range(ROUNDS):
         first, second = c0 * np.uint64(MULTIPLIERS[0]), c2 * np.uint64(MULTIPLIERS[1])
-        c0, c1, c2, c3 = (second >> _HALF) ^ c1 ^ k0, second & _WORD, (first >> _HALF) ^ c3 ^ k1, first & _WORD
+        c0, c1, c2, c3 = (
+            (second >> _HALF) ^ c1 ^ k0,
+            second & _WORD,
+            (first >> _HALF) ^ c3 ^ k1,
+            first & _WORD,
+        )
         k0, k1 = (k0 + np.uint64(WEYL[0])) & _WORD, (k1 + np.uint64(WEYL[1])) & _WORD
     return c0, c1, c2, c3
 

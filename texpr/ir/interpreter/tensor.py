@@ -1,8 +1,10 @@
-"""The meaning of Programs: what every compiled kernel must agree with, bit for bit where floats allow it.
+"""The meaning of Programs: what every compiled kernel must agree with, bit for bit where floats
+allow it.
 
-Float folds are sequential in lexicographic order of their binders; other axes are vectorised. Equations run as soon as what they
-read is complete. A cycle of equations (a recurrence) runs instance by instance in whatever order the reads allow: slabs of the first
-axis from either end, then all that is left.
+Float folds are sequential in lexicographic order of their binders; other axes are vectorised.
+Equations run as soon as what they read is complete. A cycle of equations (a recurrence) runs
+instance by instance in whatever order the reads allow: slabs of the first axis from either end,
+then all that is left.
 """
 
 from __future__ import annotations
@@ -18,26 +20,40 @@ from texpr.ir.dtypes import from_numpy, numpy_dtype
 from texpr.ir.expr import Read, Reduce, Tensor, Var
 from texpr.ir.extern import is_extern, run_extern
 from texpr.ir.interpreter.arithmetic import Array, cast, compute_dtype, fold_at, load, quiet, store
-from texpr.ir.interpreter.evaluate import Buffer, Points, blocks, constant_points, either, evaluate, new_buffer, place
+from texpr.ir.interpreter.evaluate import (
+    Buffer,
+    Points,
+    blocks,
+    constant_points,
+    either,
+    evaluate,
+    new_buffer,
+    place,
+)
 from texpr.ir.shapes import bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CallError, ResourceError
 
 
-def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str, int] | None = None) -> tuple[np.ndarray, ...]:
+def interpret(
+    program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str, int] | None = None
+) -> tuple[np.ndarray, ...]:
     """The outputs of a program, in the callers' shapes.
 
     Args:
-        arrays: one per input, in the callers' shapes; bf16 as its 16 bits (uint16), floats of 8 bits as uint8, or as
-            what ml_dtypes has for them.
+        arrays: one per input, in the callers' shapes; bf16 as its 16 bits (uint16), floats of 8
+            bits as uint8, or as what ml_dtypes has for them.
         sizes: sizes that no input tells.
     Raises:
         CallError: arrays that do not fit the inputs.
-        AssertionError: an instance that runs reads or writes outside an array, or reads what nothing defines.
+        AssertionError: an instance that runs reads or writes outside an array, or reads what
+            nothing defines.
     """
     if len(arrays) != len(program.inputs):
-        raise CallError(f"`{program.name}` takes {len(program.inputs)} arrays, got {len(arrays)}", code="arguments")
+        raise CallError(
+            f"`{program.name}` takes {len(program.inputs)} arrays, got {len(arrays)}", code="arguments"
+        )
     stored = [_stored(tensor, np.asarray(array)) for tensor, array in zip(program.inputs, arrays)]
     by_name = {var.name: var for var in program.sizes}
     known = {by_name[name]: int(value) for name, value in (sizes or {}).items() if name in by_name}
@@ -61,8 +77,13 @@ def _check_indices(program: Program) -> None:
     """Refuse more indices at once than the arrays of the interpreter have dimensions."""
     for e in program.equations:
         if isinstance(e, Equation) and (count := _deepest(e)) > MAX_INDICES:
-            raise ResourceError(f"{program.name}: `{e.target.name}` has {count} indices at once, and the interpreter takes {MAX_INDICES}",
-                                e.span, code="size", help="compiled kernels take more")
+            raise ResourceError(
+                f"{program.name}: `{e.target.name}` has {count} indices at once, and the interpreter takes "
+                f"{MAX_INDICES}",
+                e.span,
+                code="size",
+                help="compiled kernels take more",
+            )
 
 
 def _deepest(equation: Equation) -> int:
@@ -90,8 +111,8 @@ def _stored(tensor: Tensor, array: Array) -> Array:
 
 
 def dependences(program: Program) -> list[set[int]]:
-    """For every equation the positions of the equations that must be complete before it: those that define what it reads,
-    and for an update the earlier equations of its target."""
+    """For every equation the positions of the equations that must be complete before it: those that
+    define what it reads, and for an update the earlier equations of its target."""
     producers: dict[Tensor, list[int]] = {}
     for position, unit in enumerate(program.equations):
         for target in unit.targets if isinstance(unit, Invoke) else (unit.target,):
@@ -158,26 +179,35 @@ class _Run:
             return
         for points in blocks(unit.axes, self.outer, self.buffers, where=unit.where):
             done = self.write(unit, points, np.zeros(points.shape, bool))
-            assert (done | ~points.active).all(), f"{self.program.name}: {_first_bad(unit, points, points.active & ~done)}"
+            assert (done | ~points.active).all(), (
+                f"{self.program.name}: {_first_bad(unit, points, points.active & ~done)}"
+            )
 
     def invoke(self, unit: Invoke) -> None:
-        args = [store(self.values(t), t.dtype).reshape(caller_shape(t, self.sizes, self.packs)) for t in unit.args]
+        args = [
+            store(self.values(t), t.dtype).reshape(caller_shape(t, self.sizes, self.packs)) for t in unit.args
+        ]
         known = {var.name: self.sizes[var] for var in unit.program.sizes if var in self.sizes}
         for target, result in zip(unit.targets, interpret(unit.program, args, known), strict=True):
             shape = flat_shape(target, self.sizes)
-            assert result.size == prod(shape), f"{self.program.name}: {unit.program.name} returns {result.shape} for {target.name}"
+            assert result.size == prod(shape), (
+                f"{self.program.name}: {unit.program.name} returns {result.shape} for {target.name}"
+            )
             self.buffers[target] = Buffer(load(result, target.dtype).reshape(shape))
 
     def recurrence(self, equations: list[Equation | Invoke]) -> None:
         """Run a cycle of equations: whatever instance has all it reads is next."""
         pending = [_Pending.of(e, self) for e in equations if isinstance(e, Equation) and e.update is None]
         names = ", ".join(dict.fromkeys(p.equation.target.name for p in pending))
-        assert len(pending) == len(equations), f"{self.program.name}: a call or an update depends on itself ({names})"
+        assert len(pending) == len(equations), (
+            f"{self.program.name}: a call or an update depends on itself ({names})"
+        )
         while any(p.slabs for p in pending):
             if any([p.advance(self) for p in pending]):
                 continue
             assert any([p.sweep(self) for p in pending]), (
-                f"{self.program.name}: the equations of {names} wait for each other, or read outside an array")
+                f"{self.program.name}: the equations of {names} wait for each other, or read outside an array"
+            )
 
     def write(self, equation: Equation, points: Points, done: Array) -> Array:
         """Compute the points not `done` and write those that exist; all points done now."""
@@ -185,15 +215,24 @@ class _Run:
         value = evaluate(equation.value, points, self.buffers)
         indices = [evaluate(e, points, self.buffers) for e in equation.indices]
         buffer = self.buffers[equation.target]
-        places, outside = place([i.values for i in indices], buffer.values.shape, equation.guard.mode if equation.guard else "")
+        places, outside = place(
+            [i.values for i in indices], buffer.values.shape, equation.guard.mode if equation.guard else ""
+        )
         dropped = outside if equation.guard is not None and equation.guard.mode == "drop" else np.False_
-        bad = either(points.bad, *(i.bad for i in indices), None if value.bad is None else value.bad & ~dropped, outside & ~dropped)
+        bad = either(
+            points.bad,
+            *(i.bad for i in indices),
+            None if value.bad is None else value.bad & ~dropped,
+            outside & ~dropped,
+        )
         now = points.active & ~done & ~np.broadcast_to(np.False_ if bad is None else bad, shape)
         lanes = now & ~dropped
         target, flat = equation.target, np.zeros(shape, np.int64)
         for p, n in zip(places, buffer.values.shape):
             flat = flat * n + p
-        new = np.asarray(cast(np.broadcast_to(value.values, shape)[lanes], equation.value.dtype, target.dtype))
+        new = np.asarray(
+            cast(np.broadcast_to(value.values, shape)[lanes], equation.value.dtype, target.dtype)
+        )
         self.assign(equation, buffer, flat[lanes], new.astype(compute_dtype(target.dtype), copy=False))
         return done | now
 
@@ -214,22 +253,33 @@ class _Run:
 
     def values(self, tensor: Tensor) -> Array:
         buffer = self.buffers[tensor]
-        assert buffer.defined is None or buffer.defined.all(), f"{self.program.name}: {tensor.name} is not defined everywhere"
+        assert buffer.defined is None or buffer.defined.all(), (
+            f"{self.program.name}: {tensor.name} is not defined everywhere"
+        )
         return buffer.values
 
     def result(self, tensor: Tensor) -> Array:
-        return store(self.values(tensor), tensor.dtype).reshape(caller_shape(tensor, self.sizes, self.packs)).copy()
+        return (
+            store(self.values(tensor), tensor.dtype)
+            .reshape(caller_shape(tensor, self.sizes, self.packs))
+            .copy()
+        )
 
 
 def _first_bad(equation: Equation, points: Points, bad: Array) -> str:
     at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    where = [f"{axis.var.name}={int(np.broadcast_to(points.env[axis.var], bad.shape)[at])}" for axis in equation.axes]
+    where = [
+        f"{axis.var.name}={int(np.broadcast_to(points.env[axis.var], bad.shape)[at])}"
+        for axis in equation.axes
+    ]
     return f"an equation of {equation.target.name} reads or writes what does not exist at {', '.join(where) or 'its only point'}"
 
 
 @dataclass(slots=True)
 class _Pending:
-    """An equation of a recurrence: the slabs of its first axis that are not complete, and the points done in each."""
+    """An equation of a recurrence: the slabs of its first axis that are not complete, and the
+    points done in each.
+    """
 
     equation: Equation
     slabs: deque[int]
@@ -240,7 +290,9 @@ class _Pending:
         if not equation.axes:
             return _Pending(equation, deque([0]))
         first = equation.axes[0]
-        return _Pending(equation, deque(range(evaluate_size(first.lo, run.sizes), evaluate_size(first.hi, run.sizes))))
+        return _Pending(
+            equation, deque(range(evaluate_size(first.lo, run.sizes), evaluate_size(first.hi, run.sizes)))
+        )
 
     def advance(self, run: _Run) -> bool:
         """Complete slabs from the front, or else from the back; whether anything was computed."""
@@ -277,6 +329,8 @@ class _Pending:
 
     def points(self, run: _Run, first: tuple[int, int] | None) -> Iterator[Points]:
         """The instances of a slab, all in one block."""
-        found = list(blocks(self.equation.axes, run.outer, run.buffers, first=first, where=self.equation.where))
+        found = list(
+            blocks(self.equation.axes, run.outer, run.buffers, first=first, where=self.equation.where)
+        )
         assert len(found) <= 1, "a slab of a recurrence is too large to interpret"
         return iter(found)

@@ -1,7 +1,7 @@
 """Scalar expressions as Python statements, for the instance-by-instance interpreter.
 
-Bools and integers become Python's, floats NumPy scalars, those that NumPy lacks an f32. Every node is one assignment, so depth
-does not matter; a `Select` whose sides read memory becomes an `if`.
+Bools and integers become Python's, floats NumPy scalars, those that NumPy lacks an f32. Every node
+is one assignment, so depth does not matter; a `Select` whose sides read memory becomes an `if`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class ExprWriter:
                 assert node in self.names, f"the variable {name} is not in scope"
                 return self.names[node]
             case Read(tensor, indices, None):
-                return self.assign(self.element_value(self.element(tensor, [done[id(i)] for i in indices]), tensor.dtype))
+                return self.assign(
+                    self.element_value(self.element(tensor, [done[id(i)] for i in indices]), tensor.dtype)
+                )
             case Select(cond, then, orelse) if _is_lazy(node):
                 return self._branches(done[id(cond)], then, orelse)
             case Select(cond, then, orelse):
@@ -116,7 +118,9 @@ class ExprWriter:
                 return self.assign(f"bool({done[id(a)]} {op} {done[id(b)]})")
             case Binary(a, b):
                 exact = node.dtype.bits == 64 and _is_index(node)
-                return self.assign(combine(type(node), done[id(a)], done[id(b)], node.dtype, self, exact=exact))
+                return self.assign(
+                    combine(type(node), done[id(a)], done[id(b)], node.dtype, self, exact=exact)
+                )
             case Neg(a):
                 return self.assign(_wrapped(f"-{done[id(a)]}", node.dtype))
             case Not(a):
@@ -155,7 +159,9 @@ class ExprWriter:
         return f"{array}[{', '.join(indices)}]"
 
     def renew(self, tensor: Tensor, poison: Array) -> None:
-        """Give a tensor new memory from here to the end of the function: every thread has its own."""
+        """Give a tensor new memory from here to the end of the function: every thread has its
+        own.
+        """
         self.line(f"{self._arrays[tensor]} = {self.constant(poison)}.copy()")
 
     def element_value(self, place: str, t: DType) -> str:
@@ -173,7 +179,9 @@ def _is_lazy(node: Select) -> bool:
 
 def _is_index(node: Node) -> bool:
     """Arithmetic over loop variables and sizes alone: it never overflows."""
-    return all(isinstance(below, Var | Const | Add | Sub | Mul | FloorDiv | Mod | Max | Min) for below in walk(node))
+    return all(
+        isinstance(below, Var | Const | Add | Sub | Mul | FloorDiv | Mod | Max | Min) for below in walk(node)
+    )
 
 
 def _wrapped(text: str, t: DType) -> str:
@@ -185,7 +193,9 @@ def _wrapped(text: str, t: DType) -> str:
 
 
 def combine(kind: type[Binary], a: str, b: str, t: DType, out: ExprWriter, *, exact: bool = False) -> str:
-    """The operator `kind` on two values of type `t`. `exact`: the result is known not to overflow."""
+    """The operator `kind` on two values of type `t`. `exact`: the result is known not to
+    overflow.
+    """
     if kind in (Max, Min):
         if t.is_float:
             return f"{out.constant(_larger if kind is Max else _smaller)}({a}, {b})"

@@ -1,7 +1,9 @@
-"""Programs as JSON and back: a row for each node, after the rows of what it is made of, so that what is shared stays shared.
+"""Programs as JSON and back: a row for each node, after the rows of what it is made of, so that
+what is shared stays shared.
 
-A row is the name of a class and the values of its fields: a number is the place of a node, text begins with what it stands for (`s` text,
-`i` a whole number, `f` the bits of a float, `t` a dtype), a list is a tuple. Where users wrote a node (`span`) is left out.
+A row is the name of a class and the values of its fields: a number is the place of a node, text
+begins with what it stands for (`s` text, `i` a whole number, `f` the bits of a float, `t` a dtype),
+a list is a tuple. Where users wrote a node (`span`) is left out.
 """
 
 from __future__ import annotations
@@ -13,9 +15,15 @@ from dataclasses import fields, is_dataclass
 from texpr.ir import expr, tensor
 from texpr.ir.dtypes import DTYPES, DType
 
-_KINDS: dict[str, type] = {kind.__name__: kind for module in (expr, tensor) for kind in vars(module).values()
-                           if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, expr.Node | expr.Dim)}
-_NAMES: dict[type, tuple[str, ...]] = {kind: tuple(f.name for f in fields(kind) if f.name != "span") for kind in _KINDS.values()}
+_KINDS: dict[str, type] = {
+    kind.__name__: kind
+    for module in (expr, tensor)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, expr.Node | expr.Dim)
+}
+_NAMES: dict[type, tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind) if f.name != "span") for kind in _KINDS.values()
+}
 _BITS = struct.Struct("<d")
 
 

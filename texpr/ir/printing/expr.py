@@ -1,7 +1,7 @@
 """Scalar expressions as DSL text: minimal parentheses, every conversion visible, nothing recursive.
 
-What is printed parses back to the same nodes. A literal is printed bare where its neighbour gives it its type, else inside a
-cast: `x + 1.0`, but `exp(f32(1.0))`.
+What is printed parses back to the same nodes. A literal is printed bare where its neighbour gives
+it its type, else inside a cast: `x + 1.0`, but `exp(f32(1.0))`.
 """
 
 from __future__ import annotations
@@ -50,22 +50,35 @@ class Names(dict[Var | Tensor, str]):
     """What variables and tensors are called where their own names would be ambiguous.
 
     Attributes:
-        parameters: narrower integers of rank 0, computed in i64 as indices are, unless something of a definite type is beside them.
+        parameters: narrower integers of rank 0, computed in i64 as indices are, unless something of
+            a definite type is beside them.
     """
 
-    def __init__(self, given: Mapping[Var | Tensor, str] | None = None, parameters: Iterable[Tensor] = ()) -> None:
+    def __init__(
+        self, given: Mapping[Var | Tensor, str] | None = None, parameters: Iterable[Tensor] = ()
+    ) -> None:
         super().__init__(given or {})
         self.parameters = frozenset(parameters)
 
 
 LIMIT = 1 << 22
 IF, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
-_LEFT = {Or: (" or ", OR), And: (" and ", AND), Add: (" + ", SUM), Sub: (" - ", SUM), Mul: (" * ", PRODUCT),
-         Div: (" / ", PRODUCT), FloorDiv: (" // ", PRODUCT), Mod: (" % ", PRODUCT)}
+_LEFT = {
+    Or: (" or ", OR),
+    And: (" and ", AND),
+    Add: (" + ", SUM),
+    Sub: (" - ", SUM),
+    Mul: (" * ", PRODUCT),
+    Div: (" / ", PRODUCT),
+    FloorDiv: (" // ", PRODUCT),
+    Mod: (" % ", PRODUCT),
+}
 
 
 class Part(NamedTuple):
-    """A child still to be printed: with parentheses if it binds weaker than `level`; `bare` if a literal needs no cast."""
+    """A child still to be printed: with parentheses if it binds weaker than `level`; `bare` if a
+    literal needs no cast.
+    """
 
     node: Expr
     level: int = IF
@@ -122,7 +135,9 @@ class Writer:
 
 
 def show(expr: Expr, names: Names | None = None) -> str:
-    """`expr` as DSL text; `names` says how variables and tensors are called where their own names would be ambiguous."""
+    """`expr` as DSL text; `names` says how variables and tensors are called where their own
+    names would be ambiguous.
+    """
     writer = Writer(names)
     writer.items(Part(expr))
     return writer.text
@@ -195,7 +210,9 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
 
 
 def _operands(names: Names, *operands: Expr) -> list[Part]:
-    """Operands of one type: literals and parameters are bare when another operand tells the type; else the first one tells it."""
+    """Operands of one type: literals and parameters are bare when another operand tells the
+    type; else the first one tells it.
+    """
     weak = [isinstance(x, Const) or _is_parameter(x, names) for x in operands]
     told = not all(weak)
     return [Part(x, IF, bare and (told or k > 0)) for k, (x, bare) in enumerate(zip(operands, weak))]
@@ -274,16 +291,25 @@ def binder(axis: Axis, inferred: Expr | None, names: Names) -> list[str | Part]:
 
 
 def inferred_size(var: Var, *roots: Node) -> Expr | None:
-    """The size that unguarded reads with `var` alone as an index agree on; None where there is none or they differ."""
-    sizes = [size for n in walk(*roots) if isinstance(n, Read) and n.guard is None
-             for x, size in zip(n.indices, n.tensor.shape) if x is var]
+    """The size that unguarded reads with `var` alone as an index agree on; None where there is
+    none or they differ.
+    """
+    sizes = [
+        size
+        for n in walk(*roots)
+        if isinstance(n, Read) and n.guard is None
+        for x, size in zip(n.indices, n.tensor.shape)
+        if x is var
+    ]
     if not sizes or not all(equal(size, sizes[0]) or same_value(size, sizes[0]) for size in sizes):
         return None
     return sizes[0] if all(equal(size, sizes[0]) for size in sizes) else None
 
 
 def default_accumulator(op: str, t: DType) -> DType:
-    """The type a reduction over `t` has unless the text says otherwise; only sums and products widen integers."""
+    """The type a reduction over `t` has unless the text says otherwise; only sums and products
+    widen integers.
+    """
     return accumulator(t) if op in ("sum", "prod") or t.is_float else t
 
 

@@ -1,4 +1,5 @@
-"""Kernels as indented loops. What is printed parses back (`lang.parse_kernel`); every node has a place for carets.
+"""Kernels as indented loops. What is printed parses back (`lang.parse_kernel`); every node has a
+place for carets.
 
     kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) allow_fma
       let C_acc: f32[M, N]
@@ -38,24 +39,32 @@ UPDATES = {None: "=", "add": "+=", "mul": "*=", "max": "max=", "min": "min="}
 
 
 def show_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> str:
-    """The loop nest of `kernel`; `notes` become comments behind the loops of the given variables."""
+    """The loop nest of `kernel`; `notes` become comments behind the loops of the given
+    variables.
+    """
     return _print(kernel, notes or {}).text
 
 
 def full_listing(kernel: Kernel) -> str:
-    """The loop nest with what listings leave out: behind each store, the instance of its equation (`at[i, j, k]`)."""
+    """The loop nest with what listings leave out: behind each store, the instance of its
+    equation (`at[i, j, k]`).
+    """
     return _print(kernel, {}, instances=True).text
 
 
 def source_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> tuple[Source, dict[int, Span]]:
-    """The listing as a source named `kernel`, with the place of each node by its `id`. A loop's place is its first line."""
+    """The listing as a source named `kernel`, with the place of each node by its `id`. A loop's
+    place is its first line.
+    """
     writer = _print(kernel, notes or {})
     source = Source("kernel", writer.text)
     return source, {key: Span(source, *place) for key, place in writer.spans.items()}
 
 
 def kernel_names(kernel: Kernel) -> Names:
-    """What each variable and tensor is called in the listing: its name, with a number where two would be confused."""
+    """What each variable and tensor is called in the listing: its name, with a number where two
+    would be confused.
+    """
     names = Names()
     taken = set(RESERVED | MARKS)
     allocated = [node.tensor for node in walk(kernel) if isinstance(node, Alloc)]
@@ -100,7 +109,11 @@ def _print(kernel: Kernel, notes: Mapping[Var, str], *, instances: bool = False)
         for stands_for in walk(*statement.effect) if isinstance(statement, ExternCall) else ():
             writer.mark(stands_for, start)
         if isinstance(statement, Store) and instances and statement.at:
-            writer.items("  at[", *(item for k, e in enumerate(statement.at) for item in ((", ",) if k else ()) + (Part(e),)), "]")
+            writer.items(
+                "  at[",
+                *(item for k, e in enumerate(statement.at) for item in ((", ",) if k else ()) + (Part(e),)),
+                "]",
+            )
         if isinstance(statement, For):
             writer.mark(statement.var, start)
             writer.write(f"  # {notes[statement.var]}" if statement.var in notes else "")
@@ -146,24 +159,47 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
         case For(var, extent, _, kind, tensor):
             name = f"{tensor}.{names[var]}" if tensor else names[var]
             marks = "".join(f" @{key}({value!r})" for key, value in statement.notes)
-            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == SERIAL else f" {kind}", marks and f" {marks}"]
+            return [
+                f"for {name} in 0..",
+                Part(extent, SUM),
+                "" if kind == SERIAL else f" {kind}",
+                marks and f" {marks}",
+            ]
         case If(cond):
             return ["if ", Part(cond)]
         case Store(tensor, indices, value, update):
-            return [*element(tensor, indices, None, names), f" {UPDATES[update]} ", Part(value), *_marks(statement)]
+            return [
+                *element(tensor, indices, None, names),
+                f" {UPDATES[update]} ",
+                Part(value),
+                *_marks(statement),
+            ]
         case Alloc(tensor):
             return [f"let {names[tensor]}: ", *type_items(tensor), _home(tensor)]
         case ExternCall(name, inputs, outputs, constants):
-            given = ", ".join(names[t] for t in inputs) + "".join(f"{', ' if k else '; '}{n}={v!r}" for k, (n, v) in enumerate(constants))
-            return [f"{', '.join(names[t] for t in outputs)} = extern {name}({given})", *_call_mark(statement)]
+            given = ", ".join(names[t] for t in inputs) + "".join(
+                f"{', ' if k else '; '}{n}={v!r}" for k, (n, v) in enumerate(constants)
+            )
+            return [
+                f"{', '.join(names[t] for t in outputs)} = extern {name}({given})",
+                *_call_mark(statement),
+            ]
         case Prefetch(tensor, indices):
             return ["prefetch ", *element(tensor, indices, None, names)]
         case Barrier(cluster):
             return ["barrier cluster" if cluster else "barrier"]
         case Commit(slot, brings, slots):
-            return ["commit"] if slot is None or brings is None else ["commit at ", Part(slot), f" of {slots} brings ", Part(brings)]
+            return (
+                ["commit"]
+                if slot is None or brings is None
+                else ["commit at ", Part(slot), f" of {slots} brings ", Part(brings)]
+            )
         case Wait(pending, slot, phase, slots):
-            counted = [] if slot is None or phase is None else [" at ", Part(slot), f" of {slots} phase ", Part(phase)]
+            counted = (
+                []
+                if slot is None or phase is None
+                else [" at ", Part(slot), f" of {slots} phase ", Part(phase)]
+            )
             return [f"wait {pending}", *counted]
         case CommitProducts():
             return ["commit products"]
@@ -179,7 +215,11 @@ def _call_mark(call: ExternCall) -> list[str | Part]:
 
 
 def _marks(store: Store) -> list[str | Part]:
-    marks = ["part" if store.part else "start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream
+    marks = (
+        ["part" if store.part else "start"] * store.start
+        + ["reassoc"] * store.reassoc
+        + ["stream"] * store.stream
+    )
     marks += ["asynchronous"] * store.asynchronous + ["atomic"] * store.atomic + _equation(store)
     return ["  " + " ".join(marks)] if marks else []
 

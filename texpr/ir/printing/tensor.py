@@ -1,4 +1,5 @@
-"""Programs as DSL text, with dtypes and constants filled in. What is printed parses back to an equal program.
+"""Programs as DSL text, with dtypes and constants filled in. What is printed parses back to an
+equal program.
 
 A range, shape or dtype is written only where the language's inference would not find the same one.
 """
@@ -22,19 +23,25 @@ WIDE = 80  # of a longer head, the outputs go to a line of their own
 
 
 def show_program(program: Program, with_callees: bool = False) -> str:
-    """`program` as an `op`; `with_callees` prints the operators that it calls before it, with numbers where names would repeat."""
+    """`program` as an `op`; `with_callees` prints the operators that it calls before it, with
+    numbers where names would repeat.
+    """
     programs = _distinctly_named([*callees(program), program]) if with_callees else [program]
     return "\n".join(_show_one(p) for p in programs)
 
 
 def _distinctly_named(programs: list[Program]) -> list[Program]:
-    """The same programs, callees before callers, each with a name of its own; the last one keeps its name."""
+    """The same programs, callees before callers, each with a name of its own; the last one keeps
+    its name.
+    """
     taken = {programs[-1].name}
     new: dict[int, Program] = {}
     for program in programs:
         name = program.name if program is programs[-1] else unused(program.name, taken)
         taken.add(name)
-        calls = tuple(replace(e, program=new[id(e.program)]) if isinstance(e, Invoke) else e for e in program.equations)
+        calls = tuple(
+            replace(e, program=new[id(e.program)]) if isinstance(e, Invoke) else e for e in program.equations
+        )
         new[id(program)] = replace(program, name=name, equations=calls)
     return list(new.values())
 
@@ -49,13 +56,19 @@ def callees(program: Program) -> list[Program]:
             found.setdefault(id(current), current)
             continue
         stack.append((current, True))
-        stack += [(e.program, False) for e in current.equations if isinstance(e, Invoke) and id(e.program) not in found]
+        stack += [
+            (e.program, False)
+            for e in current.equations
+            if isinstance(e, Invoke) and id(e.program) not in found
+        ]
     found.pop(id(program))
     return list(found.values())
 
 
 def program_names(program: Program) -> Names:
-    """What each variable and tensor is called in the text: its name, with a number where two would be confused."""
+    """What each variable and tensor is called in the text: its name, with a number where two
+    would be confused.
+    """
     names = Names(parameters=_parameters(program))
     taken = set(RESERVED) | {str(name) for name, _ in program.constants}
     for thing in (*program.inputs, *program.outputs, *program.temporaries, *program.sizes):
@@ -90,7 +103,9 @@ def _show_one(program: Program) -> str:
     writer.write(f"{'extern ' if is_extern(program) else ''}op {program.name}(")
     _declarations(writer, program.inputs)
     if program_constants := [(n, v) for n, v in program.constants if not isinstance(v, DType)]:
-        writer.write("; " + ", ".join(f"{name} = {_constant_text(value)}" for name, value in program_constants))
+        writer.write(
+            "; " + ", ".join(f"{name} = {_constant_text(value)}" for name, value in program_constants)
+        )
     writer.write(")\n   -> " if writer.length - start > WIDE else ") -> ")
     writer.write("" if len(program.outputs) == 1 else "(")
     _declarations(writer, program.outputs)
@@ -132,31 +147,55 @@ def undeducible(program: Program) -> set[Tensor]:
             definitions.setdefault(tensor, []).append(e)
     never = _circular(definitions)
     weak = _parameters(program)
-    return {tensor for tensor in program.temporaries if tensor in never or _needs_declaration(tensor, definitions[tensor], weak)}
+    return {
+        tensor
+        for tensor in program.temporaries
+        if tensor in never or _needs_declaration(tensor, definitions[tensor], weak)
+    }
 
 
 def _circular(definitions: dict[Tensor, list[Equation | Invoke]]) -> set[Tensor]:
-    """The tensors that need themselves, directly or by others, and those between: no order of inference reaches them."""
-    needs = {t: {n.tensor for e in found if isinstance(e, Equation) for n in walk(e) if isinstance(n, Read)} & definitions.keys()
-             for t, found in definitions.items()}
+    """The tensors that need themselves, directly or by others, and those between: no order of
+    inference reaches them.
+    """
+    needs = {
+        t: {n.tensor for e in found if isinstance(e, Equation) for n in walk(e) if isinstance(n, Read)}
+        & definitions.keys()
+        for t, found in definitions.items()
+    }
     left = set(needs)
     while outside := {t for t in left if not needs[t] & left or not any(t in needs[other] for other in left)}:
         left -= outside
     return left
 
 
-def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke], parameters: list[Tensor]) -> bool:
+def _needs_declaration(
+    tensor: Tensor, definitions: list[Equation | Invoke], parameters: list[Tensor]
+) -> bool:
     only = definitions[0]
     if isinstance(only, Invoke):
         return len(definitions) > 1
-    bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(only.axes)
+    bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(
+        only.axes
+    )
     weak = isinstance(only.value, Const) or (isinstance(only.value, Read) and only.value.tensor in parameters)
     literal = weak or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
-    if len(definitions) > 1 or not bare or literal or only.guard is not None or tensor.dtype != only.value.dtype:
+    if (
+        len(definitions) > 1
+        or not bare
+        or literal
+        or only.guard is not None
+        or tensor.dtype != only.value.dtype
+    ):
         return True
-    return any(integer(axis.lo) != 0 or (size := inferred_size(axis.var, only.value)) is None
-               or not equal(axis.hi, size) or not equal(axis.hi, declared) or dim.pack != axis.var.pack
-               for axis, declared, dim in zip(only.axes, tensor.shape, tensor.dims))
+    return any(
+        integer(axis.lo) != 0
+        or (size := inferred_size(axis.var, only.value)) is None
+        or not equal(axis.hi, size)
+        or not equal(axis.hi, declared)
+        or dim.pack != axis.var.pack
+        for axis, declared, dim in zip(only.axes, tensor.shape, tensor.dims)
+    )
 
 
 def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names) -> list[str | Part]:
@@ -174,8 +213,13 @@ def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names)
 
 
 def _with_all_axes(equation: Equation) -> tuple[Expr, ...]:
-    """The indices of the left side; an axis that no index depends on, as in `Y[i - i]`, is 0 times there, so that the text binds it."""
-    indices, unused = list(equation.indices), [a.var for a in equation.axes if a.var not in variables(*equation.indices)]
+    """The indices of the left side; an axis that no index depends on, as in `Y[i - i]`, is 0
+    times there, so that the text binds it.
+    """
+    indices, unused = (
+        list(equation.indices),
+        [a.var for a in equation.axes if a.var not in variables(*equation.indices)],
+    )
     at = next((k for k, i in enumerate(indices) if not (isinstance(i, Var) and i.pack)), None)
     for var in unused:
         if at is not None and not var.pack:
@@ -184,7 +228,9 @@ def _with_all_axes(equation: Equation) -> tuple[Expr, ...]:
 
 
 def _left_size(axis: Axis, equation: Equation, declared: bool) -> Expr | None:
-    """What rule 2 finds: the declared dimension where the index stands bare on the left, else what the reads agree on."""
+    """What rule 2 finds: the declared dimension where the index stands bare on the left, else
+    what the reads agree on.
+    """
     if declared and equation.guard is None:
         for x, size in zip(equation.indices, equation.target.shape):
             if x is axis.var:
@@ -195,6 +241,10 @@ def _left_size(axis: Axis, equation: Equation, declared: bool) -> Expr | None:
 
 def _call_text(call: Invoke, names: Names) -> str:
     arguments = [names[t] for t in call.args]
-    arguments += [f"{name}={_constant_text(value)}" for name, value in call.program.constants if not isinstance(value, DType)]
+    arguments += [
+        f"{name}={_constant_text(value)}"
+        for name, value in call.program.constants
+        if not isinstance(value, DType)
+    ]
     targets = ", ".join(names[t] for t in call.targets)
     return f"{targets} = {call.program.name}({', '.join(arguments)})"

@@ -1,4 +1,6 @@
-"""Types of tensors as text (`f32[N, (C, H), *B:2] in 0..V distinct`) and names that are unique in a listing."""
+"""Types of tensors as text (`f32[N, (C, H), *B:2] in 0..V distinct`) and names that are unique
+in a listing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ RESERVED = frozenset(
     "sum prod max min argmax argmin any all".split()
 )
 MARKS = frozenset({*map(str, LOOP_KINDS), "clamp", "wrap", "reflect", "drop"})
-"""Words that a listing of loops has where a name could stand. Marks of stores and scopes of buffers stand apart from all names."""
+"""Words that a listing of loops has where a name could stand. Marks of stores and scopes of
+buffers stand apart from all names.
+"""
 
 
 def type_items(tensor: Tensor) -> list[str | Part]:
@@ -37,7 +41,9 @@ def _dim(dim: Dim) -> list[str | Part]:
     if not dim.pack:
         return separated_sizes(dim.sizes)
     size = dim.sizes[0]
-    star: list[str | Part] = ["*", size.name] if isinstance(size, Var) and size.pack else ["*", Part(size, SUM)]
+    star: list[str | Part] = (
+        ["*", size.name] if isinstance(size, Var) and size.pack else ["*", Part(size, SUM)]
+    )
     return star if dim.length is None else [*star, f":{dim.length}"]
 
 

@@ -1,4 +1,6 @@
-"""What a well-formed scalar expression is. A complaint is a bug of ours, so it is an `AssertionError` with the node printed."""
+"""What a well-formed scalar expression is. A complaint is a bug of ours, so it is an
+`AssertionError` with the node printed.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,11 @@ def _printed(node: Node) -> str:
         return name
 
 
-def verify_expr(expr: Expr, scope: Collection[Var], tensors: Collection[Tensor], *, in_kernel: bool) -> set[Var]:
-    """Check every node of an expression whose free variables must be in `scope`; the variables it binds.
+def verify_expr(
+    expr: Expr, scope: Collection[Var], tensors: Collection[Tensor], *, in_kernel: bool
+) -> set[Var]:
+    """Check every node of an expression whose free variables must be in `scope`; the variables it
+    binds.
 
     Args:
         tensors: what may be read.
@@ -78,7 +83,9 @@ def verify_expr(expr: Expr, scope: Collection[Var], tensors: Collection[Tensor],
         free[id(node)] = _free(node, free)
         if isinstance(node, Reduce):
             for axis in node.axes:
-                check(axis.var not in bound and axis.var not in scope, f"{axis.var.name} is bound twice", node)
+                check(
+                    axis.var not in bound and axis.var not in scope, f"{axis.var.name} is bound twice", node
+                )
                 bound.add(axis.var)
     loose = free[id(expr)] - set(scope)
     check(not loose, f"{', '.join(sorted(v.name for v in loose))} is not in scope", expr)
@@ -121,20 +128,32 @@ def _verify_literal(node: Const) -> None:
         check(isinstance(value, bool), "a bool literal holds a bool", node)
     elif t.is_int:
         lo, hi = int_range(t)
-        check(isinstance(value, int) and not isinstance(value, bool) and lo <= value <= hi, f"{value!r} is no {t}", node)
+        check(
+            isinstance(value, int) and not isinstance(value, bool) and lo <= value <= hi,
+            f"{value!r} is no {t}",
+            node,
+        )
     else:
         check(isinstance(value, float), f"a {t} literal holds a float, not {value!r}", node)
 
 
 def _verify_read(node: Read) -> None:
     tensor = node.tensor
-    check(len(node.indices) == tensor.rank, f"{len(node.indices)} indices for {tensor.name} of rank {tensor.rank}", node)
+    check(
+        len(node.indices) == tensor.rank,
+        f"{len(node.indices)} indices for {tensor.name} of rank {tensor.rank}",
+        node,
+    )
     check(all(i.dtype == I64 for i in node.indices), "an index is i64", node)
     check(node.dtype == tensor.dtype, f"{tensor.name} is {tensor.dtype}", node)
     guard = node.guard
     if guard is not None:
         check(guard.mode in READ_GUARDS, f"no guard {guard.mode} on a read", node)
-        check(guard.value is None or guard.value.dtype == tensor.dtype, f"the guard of a {tensor.dtype} has another dtype", node)
+        check(
+            guard.value is None or guard.value.dtype == tensor.dtype,
+            f"the guard of a {tensor.dtype} has another dtype",
+            node,
+        )
 
 
 def _verify_reduce(node: Reduce) -> None:
@@ -166,11 +185,17 @@ def _verify_operator(node: Node) -> None:
             check(a.dtype == b.dtype, f"compares {a.dtype} with {b.dtype}", node)
         case Select(cond, then, orelse):
             check(cond.dtype == BOOL, "a condition is bool", node)
-            check(then.dtype == orelse.dtype == node.dtype, f"chooses between {then.dtype} and {orelse.dtype} for {node.dtype}", node)
+            check(
+                then.dtype == orelse.dtype == node.dtype,
+                f"chooses between {then.dtype} and {orelse.dtype} for {node.dtype}",
+                node,
+            )
         case Call():
             _verify_call(node)
         case Binary(a, b):
-            check(a.dtype == b.dtype == node.dtype, f"combines {a.dtype} with {b.dtype} to {node.dtype}", node)
+            check(
+                a.dtype == b.dtype == node.dtype, f"combines {a.dtype} with {b.dtype} to {node.dtype}", node
+            )
             check(node.dtype.is_float or not isinstance(node, Div | Pow), "needs floats", node)
             check(node.dtype != BOOL or not isinstance(node, Add | Sub | Mul), "needs numbers", node)
         case _:
@@ -179,7 +204,11 @@ def _verify_operator(node: Node) -> None:
 
 def _verify_call(node: Call) -> None:
     if node.function in PRIMITIVES:
-        check(len(node.args) == PRIMITIVES[node.function], f"{node.function} takes {PRIMITIVES[node.function]} arguments", node)
+        check(
+            len(node.args) == PRIMITIVES[node.function],
+            f"{node.function} takes {PRIMITIVES[node.function]} arguments",
+            node,
+        )
         return
     if node.function in RANDOM:
         seed, *indices = node.args
@@ -190,7 +219,17 @@ def _verify_call(node: Call) -> None:
     function = FUNCTIONS[node.function]
     check(len(node.args) == function.arity, f"{function.name} takes {function.arity} arguments", node)
     operand = node.args[0].dtype
-    check(all(a.dtype == operand for a in node.args), f"{function.name} of {', '.join(str(a.dtype) for a in node.args)}", node)
-    fits = {"float": operand.is_float, "int": operand.is_int, "num": operand.is_float or operand.is_int}[function.domain]
+    check(
+        all(a.dtype == operand for a in node.args),
+        f"{function.name} of {', '.join(str(a.dtype) for a in node.args)}",
+        node,
+    )
+    fits = {"float": operand.is_float, "int": operand.is_int, "num": operand.is_float or operand.is_int}[
+        function.domain
+    ]
     check(fits, f"{function.name} is not for {operand}", node)
-    check(node.dtype == (BOOL if function.result == "bool" else operand), f"{function.name} of {operand} is not {node.dtype}", node)
+    check(
+        node.dtype == (BOOL if function.result == "bool" else operand),
+        f"{function.name} of {operand} is not {node.dtype}",
+        node,
+    )

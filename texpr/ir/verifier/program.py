@@ -1,4 +1,6 @@
-"""What well-formed Programs and Kernels are. Passes take valid values and give valid values; a complaint is a bug of ours."""
+"""What well-formed Programs and Kernels are. Passes take valid values and give valid values; a
+complaint is a bug of ours.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,11 @@ def _verify_one(program: Program) -> None:
             _verify_invoke(unit, tensors)
         else:
             _verify_equation(unit, program, tensors)
-            check(unit.update is None or unit.target in defined, f"{unit.target.name} is updated before it is defined", unit.value)
+            check(
+                unit.update is None or unit.target in defined,
+                f"{unit.target.name} is updated before it is defined",
+                unit.value,
+            )
         for target in targets:
             check(target not in program.inputs, f"the input {target.name} is defined", unit)
         defined.update(targets)
@@ -80,14 +86,26 @@ def _verify_tensors(node: Program | Kernel, tensors: Iterable[Tensor], sizes: tu
             verify_expr(size, sizes, (), in_kernel=True)
             check(size.dtype == I64, f"a size of {tensor.name} is not i64", size)
         for dim in tensor.dims:
-            check(len(dim.sizes) == 1 or (len(dim.sizes) > 1 and not dim.pack), f"{tensor.name} has a malformed dimension", node)
+            check(
+                len(dim.sizes) == 1 or (len(dim.sizes) > 1 and not dim.pack),
+                f"{tensor.name} has a malformed dimension",
+                node,
+            )
         lies = tensor.swizzle
-        check(lies is None or (tensor.scope == "shared" and lies.is_one_to_one), f"{tensor.name} has a malformed swizzle", node)
+        check(
+            lies is None or (tensor.scope == "shared" and lies.is_one_to_one),
+            f"{tensor.name} has a malformed swizzle",
+            node,
+        )
 
 
 def _verify_equation(equation: Equation, program: Program, tensors: Iterable[Tensor]) -> None:
     target, scope, known = equation.target, set(program.sizes), set(tensors)
-    check(len(equation.indices) == target.rank, f"{len(equation.indices)} indices for {target.name} of rank {target.rank}", equation.value)
+    check(
+        len(equation.indices) == target.rank,
+        f"{len(equation.indices)} indices for {target.name} of rank {target.rank}",
+        equation.value,
+    )
     check(equation.update in UPDATES, f"no update {equation.update}", equation.value)
     for axis in equation.axes:
         for bound in (axis.lo, axis.hi):
@@ -102,20 +120,35 @@ def _verify_equation(equation: Equation, program: Program, tensors: Iterable[Ten
         scope |= verify_expr(equation.where, scope, known, in_kernel=False)
         check(equation.where.dtype == BOOL, "a condition is bool", equation.where)
     verify_expr(equation.value, scope, known, in_kernel=False)
-    check(equation.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {equation.value.dtype}", equation.value)
+    check(
+        equation.value.dtype == target.dtype,
+        f"{target.name} is {target.dtype}, its value {equation.value.dtype}",
+        equation.value,
+    )
     guard = equation.guard
     if guard is not None:
-        check(guard.mode in WRITE_GUARDS and guard.value is None, f"no guard {guard.mode} on a write", equation.value)
+        check(
+            guard.mode in WRITE_GUARDS and guard.value is None,
+            f"no guard {guard.mode} on a write",
+            equation.value,
+        )
 
 
 def _verify_invoke(unit: Invoke, tensors: Iterable[Tensor]) -> None:
     callee = unit.program
     known = set(tensors)
-    for given, wanted, what in ((unit.args, callee.inputs, "arguments"), (unit.targets, callee.outputs, "results")):
+    for given, wanted, what in (
+        (unit.args, callee.inputs, "arguments"),
+        (unit.targets, callee.outputs, "results"),
+    ):
         check(len(given) == len(wanted), f"{callee.name} has {len(wanted)} {what}, not {len(given)}", unit)
         for mine, its in zip(given, wanted):
             check(mine in known, f"{mine.name} is no tensor of the caller", unit)
-            check(mine.dtype == its.dtype, f"{its.name} of {callee.name} is {its.dtype}, {mine.name} is {mine.dtype}", unit)
+            check(
+                mine.dtype == its.dtype,
+                f"{its.name} of {callee.name} is {its.dtype}, {mine.name} is {mine.dtype}",
+                unit,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +197,21 @@ def verify_kernel(kernel: Kernel) -> None:
                 check(cond.dtype == BOOL, "a condition is bool", cond)
                 todo += _places(body, place.scope, place.tensors)
             case Store() as store:
-                check(store.tensor not in kernel.inputs, f"a store to the input {store.tensor.name}", store.value)
+                check(
+                    store.tensor not in kernel.inputs,
+                    f"a store to the input {store.tensor.name}",
+                    store.value,
+                )
                 _verify_store(store, place)
             case ExternCall() as call:
                 _verify_extern(call, kernel)
             case Prefetch(tensor, indices):
                 check(tensor in place.tensors, f"{tensor.name} is not there", tensor)
-                check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
+                check(
+                    len(indices) == tensor.rank,
+                    f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}",
+                    tensor,
+                )
                 for e in indices:
                     _verify_value(e, place)
                     check(e.dtype == I64, "an index is i64", e)
@@ -189,7 +230,11 @@ def verify_kernel(kernel: Kernel) -> None:
 
 def _verify_counted(place: _Place, slots: int, *values: Expr | None) -> None:
     given = [e for e in values if e is not None]
-    check(not given if slots == 0 else slots > 0 and len(given) == len(values), "counters without a place", place.statement)
+    check(
+        not given if slots == 0 else slots > 0 and len(given) == len(values),
+        "counters without a place",
+        place.statement,
+    )
     for e in given:
         _verify_value(e, place)
         check(e.dtype == I64, "what is counted is an index", e)
@@ -201,7 +246,11 @@ def _verify_extern(call: ExternCall, kernel: Kernel) -> None:
     for tensor in (*call.inputs, *call.outputs):
         check(tensor in known, f"{tensor.name} is no tensor of the kernel", call)
     for tensor in call.outputs:
-        check(tensor not in kernel.inputs and tensor not in call.inputs, f"{call.name} writes what it reads, {tensor.name}", call)
+        check(
+            tensor not in kernel.inputs and tensor not in call.inputs,
+            f"{call.name} writes what it reads, {tensor.name}",
+            call,
+        )
 
 
 def _verify_value(e: Expr, place: _Place) -> None:
@@ -212,21 +261,40 @@ def _verify_loop(loop: For, place: _Place) -> None:
     _verify_value(loop.extent, place)
     check(loop.extent.dtype == I64, "an extent is i64", loop.extent)
     check(is_valid(loop.kind), f"no kind of loop {loop.kind}", loop.var)
-    known = isinstance(loop.extent, Const) or loop.kind not in (VECTOR, UNROLLED) and not isinstance(loop.kind, InstructionNest)
+    known = (
+        isinstance(loop.extent, Const)
+        or loop.kind not in (VECTOR, UNROLLED)
+        and not isinstance(loop.kind, InstructionNest)
+    )
     check(known, f"the extent of the {loop.kind} loop {loop.var.name} is not constant", loop.extent)
 
 
 def _verify_store(store: Store, place: _Place) -> None:
     target = store.tensor
     check(target in place.tensors, f"{target.name} is not a tensor in scope", store.value)
-    check(len(store.indices) == target.rank, f"{len(store.indices)} indices for {target.name} of rank {target.rank}", store.value)
+    check(
+        len(store.indices) == target.rank,
+        f"{len(store.indices)} indices for {target.name} of rank {target.rank}",
+        store.value,
+    )
     check(store.update in UPDATES, f"no update {store.update}", store.value)
     check(store.start or not store.part, f"a part of {target.name} that is not started", store.value)
     check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
-    check(not (store.stream and store.update), f"an update of {target.name} reads what it writes, and does not stream", store.value)
-    check(copy_of(store) is not None or store.update == "add" or not store.asynchronous,
-          f"{target.name} is computed, and only copies and products are asynchronous", store.value)
-    check(store.update in ATOMIC or not store.atomic, f"{target.name} is updated by {store.update}, which is not atomic", store.value)
+    check(
+        not (store.stream and store.update),
+        f"an update of {target.name} reads what it writes, and does not stream",
+        store.value,
+    )
+    check(
+        copy_of(store) is not None or store.update == "add" or not store.asynchronous,
+        f"{target.name} is computed, and only copies and products are asynchronous",
+        store.value,
+    )
+    check(
+        store.update in ATOMIC or not store.atomic,
+        f"{target.name} is updated by {store.update}, which is not atomic",
+        store.value,
+    )
     for e in store.indices:
         _verify_value(e, place)
         check(e.dtype == I64, "an index is i64", e)
@@ -234,4 +302,8 @@ def _verify_store(store: Store, place: _Place) -> None:
         _verify_value(e, place)
         check(e.dtype == I64, "an instance is i64", e)
     _verify_value(store.value, place)
-    check(store.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {store.value.dtype}", store.value)
+    check(
+        store.value.dtype == target.dtype,
+        f"{target.name} is {target.dtype}, its value {store.value.dtype}",
+        store.value,
+    )

@@ -1,4 +1,6 @@
-"""A parsed text as its users see it: operators with their signatures, not yet of any dtype, rank or constant."""
+"""A parsed text as its users see it: operators with their signatures, not yet of any dtype, rank
+or constant.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class ConstantSpec:
-    """A compile-time constant. `dtype` is its stated type or None; without a default it must be given."""
+    """A compile-time constant. `dtype` is its stated type or None; without a default it must be
+    given.
+    """
 
     name: str
     dtype: str | None
@@ -85,7 +89,8 @@ class OpDeclaration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """All that one text declares, and what it `use`s: operators of other texts in `imported`, their functions beside its own.
+    """All that one text declares, and what it `use`s: operators of other texts in `imported`, their
+    functions beside its own.
 
     Attributes:
         find: what found the other texts.
@@ -135,7 +140,9 @@ def _found(find: Find | None, use: tree.Use, word: tree.Word, module: Module) ->
     return find(use, word, module.source.name)
 
 
-def _dependencies_first(modules: dict[str, Module], edges: dict[str, list[tuple[tree.Word, Module]]]) -> list[Module]:
+def _dependencies_first(
+    modules: dict[str, Module], edges: dict[str, list[tuple[tree.Word, Module]]]
+) -> list[Module]:
     waiting = dict(modules)
     order: list[Module] = []
     while waiting:
@@ -151,21 +158,34 @@ def _circle(waiting: dict[str, Module], edges: dict[str, list[tuple[tree.Word, M
     name, place = next(iter(waiting)), None
     while name not in path:
         path.append(name)
-        place, name = next((word.span, other.source.name) for word, other in edges[name] if other.source.name in waiting)
+        place, name = next(
+            (word.span, other.source.name) for word, other in edges[name] if other.source.name in waiting
+        )
     chain = " -> ".join([*path[path.index(name) :], name])
-    return CheckError(f"files use each other in a circle: {chain}", place, code="use", help="put what both need into a third file")
+    return CheckError(
+        f"files use each other in a circle: {chain}",
+        place,
+        code="use",
+        help="put what both need into a third file",
+    )
 
 
 def _bring(module: Module, word: tree.Word, other: Module) -> None:
-    """Make a name of another text known in this one; a function comes with the functions it calls."""
+    """Make a name of another text known in this one; a function comes with the functions it
+    calls.
+    """
     name = word.text
     if name in other.ops:
         _check_free(module, name, word.span, other.ops[name])
         module.imported[name] = other.ops[name]
         return
     if name not in other.functions:
-        raise CheckError(f"`{other.source.name}` defines no `{name}`", word.span, code="use",
-                         help=suggestion(name, (*other.ops, *other.functions)))
+        raise CheckError(
+            f"`{other.source.name}` defines no `{name}`",
+            word.span,
+            code="use",
+            help=suggestion(name, (*other.ops, *other.functions)),
+        )
     needed = [name]
     for each in needed:
         _check_free(module, each, word.span, other.functions[each])
@@ -191,10 +211,19 @@ def _module(text: str, name: str, only: str | None = None, find: Find | None = N
         assert isinstance(item, tree.Operator | tree.Function)
         if item.name.text in places:
             raise duplicate(item.name.text, item.name.span, places[item.name.text])
-        taken = isinstance(item, tree.Function) and is_scalar_function(item.name.text) and item.name.text not in YIELDING
+        taken = (
+            isinstance(item, tree.Function)
+            and is_scalar_function(item.name.text)
+            and item.name.text not in YIELDING
+        )
         if item.name.text in DTYPES or taken:
             kind = "type" if item.name.text in DTYPES else "function"
-            raise CheckError(f"`{item.name.text}` is a {kind} of the language", item.name.span, code="name", help="choose another name")
+            raise CheckError(
+                f"`{item.name.text}` is a {kind} of the language",
+                item.name.span,
+                code="name",
+                help="choose another name",
+            )
         places[item.name.text] = item.name.span
         if isinstance(item, tree.Function):
             module.functions[item.name.text] = item
@@ -207,16 +236,33 @@ def _declaration(op: tree.Operator, module: Module) -> OpDeclaration:
     for v in op.type_variables:
         if v.kind is not None and v.kind.text not in KINDS:
             raise unknown("class of types", v.kind.text, v.kind.span, KINDS)
-    variables = tuple(TypeVariableSpec(v.name.text, v.kind.text if v.kind else "any") for v in op.type_variables)
-    constants = tuple(ConstantSpec(c.name.text, c.dtype.text if c.dtype else None, c.default is None, c.span) for c in op.constants)
-    return OpDeclaration(op.name.text, documentation(op), variables, tuple(map(_input, op.inputs)), constants,
-                         tuple(map(_input, op.outputs)), axes_of(op), op.body is None, op, module)
+    variables = tuple(
+        TypeVariableSpec(v.name.text, v.kind.text if v.kind else "any") for v in op.type_variables
+    )
+    constants = tuple(
+        ConstantSpec(c.name.text, c.dtype.text if c.dtype else None, c.default is None, c.span)
+        for c in op.constants
+    )
+    return OpDeclaration(
+        op.name.text,
+        documentation(op),
+        variables,
+        tuple(map(_input, op.inputs)),
+        constants,
+        tuple(map(_input, op.outputs)),
+        axes_of(op),
+        op.body is None,
+        op,
+        module,
+    )
 
 
 def _input(d: tree.Declaration) -> InputSpec:
     packs = any(isinstance(dim, tree.PackDim) for dim in d.type.dims)
     least = sum(not isinstance(dim, tree.PackDim) for dim in d.type.dims)
-    return InputSpec(d.name.text, d.type.dtype.text, None if packs else least, least, d.default is not None, d.span)
+    return InputSpec(
+        d.name.text, d.type.dtype.text, None if packs else least, least, d.default is not None, d.span
+    )
 
 
 def documentation(op: tree.Operator) -> str:

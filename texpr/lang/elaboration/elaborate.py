@@ -1,4 +1,6 @@
-"""Operators to Programs: dtypes and constants filled in, names resolved, ranges and shapes inferred, calls instantiated."""
+"""Operators to Programs: dtypes and constants filled in, names resolved, ranges and shapes
+inferred, calls instantiated.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from texpr.lang.elaboration.name_scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.elaboration.operator_calls import invoke
 from texpr.lang.elaboration.scalars import Scalars
 from texpr.lang.elaboration.self_reference import circular
-from texpr.lang.elaboration.signatures import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
+from texpr.lang.elaboration.signatures import (
+    bind_constants,
+    bind_dtypes,
+    bind_sizes,
+    check_factors,
+    check_packs,
+    tensor,
+)
 from texpr.lang.elaboration.typed_values import Arithmetic, Value
 from texpr.lang.elaboration.verified_fixes import try_fixes
 from texpr.lang.syntax import tree
@@ -31,22 +40,30 @@ from texpr.support.source import Span
 
 MAX_CALL_DEPTH = 40
 MAX_EQUATIONS = 20_000
-"""Of an operator, with those of all calls: 40 operators that call the one before twice would have a million millions."""
+"""Of an operator, with those of all calls: 40 operators that call the one before twice would
+have a million millions.
+"""
 Resolve = Callable[[str], OpDeclaration | None]
 Constants = Mapping[str, int | float | bool]
 
 
-def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants, absent: frozenset[str] = frozenset(),
-              resolve: Resolve | None = None) -> Program:
+def elaborate(
+    declaration: OpDeclaration,
+    dtypes: Mapping[str, DType],
+    constants: Constants,
+    absent: frozenset[str] = frozenset(),
+    resolve: Resolve | None = None,
+) -> Program:
     """The Program of an operator for given type variables and constants.
 
     Args:
         absent: optional inputs that are not passed; reads of them give their defaults.
         resolve: finds operators of other texts by name.
     Raises:
-        CheckError: the operator means nothing, with these dtypes and constants or at all; or a proof for all sizes fails. Its help is
-            what works.
+        CheckError: the operator means nothing, with these dtypes and constants or at all; or a
+            proof for all sizes fails. Its help is what works.
     """
+
     def made(wanted: OpDeclaration) -> Program:
         session = _Session(resolve or (lambda name: None), check_program)
         return session.program(wanted, dict(dtypes), dict(constants), absent, None)
@@ -60,14 +77,17 @@ def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants
 
 def unproven(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants) -> Program:
     """As `elaborate`, without the proofs: what the proofs themselves are tested with."""
-    return _Session(lambda name: None, lambda program: ()).program(declaration, dict(dtypes), dict(constants), frozenset(), None)
+    return _Session(lambda name: None, lambda program: ()).program(
+        declaration, dict(dtypes), dict(constants), frozenset(), None
+    )
 
 
 class _Session:
     """One call of `elaborate`: instances made so far, and the operators being made.
 
     Attributes:
-        prove: raises CheckError, or gives the conditions on sizes that the proofs of a Program need.
+        prove: raises CheckError, or gives the conditions on sizes that the proofs of a Program
+            need.
     """
 
     def __init__(self, resolve: Resolve, prove: Callable[[Program], tuple[Expr, ...]]) -> None:
@@ -78,21 +98,45 @@ class _Session:
 
     def count(self, program: Program) -> None:
         """Refuse a program that has too many equations where all that it calls is written out."""
-        known = (self._sizes.get(id(e.program), (None, 1))[1] if isinstance(e, Invoke) else 1 for e in program.equations)
+        known = (
+            self._sizes.get(id(e.program), (None, 1))[1] if isinstance(e, Invoke) else 1
+            for e in program.equations
+        )
         total = sum(known)
         if total > MAX_EQUATIONS:
-            raise ResourceError(f"`{program.name}` has more than {MAX_EQUATIONS:,} equations with those of what it calls", program.span,
-                                code="quota", help="a call stands for all equations of an operator: call it once, read its result twice")
+            raise ResourceError(
+                f"`{program.name}` has more than {MAX_EQUATIONS:,} equations with those of what it calls",
+                program.span,
+                code="quota",
+                help="a call stands for all equations of an operator: call it once, read its result twice",
+            )
         self._sizes[id(program)] = program, total
 
-    def program(self, declaration: OpDeclaration, dtypes: dict[str, DType], constants: dict[str, int | float | bool],
-                absent: frozenset[str], span: Span | None) -> Program:
-        key = (declaration, tuple(sorted(dtypes.items(), key=lambda item: item[0])),
-               tuple((n, type(v), v) for n, v in sorted(constants.items())), absent)
+    def program(
+        self,
+        declaration: OpDeclaration,
+        dtypes: dict[str, DType],
+        constants: dict[str, int | float | bool],
+        absent: frozenset[str],
+        span: Span | None,
+    ) -> Program:
+        key = (
+            declaration,
+            tuple(sorted(dtypes.items(), key=lambda item: item[0])),
+            tuple((n, type(v), v) for n, v in sorted(constants.items())),
+            absent,
+        )
         if key not in self.instances:
             if declaration in self.making:
-                chain = " -> ".join(d.name for d in (*self.making[self.making.index(declaration) :], declaration))
-                raise CheckError(f"`{declaration.name}` calls itself: {chain}", span, code="call", help="operators do not recurse")
+                chain = " -> ".join(
+                    d.name for d in (*self.making[self.making.index(declaration) :], declaration)
+                )
+                raise CheckError(
+                    f"`{declaration.name}` calls itself: {chain}",
+                    span,
+                    code="call",
+                    help="operators do not recurse",
+                )
             if len(self.making) >= MAX_CALL_DEPTH:
                 raise ResourceError(f"operators call each other more than {MAX_CALL_DEPTH} deep", span)
             self.making.append(declaration)
@@ -107,14 +151,21 @@ class _Elaboration:
     def __init__(self, declaration: OpDeclaration, session: _Session) -> None:
         self.declaration, self.session = declaration, session
         self.names = Names()
-        self.scalars = Scalars(self.names, declaration.module.functions, Arithmetic(), lambda name: self.operator(name) is not None)
+        self.scalars = Scalars(
+            self.names,
+            declaration.module.functions,
+            Arithmetic(),
+            lambda name: self.operator(name) is not None,
+        )
         self.requires: list[Expr] = []
 
     def operator(self, name: str) -> OpDeclaration | None:
         module = self.declaration.module
         return module.ops.get(name) or module.imported.get(name) or self.session.resolve(name)
 
-    def program(self, dtypes: dict[str, DType], constants: dict[str, int | float | bool], absent: frozenset[str]) -> Program:
+    def program(
+        self, dtypes: dict[str, DType], constants: dict[str, int | float | bool], absent: frozenset[str]
+    ) -> Program:
         op = self.declaration.tree
         bind_dtypes(op, dtypes, self.names)
         bound = bind_constants(op, constants, self.scalars)
@@ -133,7 +184,17 @@ class _Elaboration:
         if op.body is not None:
             self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
-        program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
+        program = Program(
+            op.name.text,
+            inputs,
+            outputs,
+            equations,
+            sizes,
+            tuple(self.requires),
+            filled,
+            self.declaration.doc,
+            op.name.span,
+        )
         program = over_tensors(program, self.names.refined) if self.names.refined else program
         self.session.count(program)  # before anything is proven of it
         implied = self.session.prove(program)
@@ -160,7 +221,9 @@ class _Elaboration:
         return tuple(inputs)
 
     def _default(self, d: tree.Declaration, node: tree.Tree, made: Tensor) -> Value:
-        value = self.scalars.arithmetic.store(self.scalars.value(node, OUTSIDE.as_value()), made.dtype, node.span)
+        value = self.scalars.arithmetic.store(
+            self.scalars.value(node, OUTSIDE.as_value()), made.dtype, node.span
+        )
         if not isinstance(value, Const):
             raise CheckError(f"the default of `{d.name.text}` is not a number", node.span, code="constant")
         return Value(value)
@@ -169,17 +232,40 @@ class _Elaboration:
         condition = self.scalars.condition(node, OUTSIDE)
         read = next((n for n in walk(condition) if isinstance(n, Read)), None)
         if read is not None:
-            raise CheckError(f"a requirement is about sizes and constants; this one reads `{read.tensor.name}`", node.span, code="require",
-                             help=f"a range of values belongs to the declaration: {read.tensor.name}: {read.tensor.dtype}[...] in 0..n")
-        opaque = next((n for n in walk(condition) if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"), None)
+            raise CheckError(
+                f"a requirement is about sizes and constants; this one reads `{read.tensor.name}`",
+                node.span,
+                code="require",
+                help=f"a range of values belongs to the declaration: {read.tensor.name}: "
+                f"{read.tensor.dtype}[...] in 0..n",
+            )
+        opaque = next(
+            (
+                n
+                for n in walk(condition)
+                if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"
+            ),
+            None,
+        )
         if opaque is not None:
             what = opaque.op if isinstance(opaque, Reduce) else opaque.function
-            raise CheckError(f"`{what}` in a requirement", node.span, code="require",
-                             help="requirements compare sizes and constants, made of + - * // % min max abs and if")
+            raise CheckError(
+                f"`{what}` in a requirement",
+                node.span,
+                code="require",
+                help="requirements compare sizes and constants, made of + - * // % min max abs and if",
+            )
         if condition is FALSE:
             constants = self.names.constants.items()
-            values = ", ".join(f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const))
-            raise CheckError(f"`{node.span.text}` does not hold", node.span, code="require", notes=(f"at {values}",) if values else ())
+            values = ", ".join(
+                f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const)
+            )
+            raise CheckError(
+                f"`{node.span.text}` does not hold",
+                node.span,
+                code="require",
+                notes=(f"at {values}",) if values else (),
+            )
         if condition is not TRUE:
             self.requires.append(condition)
 
@@ -201,14 +287,22 @@ class _Elaboration:
         return [*equations_of(node, self.scalars)]
 
     def _is_whole_call(self, node: tree.Equation) -> bool:
-        return isinstance(node.value, tree.Call) and all(not t.indices for t in node.targets) and self._is_invoke(node.value)
+        return (
+            isinstance(node.value, tree.Call)
+            and all(not t.indices for t in node.targets)
+            and self._is_invoke(node.value)
+        )
 
     def _is_invoke(self, call: tree.Call) -> bool:
-        """An operator of the text comes before a scalar function only where whole tensors are passed; before one that the language did not
-        always have, those of rank 0 too.
+        """An operator of the text comes before a scalar function only where whole tensors are
+        passed; before one that the language did not always have, those of rank 0 too.
         """
         name = call.name.text
-        if name in self.declaration.module.functions or name in self.names.dtypes or self.operator(name) is None:
+        if (
+            name in self.declaration.module.functions
+            or name in self.names.dtypes
+            or self.operator(name) is None
+        ):
             return False
         if not is_scalar_function(name):
             return True
@@ -224,14 +318,28 @@ class _Elaboration:
                 indices = letters(len(d.type.dims))
                 left = f"{d.name.text}[{indices}]" if indices else d.name.text
                 declared = {x.name.text for x in (*op.outputs, *lets)}
-                meant = next((t for t in defined if t.name not in declared and t.name.lower() == d.name.text.lower()), None)
-                notes = shown(f"`{meant.name}` is another name", meant.span) if meant is not None and meant.span is not None else ()
-                raise CheckError(f"the {kind} `{d.name.text}` has no equation", d.span, code="coverage", notes=notes,
-                                 help=f"write {left} = ...")
+                meant = next(
+                    (t for t in defined if t.name not in declared and t.name.lower() == d.name.text.lower()),
+                    None,
+                )
+                notes = (
+                    shown(f"`{meant.name}` is another name", meant.span)
+                    if meant is not None and meant.span is not None
+                    else ()
+                )
+                raise CheckError(
+                    f"the {kind} `{d.name.text}` has no equation",
+                    d.span,
+                    code="coverage",
+                    notes=notes,
+                    help=f"write {left} = ...",
+                )
 
 
 def check_updates(statements: list[tree.Equation], inputs: set[str], names: Names) -> None:
-    """Updates fold into what one plain equation has defined; one operator per tensor; the right side does not read the tensor."""
+    """Updates fold into what one plain equation has defined; one operator per tensor; the right
+    side does not read the tensor.
+    """
     first: dict[str, tree.Equation] = {}
     operator: dict[str, str] = {}
     for node in statements:
@@ -246,15 +354,27 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
                 first.setdefault(name, node)
                 continue
             if name not in first:
-                raise CheckError(f"`{name}` has no start value", target.span, code="coverage",
-                                 fixes=_first_definition(node, name, names))
+                raise CheckError(
+                    f"`{name}` has no start value",
+                    target.span,
+                    code="coverage",
+                    fixes=_first_definition(node, name, names),
+                )
             if operator.setdefault(name, node.update) != node.update:
-                raise CheckError(f"`{name}` is updated by `{operator[name]}` and by `{node.update}`", target.span, code="coverage",
-                                 help="one operator per tensor; use an intermediate")
+                raise CheckError(
+                    f"`{name}` is updated by `{operator[name]}` and by `{node.update}`",
+                    target.span,
+                    code="coverage",
+                    help="one operator per tensor; use an intermediate",
+                )
             used = names_in(node.value)
             if name in used:
-                raise CheckError(f"an update of `{name}` reads `{name}`", used[name], code="coverage",
-                                 help="`+=` folds in values that do not depend on the order; read another tensor")
+                raise CheckError(
+                    f"an update of `{name}` reads `{name}`",
+                    used[name],
+                    code="coverage",
+                    help="`+=` folds in values that do not depend on the order; read another tensor",
+                )
 
 
 def _first_definition(node: tree.Equation, name: str, names: Names) -> list[Fix]:
@@ -267,8 +387,10 @@ def _first_definition(node: tree.Equation, name: str, names: Names) -> list[Fix]
         return [Fix(f"before `{node.update}`, define it: {begun}", (Define(begun),))]
     shape = likely_type(node, names)
     begun = f"{left} = {_start(node.update, DTYPES.get(shape.partition('[')[0]))}"
-    return [Fix(f"declare it, let {name}: {shape}, and write {begun}", (Declare(name, shape), Define(begun))),
-            Fix(f"declare it, and define it before `{node.update}`")]
+    return [
+        Fix(f"declare it, let {name}: {shape}, and write {begun}", (Declare(name, shape), Define(begun))),
+        Fix(f"declare it, and define it before `{node.update}`"),
+    ]
 
 
 def _start(update: str, t: DType | None) -> str:
@@ -280,20 +402,45 @@ def _start(update: str, t: DType | None) -> str:
     return str(int_range(t)[update == "min="]) if t.is_int else "false" if update == "max=" else "true"
 
 
-def _check_definition(name: str, node: tree.Equation, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str],
-                      names: Names) -> None:
+def _check_definition(
+    name: str,
+    node: tree.Equation,
+    target: tree.Target,
+    first: dict[str, tree.Equation],
+    operator: dict[str, str],
+    names: Names,
+) -> None:
     if name in operator:
-        raise CheckError(f"`{name}` is defined after it is updated", target.span, code="coverage",
-                         help=f"put `=` before `{operator[name]}`")
+        raise CheckError(
+            f"`{name}` is defined after it is updated",
+            target.span,
+            code="coverage",
+            help=f"put `=` before `{operator[name]}`",
+        )
     if name in first and name not in names.tensors:
         place = first[name].span
-        raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",
-                         notes=shown("first", place), fixes=advised_let("declare its shape: ", name, likely_type(node, names)))
+        raise CheckError(
+            f"`{name}` has two equations and no declaration",
+            target.span,
+            code="shape",
+            label="second",
+            notes=shown("first", place),
+            fixes=advised_let("declare its shape: ", name, likely_type(node, names)),
+        )
 
 
-def definitions_first(statements: list[tree.Equation], names: Names, is_call: Callable[[tree.Equation], bool]) -> list[tree.Equation]:
-    """The statements so that what defines a tensor comes before what reads it, where it says its shape or, as a call, its range."""
-    defining = {t.name.text: s for s in statements for t in s.targets if t.name.text not in names.tensors or is_call(s)}
+def definitions_first(
+    statements: list[tree.Equation], names: Names, is_call: Callable[[tree.Equation], bool]
+) -> list[tree.Equation]:
+    """The statements so that what defines a tensor comes before what reads it, where it says its
+    shape or, as a call, its range.
+    """
+    defining = {
+        t.name.text: s
+        for s in statements
+        for t in s.targets
+        if t.name.text not in names.tensors or is_call(s)
+    }
     result: dict[int, tree.Equation] = {}
     for start in statements:
         path: dict[int, tree.Equation] = {}

@@ -31,9 +31,17 @@ def equations_of(node: tree.Equation, s: Scalars) -> list[Equation]:
     if len(node.targets) == 1:
         return [equation(node, node.targets[0], s, None)]
     value = node.value
-    if not isinstance(value, tree.Reduction) or value.op not in ("argmax", "argmin") or len(value.binders) != len(node.targets):
-        raise CheckError(f"{len(node.targets)} left sides need a right side with as many results", node.span, code="call",
-                         help="an operator's call, or argmax and argmin with as many binders")
+    if (
+        not isinstance(value, tree.Reduction)
+        or value.op not in ("argmax", "argmin")
+        or len(value.binders) != len(node.targets)
+    ):
+        raise CheckError(
+            f"{len(node.targets)} left sides need a right side with as many results",
+            node.span,
+            code="call",
+            help="an operator's call, or argmax and argmin with as many binders",
+        )
     return [equation(node, target, s, which) for which, target in enumerate(node.targets)]
 
 
@@ -84,20 +92,35 @@ def _axis(target: tree.Target, s: Scalars, var: Var, bounds: tuple[Expr, Expr] |
     return axis_of(s.uses, var, bounds, target.span, lambda: [])
 
 
-def _check_ranges(node: tree.Equation, target: tree.Target, s: Scalars, variables: Iterable[Var], known: Mapping[Var, object]) -> None:
+def _check_ranges(
+    node: tree.Equation,
+    target: tree.Target,
+    s: Scalars,
+    variables: Iterable[Var],
+    known: Mapping[Var, object],
+) -> None:
     """Each index has a range: written, that of a declared dimension, or that of a read."""
     missing = [v.name for v in variables if v not in known and v not in s.uses and not v.pack]
     if missing:
-        raise CheckError(f"the range of `{missing[0]}` is not known", target.span, code="range",
-                         notes=(f"no unguarded read has `{missing[0]}` alone as an index",), fixes=advised_ranges(node, missing, s.names))
+        raise CheckError(
+            f"the range of `{missing[0]}` is not known",
+            target.span,
+            code="range",
+            notes=(f"no unguarded read has `{missing[0]}` alone as an index",),
+            fixes=advised_ranges(node, missing, s.names),
+        )
 
 
 def _in_order(axes: tuple[Axis, ...], target: tree.Target) -> list[Axis]:
     """The axes, each after those that its range depends on."""
     for axis in axes:
         if axis.var in needed_by(axes, variables(axis.lo, axis.hi)):
-            raise CheckError(f"the range of `{axis.var.name}` depends on itself", target.span, code="range",
-                             help="ranges may depend on indices whose ranges do not depend on them")
+            raise CheckError(
+                f"the range of `{axis.var.name}` depends on itself",
+                target.span,
+                code="range",
+                help="ranges may depend on indices whose ranges do not depend on them",
+            )
     return nested(axes)
 
 
@@ -116,14 +139,20 @@ def left_indices(target: tree.Target, s: Scalars) -> dict[str, Var]:
     return variables
 
 
-def _bounds(node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Scalars) -> dict[Var, tuple[Expr, Expr]]:
+def _bounds(
+    node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Scalars
+) -> dict[Var, tuple[Expr, Expr]]:
     bounds: dict[Var, tuple[Expr, Expr]] = {}
     for b in node.ranges:
         var = variables.get(b.name)
         if var is None:
-            raise CheckError(f"`{b.name}` is not an index of the left side", b.span, code="name",
-                             notes=(f"the left side has {', '.join(variables) or 'no indices'}",),
-                             help=f"what a sum runs over stands in the sum: sum({b.name} in 0..n: ...)")
+            raise CheckError(
+                f"`{b.name}` is not an index of the left side",
+                b.span,
+                code="name",
+                notes=(f"the left side has {', '.join(variables) or 'no indices'}",),
+                help=f"what a sum runs over stands in the sum: sum({b.name} in 0..n: ...)",
+            )
         if var in bounds:
             raise CheckError(f"`{b.name}` has two ranges", b.span, code="range")
         assert b.range is not None
@@ -139,43 +168,73 @@ def _left(node: tree.Equation, target: tree.Target, known: Tensor | None, scope:
         var = scope.local.get(entry.text) if isinstance(entry, tree.Name | tree.PackName) else None
         if not isinstance(var, Var) or var in result:
             likely = likely_type(node, s.names)
-            raise CheckError(f"the shape of `{target.name.text}` cannot be inferred", entry.span, code="shape",
-                             fixes=advised_let("only bare, distinct indices say a shape; declare it: ", target.name.text, likely))
+            raise CheckError(
+                f"the shape of `{target.name.text}` cannot be inferred",
+                entry.span,
+                code="shape",
+                fixes=advised_let(
+                    "only bare, distinct indices say a shape; declare it: ", target.name.text, likely
+                ),
+            )
         result.append(var)
     return tuple(result)
 
 
-def _declared(target: tree.Target, known: Tensor | None, indices: tuple[Expr, ...]) -> dict[Var, tuple[Expr, Expr]]:
+def _declared(
+    target: tree.Target, known: Tensor | None, indices: tuple[Expr, ...]
+) -> dict[Var, tuple[Expr, Expr]]:
     """The range of an index that stands bare on the left of a declared tensor."""
     if known is None or target.guard is not None:
         return {}
     found: dict[Var, tuple[Expr, Expr]] = {}
-    entries = [e for node in target.indices for e in (node.items if isinstance(node, tree.Group) else (node,))]
+    entries = [
+        e for node in target.indices for e in (node.items if isinstance(node, tree.Group) else (node,))
+    ]
     for node, e, size in zip(entries, indices, known.shape):
         if isinstance(e, Var) and isinstance(node, tree.Name | tree.PackName):
             found.setdefault(e, (index(0), size))
     return found
 
 
-def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, s: Scalars) -> Tensor:
+def infer(
+    target: tree.Target,
+    node: tree.Equation,
+    indices: tuple[Expr, ...],
+    axes: tuple[Axis, ...],
+    value: Value,
+    s: Scalars,
+) -> Tensor:
     """An intermediate with the shape of its indices and the type of its value."""
     name = target.name
     s.names.declare(name.text, name.span)
     declare = advised_let("declare it: ", name.text, likely_type(node, s.names, value.dtype))
     if node.update != "=" or target.guard is not None or node.where is not None:
-        raise CheckError(f"`{name.text}` is not declared, and this equation cannot say its shape", target.span, code="shape",
-                         fixes=declare)
+        raise CheckError(
+            f"`{name.text}` is not declared, and this equation cannot say its shape",
+            target.span,
+            code="shape",
+            fixes=declare,
+        )
     ranges = {axis.var: axis for axis in axes}
     dims: list[Dim] = []
     for entry, e in zip(target.indices, indices):
         axis = ranges[e]  # type: ignore[index]
         if integer(axis.lo) != 0:
-            raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
-                             code="shape", fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare])  # type: ignore[index]
+            raise CheckError(
+                f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at "
+                f"{show(axis.lo)}",
+                entry.span,
+                code="shape",
+                fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare],
+            )  # type: ignore[index]
         if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
-            raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}", entry.span,
-                             code="shape", label="that is not the same everywhere",
-                             fixes=declare)
+            raise CheckError(
+                f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}",
+                entry.span,
+                code="shape",
+                label="that is not the same everywhere",
+                fixes=declare,
+            )
         dims.append(Dim((axis.hi,), axis.var.pack))
     check_rank(name.text, len(dims), target.span)
     known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)
@@ -184,7 +243,9 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
 
 
 def ordered(equations: list[Equation | Invoke]) -> tuple[Equation | Invoke, ...]:
-    """Definitions before reads, otherwise as in the text; equations of a recurrence stay as in the text."""
+    """Definitions before reads, otherwise as in the text; equations of a recurrence stay as in
+    the text.
+    """
     needs = _needs(equations)
     left = [len(n) for n in needs]
     users: dict[int, list[int]] = {}
@@ -206,12 +267,17 @@ def ordered(equations: list[Equation | Invoke]) -> tuple[Equation | Invoke, ...]
 
 
 def _needs(equations: list[Equation | Invoke]) -> list[set[int]]:
-    """What each equation waits for: the equation before it with the same target, and the last equation of what it reads."""
+    """What each equation waits for: the equation before it with the same target, and the last
+    equation of what it reads.
+    """
     last = {t: k for k, e in enumerate(equations) for t in targets_of(e)}
     before: dict[Tensor, int] = {}
     needs: list[set[int]] = []
     for k, e in enumerate(equations):
-        needs.append(({last[t] for t in reads_of(e) if t in last} | {before[t] for t in targets_of(e) if t in before}) - {k})
+        needs.append(
+            ({last[t] for t in reads_of(e) if t in last} | {before[t] for t in targets_of(e) if t in before})
+            - {k}
+        )
         before |= dict.fromkeys(targets_of(e), k)
     return needs
 

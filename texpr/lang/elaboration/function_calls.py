@@ -1,4 +1,6 @@
-"""Calls inside expressions: conversions, the scalar functions of the language, and `fn`s, which are inlined."""
+"""Calls inside expressions: conversions, the scalar functions of the language, and `fn`s, which
+are inlined.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from texpr.support.trampoline import Steps
 MAX_INLINED = 20_000
 BUILTINS = ("max", "min", "clamp", "numel", "lowest", "place")
 YIELDING = ("gelu",)
-"""Functions that the language did not always have: a text may define its own `fn` of such a name."""
+"""Functions that the language did not always have: a text may define its own `fn` of such a
+name.
+"""
 
 
 def is_scalar_function(name: str) -> bool:
@@ -31,8 +35,12 @@ def call(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
     name = node.name.text
     for argument in node.arguments:
         if isinstance(argument, tree.Keyword):
-            raise CheckError(f"`{name}` takes no keywords here", argument.span, code="call",
-                             help="an operator is called as a whole right side: P = softmax(X, axis=1)")
+            raise CheckError(
+                f"`{name}` takes no keywords here",
+                argument.span,
+                code="call",
+                help="an operator is called as a whole right side: P = softmax(X, axis=1)",
+            )
     if name in s.names.dtypes or name in DTYPES:
         (argument,) = _arguments(node, 1)
         value = yield s.steps(argument, scope.as_value())
@@ -55,14 +63,20 @@ def call(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
 
 def _arguments(node: tree.Call, count: int) -> tuple[tree.Tree, ...]:
     if len(node.arguments) != count:
-        raise CheckError(f"`{node.name.text}` takes {counted(count, 'argument')}, found {len(node.arguments)}", node.span, code="call")
+        raise CheckError(
+            f"`{node.name.text}` takes {counted(count, 'argument')}, found {len(node.arguments)}",
+            node.span,
+            code="call",
+        )
     return node.arguments
 
 
 def _extreme(s: ElaborationContext, node: tree.Call, values: list[Value]) -> Value:
     if node.name.text == "clamp":
         _arguments(node, 3)
-        return s.arithmetic.binary("min", s.arithmetic.binary("max", values[0], values[1], node.span), values[2], node.span)
+        return s.arithmetic.binary(
+            "min", s.arithmetic.binary("max", values[0], values[1], node.span), values[2], node.span
+        )
     result = values[0]
     for value in values[1:]:
         result = s.arithmetic.binary(node.name.text, result, value, node.span)
@@ -72,24 +86,43 @@ def _extreme(s: ElaborationContext, node: tree.Call, values: list[Value]) -> Val
 def _unknown_function(s: ElaborationContext, node: tree.Call) -> CheckError:
     name = node.name.text
     if s.is_operator(name):
-        return CheckError(f"`{name}` is an operator, not a scalar function", node.name.span, code="call",
-                          help=f"call it as a whole right side, T = {name}(X), then read T[...]")
+        return CheckError(
+            f"`{name}` is an operator, not a scalar function",
+            node.name.span,
+            code="call",
+            help=f"call it as a whole right side, T = {name}(X), then read T[...]",
+        )
     if name in s.names.tensors:
-        return CheckError(f"`{name}` is a tensor", node.name.span, code="call", help=f"its elements are {name}[...]")
+        return CheckError(
+            f"`{name}` is a tensor", node.name.span, code="call", help=f"its elements are {name}[...]"
+        )
     if name in FUNCTIONS_ELSEWHERE:
-        return CheckError(f"unknown function `{name}`", node.name.span, code="name", help=FUNCTIONS_ELSEWHERE[name])
-    return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES))
+        return CheckError(
+            f"unknown function `{name}`", node.name.span, code="name", help=FUNCTIONS_ELSEWHERE[name]
+        )
+    return unknown(
+        "function",
+        name,
+        node.name.span,
+        (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES),
+    )
 
 
 def _of_a_name(s: ElaborationContext, node: tree.Call) -> Value:
     (argument,) = _arguments(node, 1)
     if not isinstance(argument, tree.Name | tree.PackName):
-        raise CheckError(f"`{node.name.text}` takes a name", argument.span, code="call",
-                         help="numel(S) of a pack *S, lowest(f32) of a type")
+        raise CheckError(
+            f"`{node.name.text}` takes a name",
+            argument.span,
+            code="call",
+            help="numel(S) of a pack *S, lowest(f32) of a type",
+        )
     word = tree.Word(argument.span, argument.text)
     if node.name.text == "lowest":
         t = s.names.dtype(word)
-        return Value(Const(-most(t) if t.is_float else int_range(t)[0] if t.is_int else False, dtype=t, span=node.span))
+        return Value(
+            Const(-most(t) if t.is_float else int_range(t)[0] if t.is_int else False, dtype=t, span=node.span)
+        )
     size = s.names.sizes.get(word.text)
     if size is None or not size.pack:
         raise unknown("pack", word.text, word.span, (n for n, v in s.names.sizes.items() if v.pack))
@@ -110,8 +143,12 @@ def _function(s: ElaborationContext, node: tree.Call, values: list[Value]) -> Va
     t = operands[0].dtype
     if not (t.is_float and f.domain != "int" or t.is_int and f.domain != "float"):
         wanted = {"float": "floats", "int": "integers", "num": "numbers"}[f.domain]
-        raise CheckError(f"`{f.name}` takes {wanted}, found {t}", node.span, code="dtype",
-                         help="convert it: f32(...)" if f.domain == "float" else "")
+        raise CheckError(
+            f"`{f.name}` takes {wanted}, found {t}",
+            node.span,
+            code="dtype",
+            help="convert it: f32(...)" if f.domain == "float" else "",
+        )
     if f.result == "bool":
         return Value(Call(f.name, operands, dtype=BOOL, span=node.span))
     return Value(Call(f.name, operands, dtype=t, span=node.span), common.weak)
@@ -126,14 +163,20 @@ def _place(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
 
 
 def _random(s: ElaborationContext, node: tree.Call, scope: Scope) -> Steps:
-    """`uniform(seed, i, *s)`: f32; converted to f64 at once it is made of 53 bits, see `Arithmetic.convert`."""
+    """`uniform(seed, i, *s)`: f32; converted to f64 at once it is made of 53 bits, see
+    `Arithmetic.convert`.
+    """
     name = node.name.text
     if not node.arguments:
-        raise CheckError(f"`{name}` needs a seed", node.span, code="call", help=f"{name}(seed, i, j) with a `seed: u64`")
+        raise CheckError(
+            f"`{name}` needs a seed", node.span, code="call", help=f"{name}(seed, i, j) with a `seed: u64`"
+        )
     first, *rest = node.arguments
     seed = yield s.steps(first, scope.as_value())
     if seed.weak != "literal" and seed.dtype != U64:
-        raise CheckError(f"a seed is u64; found {describe(seed)}", first.span, code="dtype", help="convert it: u64(...)")
+        raise CheckError(
+            f"a seed is u64; found {describe(seed)}", first.span, code="dtype", help="convert it: u64(...)"
+        )
     indices = []
     for argument in rest:
         indices.append((yield s.entry(argument, scope)))
@@ -145,8 +188,12 @@ def _inline(s: ElaborationContext, node: tree.Call, values: list[Value], scope: 
     name = function.name.text
     if name in scope.inlining:
         chain = " -> ".join((*scope.inlining[scope.inlining.index(name) :], name))
-        raise CheckError(f"`{name}` calls itself: {chain}", node.span, code="call",
-                         help="scalar functions are inlined, so they cannot recurse")
+        raise CheckError(
+            f"`{name}` calls itself: {chain}",
+            node.span,
+            code="call",
+            help="scalar functions are inlined, so they cannot recurse",
+        )
     _arguments(node, len(function.parameters))
     s.inlined += 1
     if s.inlined > MAX_INLINED:

@@ -1,4 +1,6 @@
-"""Shapes and ranges that are probably meant where a text says none: what is advised, and tried before it is shown."""
+"""Shapes and ranges that are probably meant where a text says none: what is advised, and tried
+before it is shown.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,25 @@ def advised_ranges(node: tree.Equation, missing: list[str], names: Names) -> lis
 def advised_binder(node: tree.Reduction, name: str, names: Names) -> list[Fix]:
     """Advise the range of a binder."""
     likely = [f"{name} in 0..{e}" for e in _extents_of(node.body, name, names)]
-    return [*(Fix(f"write its range: {text}", (Ranges(text),)) for text in likely[:_MOST]), Fix(f"write its range: {name} in lo..hi")]
+    return [
+        *(Fix(f"write its range: {text}", (Ranges(text),)) for text in likely[:_MOST]),
+        Fix(f"write its range: {name} in lo..hi"),
+    ]
 
 
 def _extents_of(root: tree.Tree, name: str, names: Names) -> Iterator[str]:
-    """The extents of dimensions that an index stands in, those where it stands alone, or times a number, first; then the other sizes."""
+    """The extents of dimensions that an index stands in, those where it stands alone, or times a
+    number, first; then the other sizes.
+    """
     found = {True: dict[str, None](), False: dict[str, None]()}
     for access in below(root):
         if isinstance(access, tree.Access) and access.name.text in names.tensors:
             for dim, entry in zip(names.tensors[access.name.text].dims, access.indices):
-                if not dim.pack and len(dim.sizes) == 1 and any(isinstance(n, tree.Name) and n.text == name for n in below(entry)):
+                if (
+                    not dim.pack
+                    and len(dim.sizes) == 1
+                    and any(isinstance(n, tree.Name) and n.text == name for n in below(entry))
+                ):
                     step = _step(entry)
                     extent = show(dim.sizes[0])
                     found[step > 0][extent if step <= 1 else f"({extent} + {step - 1}) // {step}"] = None
@@ -53,11 +64,15 @@ def _extents_of(root: tree.Tree, name: str, names: Names) -> Iterator[str]:
 
 
 def _step(entry: tree.Tree) -> int:
-    """How far an index goes with each value of its variable: 1 for `i`, 2 for `2*i`, 0 for all else."""
+    """How far an index goes with each value of its variable: 1 for `i`, 2 for `2*i`, 0 for all
+    else.
+    """
     match entry:
         case tree.Name():
             return 1
-        case tree.Binary(_, "*", tree.Number(_, int(factor)), tree.Name()) | tree.Binary(_, "*", tree.Name(), tree.Number(_, int(factor))):
+        case tree.Binary(_, "*", tree.Number(_, int(factor)), tree.Name()) | tree.Binary(
+            _, "*", tree.Name(), tree.Number(_, int(factor))
+        ):
             return max(factor, 0)
     return 0
 
@@ -67,7 +82,9 @@ def advised_begin(target: tree.Target, node: tree.Equation, axes: Iterable[Axis]
     said, edits = [], []
     for k, (entry, axis) in enumerate(zip(target.indices, axes)):
         if integer(axis.lo) is None or (integer(axis.lo) or 0) < 0:
-            begins, count, offset = (show(linear(e).expr()) for e in (add(axis.var, axis.lo), sub(axis.hi, axis.lo), neg(axis.lo)))
+            begins, count, offset = (
+                show(linear(e).expr()) for e in (add(axis.var, axis.lo), sub(axis.hi, axis.lo), neg(axis.lo))
+            )
             said.append(f"let `{axis.var.name}` run over 0..{count} and read it as {begins}")
             edits.append(Shift(target.name.text, k, entry.span.text, count, begins, offset))
     return [Fix(f"elements begin at 0: {', '.join(said)}", tuple(edits))] if said else []
@@ -82,7 +99,11 @@ def likely_type(node: tree.Equation, names: Names, dtype: DType | None = None) -
 
 def named(parts: Iterable[tree.Tree]) -> list[str]:
     """The tensors, sizes and indices among parts of a value."""
-    return [p.name.text if isinstance(p, tree.Access) else p.text for p in parts if isinstance(p, tree.Access | tree.Name)]
+    return [
+        p.name.text if isinstance(p, tree.Access) else p.text
+        for p in parts
+        if isinstance(p, tree.Access | tree.Name)
+    ]
 
 
 def _likely_dtype(value: tree.Tree, names: Names) -> DType:
@@ -100,7 +121,9 @@ def _likely_size(entry: tree.Tree, node: tree.Equation, names: Names) -> str:
             return _extent(name, node, names)
         case tree.PackName(_, name):
             return f"*{name.upper()}"
-        case tree.Access(_, tree.Word(_, name)) if name in names.tensors and (values := names.tensors[name].value_range) is not None:
+        case tree.Access(_, tree.Word(_, name)) if (
+            name in names.tensors and (values := names.tensors[name].value_range) is not None
+        ):
             return show(values[1])
         case tree.Binary(_, "+", tree.Name(_, name), tree.Number(_, offset)):
             extent = _extent(name, node, names)

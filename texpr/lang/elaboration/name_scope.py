@@ -1,4 +1,6 @@
-"""What names mean inside one operator. Indices, tensors, sizes and constants share one namespace; nothing shadows."""
+"""What names mean inside one operator. Indices, tensors, sizes and constants share one
+namespace; nothing shadows.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,25 @@ from texpr.support.fixes import Fix, Write
 from texpr.support.source import Span
 from texpr.support.spelling import nearest
 
-USUAL = {"float": "f32", "double": "f64", "half": "f16", "int": "i32", "long": "i64", "bfloat16": "bf16", "fp8": "f8e4m3", "f8": "f8e4m3",
-         "e4m3": "f8e4m3", "float8": "f8e4m3", "float8_e4m3fn": "f8e4m3", "float8_e4m3": "f8e4m3", "float8e4m3fn": "f8e4m3",
-         "f8e4m3fn": "f8e4m3", "e5m2": "f8e5m2", "float8_e5m2": "f8e5m2", "float8e5m2": "f8e5m2"}
+USUAL = {
+    "float": "f32",
+    "double": "f64",
+    "half": "f16",
+    "int": "i32",
+    "long": "i64",
+    "bfloat16": "bf16",
+    "fp8": "f8e4m3",
+    "f8": "f8e4m3",
+    "e4m3": "f8e4m3",
+    "float8": "f8e4m3",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e4m3": "f8e4m3",
+    "float8e4m3fn": "f8e4m3",
+    "f8e4m3fn": "f8e4m3",
+    "e5m2": "f8e5m2",
+    "float8_e5m2": "f8e5m2",
+    "float8e5m2": "f8e5m2",
+}
 """What other languages call the types."""
 
 
@@ -89,7 +107,9 @@ class Names:
     refined: dict[Tensor, Tensor] = field(default_factory=dict)
 
     def refine(self, declared: Tensor, found: Tensor) -> Tensor:
-        """A tensor declared without a range takes over what the call that defines it promises of its values."""
+        """A tensor declared without a range takes over what the call that defines it promises of
+        its values.
+        """
         if declared.value_range is not None or not (found.value_range or found.distinct):
             return declared
         known = replace(declared, value_range=found.value_range, distinct=declared.distinct or found.distinct)
@@ -123,8 +143,14 @@ class Names:
 
 def duplicate(name: str, span: Span, first: Span) -> CheckError:
     """A name with two meanings; both places are shown."""
-    return CheckError(f"`{name}` already has a meaning", span, code="name", label="second",
-                      notes=shown("first", first), help="one name means one thing in an operator; choose another")
+    return CheckError(
+        f"`{name}` already has a meaning",
+        span,
+        code="name",
+        label="second",
+        notes=shown("first", first),
+        help="one name means one thing in an operator; choose another",
+    )
 
 
 def shown(word: str, place: Span) -> tuple[str, ...]:
@@ -137,9 +163,15 @@ def unknown(kind: str, name: str, span: Span, known: Iterable[str]) -> CheckErro
     options = list(dict.fromkeys(known))
     found = options[0] if len(options) == 1 else nearest(name, options)
     listed = ", ".join(options[:12])
-    meant = [Fix(f"did you mean `{found}`?", (Write(name, found),) if span.text == name else ())] if found else []
-    return CheckError(f"unknown {kind} `{name[:60]}`", span, code="name",
-                      fixes=[*meant, *([Fix(f"known here: {listed}")] if listed else [])])
+    meant = (
+        [Fix(f"did you mean `{found}`?", (Write(name, found),) if span.text == name else ())] if found else []
+    )
+    return CheckError(
+        f"unknown {kind} `{name[:60]}`",
+        span,
+        code="name",
+        fixes=[*meant, *([Fix(f"known here: {listed}")] if listed else [])],
+    )
 
 
 def below(root: tree.Tree) -> Iterator[tree.Tree]:
@@ -167,7 +199,9 @@ def names_in(root: tree.Tree) -> dict[str, Span]:
 
 
 def values_in(root: tree.Tree) -> Iterator[tree.Tree]:
-    """The numbers, names and reads that the value is made of: none of conditions, comparisons, indices and ranges."""
+    """The numbers, names and reads that the value is made of: none of conditions, comparisons,
+    indices and ranges.
+    """
     stack: list[tree.Tree] = [root]
     while stack:
         match stack.pop():

@@ -1,4 +1,6 @@
-"""Calls of operators on whole tensors: matching arguments, the callee's sizes, and the tensors that come out."""
+"""Calls of operators on whole tensors: matching arguments, the callee's sizes, and the tensors
+that come out.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from texpr.support.fixes import Fix, Require
 from texpr.support.source import Span
 from texpr.support.spelling import counted
 
-Instance = Callable[[OpDeclaration, dict[str, DType], dict[str, int | float | bool], frozenset[str], Span], Program]
+Instance = Callable[
+    [OpDeclaration, dict[str, DType], dict[str, int | float | bool], frozenset[str], Span], Program
+]
 
 
 @dataclass(slots=True)
@@ -32,11 +36,24 @@ class Arguments:
     constants: dict[str, int | float | bool] = field(default_factory=dict)
 
 
-def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scalars, requires: Sequence[Expr], instance: Instance) -> Invoke:
-    """`targets = callee(arguments)`. What the callee requires is proven with the caller (`poly`), from what the caller `requires`."""
+def invoke(
+    node: tree.Equation,
+    call: tree.Call,
+    callee: OpDeclaration,
+    s: Scalars,
+    requires: Sequence[Expr],
+    instance: Instance,
+) -> Invoke:
+    """`targets = callee(arguments)`. What the callee requires is proven with the caller
+    (`poly`), from what the caller `requires`.
+    """
     if node.update != "=" or node.ranges or node.where is not None:
-        raise CheckError("a call of an operator is a whole right side", node.span, code="call",
-                         help=f"T = {callee.name}(...), then use T[...]")
+        raise CheckError(
+            "a call of an operator is a whole right side",
+            node.span,
+            code="call",
+            help=f"T = {callee.name}(...), then use T[...]",
+        )
     found = _arguments(call, callee, s)
     absent = _absent(callee, found, call)
     _count_axes(callee, found, call)
@@ -46,8 +63,12 @@ def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scala
     for parameter in program.inputs:
         argument, span = found.tensors[parameter.name]
         if argument.dtype != parameter.dtype:
-            raise CheckError(f"`{parameter.name}` of `{callee.name}` is {parameter.dtype}, `{argument.name}` is {argument.dtype}", span,
-                             code="dtype")
+            raise CheckError(
+                f"`{parameter.name}` of `{callee.name}` is {parameter.dtype}, `{argument.name}` is "
+                f"{argument.dtype}",
+                span,
+                code="dtype",
+            )
         sizes.match(parameter, argument, span)
     for parameter in program.inputs:
         sizes.promised(parameter, *found.tensors[parameter.name])
@@ -59,10 +80,20 @@ def _arguments(call: tree.Call, callee: OpDeclaration, s: Scalars) -> Arguments:
     inputs, constants = [i.name for i in callee.inputs], [c.name for c in callee.constants]
     for k, argument in enumerate(call.arguments):
         keyword = isinstance(argument, tree.Keyword)
-        name, value = (argument.name.text, argument.value) if keyword else (inputs[k] if k < len(inputs) else "", argument)
+        name, value = (
+            (argument.name.text, argument.value)
+            if keyword
+            else (inputs[k] if k < len(inputs) else "", argument)
+        )
         if not name:
-            raise CheckError(f"`{callee.name}` has {counted(len(inputs), 'input')}", argument.span, code="call",
-                             help=f"constants are keywords: {', '.join(f'{c}=...' for c in constants)}" if constants else "")
+            raise CheckError(
+                f"`{callee.name}` has {counted(len(inputs), 'input')}",
+                argument.span,
+                code="call",
+                help=f"constants are keywords: {', '.join(f'{c}=...' for c in constants)}"
+                if constants
+                else "",
+            )
         if name in found.tensors or name in found.constants:
             raise CheckError(f"`{name}` is given twice", argument.span, code="call")
         if name in constants:
@@ -83,13 +114,19 @@ def _constant(node: tree.Tree, s: Scalars) -> int | float | bool:
 
 def _tensor(node: tree.Tree, s: Scalars) -> Tensor:
     if not isinstance(node, tree.Name):
-        raise CheckError("an argument of an operator is a whole tensor, by name", node.span, code="call",
-                         help="give the expression an equation of its own and pass its name")
+        raise CheckError(
+            "an argument of an operator is a whole tensor, by name",
+            node.span,
+            code="call",
+            help="give the expression an equation of its own and pass its name",
+        )
     known = s.names.tensors
     if node.text not in known:
         raise unknown("tensor", node.text, node.span, known)
     if node.text in s.names.defaults:
-        raise CheckError(f"the optional input `{node.text}` is absent here and cannot be passed on", node.span, code="call")
+        raise CheckError(
+            f"the optional input `{node.text}` is absent here and cannot be passed on", node.span, code="call"
+        )
     return known[node.text]
 
 
@@ -101,10 +138,18 @@ def _dtypes(callee: OpDeclaration, found: Arguments, call: tree.Call) -> dict[st
             continue
         argument, span = found.tensors[spec.name]
         if dtypes.setdefault(spec.dtype, argument.dtype) != argument.dtype:
-            raise CheckError(f"`{spec.dtype}` of `{callee.name}` is {dtypes[spec.dtype]} and {argument.dtype}", span, code="dtype")
+            raise CheckError(
+                f"`{spec.dtype}` of `{callee.name}` is {dtypes[spec.dtype]} and {argument.dtype}",
+                span,
+                code="dtype",
+            )
     for name in variables - dtypes.keys():
-        raise CheckError(f"the type `{name}` of `{callee.name}` does not follow from its arguments", call.span, code="dtype",
-                         help=f"write an operator with a definite type, one of {', '.join(DTYPES)}")
+        raise CheckError(
+            f"the type `{name}` of `{callee.name}` does not follow from its arguments",
+            call.span,
+            code="dtype",
+            help=f"write an operator with a definite type, one of {', '.join(DTYPES)}",
+        )
     return dtypes
 
 
@@ -119,14 +164,25 @@ def _count_axes(callee: OpDeclaration, found: Arguments, call: tree.Call) -> Non
         ranks = [d.length if d.pack else 1 for d in argument.dims]
         if None in ranks:
             if value < 0:
-                raise CheckError(f"{spec.constant} = {value} counts from the end of `{argument.name}`, whose packs have any number of "
-                                 f"dimensions", places.get(spec.constant, span), code="shape", help="count from the start: 0 is the first")
+                raise CheckError(
+                    f"{spec.constant} = {value} counts from the end of `{argument.name}`, whose packs have "
+                    f"any number of "
+                    f"dimensions",
+                    places.get(spec.constant, span),
+                    code="shape",
+                    help="count from the start: 0 is the first",
+                )
             continue
         rank = sum(n for n in ranks if n is not None)
         first = spec.from_start(value, rank)
         if first is None:
-            raise CheckError(f"{spec.constant} = {value} is no axis of `{argument.name}`, which has {counted(rank, 'dimension')}",
-                             places.get(spec.constant, span), code="shape", help=spec.allowed(rank))
+            raise CheckError(
+                f"{spec.constant} = {value} is no axis of `{argument.name}`, which has "
+                f"{counted(rank, 'dimension')}",
+                places.get(spec.constant, span),
+                code="shape",
+                help=spec.allowed(rank),
+            )
         if spec.constant in found.constants or first != spec.default:
             found.constants[spec.constant] = first
 
@@ -160,7 +216,11 @@ class Sizes:
             tail.append((dim, given[len(given) - count :] if count else []))
             del given[len(given) - count :]
         if len(todo) > 1:
-            raise CheckError(f"the packs of `{parameter.name}` cannot be told apart in `{argument.name}`", span, code="shape")
+            raise CheckError(
+                f"the packs of `{parameter.name}` cannot be told apart in `{argument.name}`",
+                span,
+                code="shape",
+            )
         if todo:
             self._bind_pack(todo[0], tuple(given), argument, span)
             given = []
@@ -178,8 +238,12 @@ class Sizes:
 
     def _rank(self, parameter: Tensor, argument: Tensor, span: Span) -> CheckError:
         least = sum(self._count(d) or 0 for d in parameter.dims)
-        return CheckError(f"`{parameter.name}` takes {counted(least, 'dimension')}, `{argument.name}` has {dimensions(argument)}", span,
-                          code="shape")
+        return CheckError(
+            f"`{parameter.name}` takes {counted(least, 'dimension')}, `{argument.name}` has "
+            f"{dimensions(argument)}",
+            span,
+            code="shape",
+        )
 
     def _take(self, dim: Dim, given: list[Dim], parameter: Tensor, argument: Tensor, span: Span) -> None:
         count = self._count(dim) or 0
@@ -192,8 +256,13 @@ class Sizes:
             return
         (actual,) = taken
         if actual.pack or len(actual.sizes) != len(dim.sizes):
-            raise CheckError(f"a dimension of `{argument.name}` is {'a pack' if actual.pack else 'grouped differently'} and cannot be "
-                             f"passed as `{parameter.name}`", span, code="shape")
+            raise CheckError(
+                f"a dimension of `{argument.name}` is {'a pack' if actual.pack else 'grouped differently'} "
+                f"and cannot be "
+                f"passed as `{parameter.name}`",
+                span,
+                code="shape",
+            )
         for size, value in zip(dim.sizes, actual.sizes):
             self._bind(size, value, argument, span)
 
@@ -201,11 +270,17 @@ class Sizes:
         var = dim.sizes[0]
         assert isinstance(var, Var)
         if dim.length is not None and any(d.pack and d.length is None for d in taken):
-            raise CheckError(f"`{argument.name}` has a pack, so where its dimensions split is not known", span, code="shape")
+            raise CheckError(
+                f"`{argument.name}` has a pack, so where its dimensions split is not known",
+                span,
+                code="shape",
+            )
         known = self.packs.setdefault(var, taken)
         sizes, others = [s for d in known for s in d.sizes], [s for d in taken for s in d.sizes]
         if len(sizes) != len(others):
-            raise CheckError(f"`*{var.name}` has {len(sizes)} and {counted(len(others), 'dimension')}", span, code="shape")
+            raise CheckError(
+                f"`*{var.name}` has {len(sizes)} and {counted(len(others), 'dimension')}", span, code="shape"
+            )
         for a, b in zip(sizes, others):
             self.same(a, b, argument, span)
         self.values[var] = product(tuple(sizes))
@@ -221,20 +296,41 @@ class Sizes:
         if same_value(a, b):
             return
         for r in self.requires:
-            if isinstance(r, Compare) and r.op == "==" and (same_value(r.lhs, a) and same_value(r.rhs, b)
-                                                            or same_value(r.lhs, b) and same_value(r.rhs, a)):
+            if (
+                isinstance(r, Compare)
+                and r.op == "=="
+                and (
+                    same_value(r.lhs, a)
+                    and same_value(r.rhs, b)
+                    or same_value(r.lhs, b)
+                    and same_value(r.rhs, a)
+                )
+            ):
                 return
         equal = f"{show(a)} == {show(b)}"
-        raise CheckError(f"a size of `{argument.name}` is {show(b)} where {show(a)} is needed", span, code="shape",
-                         fixes=[Fix(f"give both one name, or state it: require {equal}", (Require(equal),)), Fix("give both one name")])
+        raise CheckError(
+            f"a size of `{argument.name}` is {show(b)} where {show(a)} is needed",
+            span,
+            code="shape",
+            fixes=[
+                Fix(f"give both one name, or state it: require {equal}", (Require(equal),)),
+                Fix("give both one name"),
+            ],
+        )
 
     def promised(self, parameter: Tensor, argument: Tensor, span: Span) -> None:
         """Elements that the callee assumes distinct must be declared so."""
         if parameter.distinct and not argument.distinct:
-            raise CheckError(f"`{parameter.name}` must be distinct, `{argument.name}` need not be", span, code="shape")
+            raise CheckError(
+                f"`{parameter.name}` must be distinct, `{argument.name}` need not be", span, code="shape"
+            )
         last = parameter.dims[-1] if parameter.distinct and parameter.dims else None
         if last is not None and last.pack and len(self.packs[last.sizes[0]]) > 1:  # type: ignore[index]
-            raise CheckError(f"all of `{parameter.name}` must be distinct, of `{argument.name}` only each row is", span, code="shape")
+            raise CheckError(
+                f"all of `{parameter.name}` must be distinct, of `{argument.name}` only each row is",
+                span,
+                code="shape",
+            )
 
     def result(self, output: Tensor, name: str, span: Span) -> Tensor:
         """An output of the callee as a tensor of the caller."""
@@ -247,8 +343,12 @@ class Sizes:
 
 def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) -> tuple[Tensor, ...]:
     if len(node.targets) != len(program.outputs):
-        raise CheckError(f"`{program.name}` has {counted(len(program.outputs), 'result')}, found {counted(len(node.targets), 'left side')}",
-                         node.span, code="call")
+        raise CheckError(
+            f"`{program.name}` has {counted(len(program.outputs), 'result')}, found "
+            f"{counted(len(node.targets), 'left side')}",
+            node.span,
+            code="call",
+        )
     result: list[Tensor] = []
     for target, output in zip(node.targets, program.outputs):
         made = sizes.result(output, target.name.text, target.span)
@@ -257,8 +357,13 @@ def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) ->
             s.names.declare(made.name, target.name.span)
             s.names.tensors[made.name] = known = made
         elif known.dtype != made.dtype or known.rank != made.rank:
-            raise CheckError(f"`{made.name}` is declared as {known.dtype} with {dimensions(known)}, `{program.name}` gives {made.dtype} "
-                             f"with {dimensions(made)}", target.span, code="shape")
+            raise CheckError(
+                f"`{made.name}` is declared as {known.dtype} with {dimensions(known)}, `{program.name}` "
+                f"gives {made.dtype} "
+                f"with {dimensions(made)}",
+                target.span,
+                code="shape",
+            )
         else:
             for a, b in zip(known.shape, made.shape):
                 sizes.same(a, b, known, target.span)

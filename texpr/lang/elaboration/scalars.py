@@ -1,6 +1,7 @@
 """Scalar expressions: from syntax to typed IR.
 
-Functions that descend are generators run by `support.trampoline`, so that the depth of a text never meets the depth of Python's stack.
+Functions that descend are generators run by `support.trampoline`, so that the depth of a text never
+meets the depth of Python's stack.
 """
 
 from __future__ import annotations
@@ -38,9 +39,20 @@ class Scalars:
         inlined: how many scalar functions have been inlined.
     """
 
-    def __init__(self, names: Names, functions: Mapping[str, tree.Function], arithmetic: Arithmetic,
-                 is_operator: Callable[[str], bool] = lambda name: False, largest: int = LARGEST_FACTOR) -> None:
-        self.names, self.functions, self.arithmetic, self.is_operator = names, functions, arithmetic, is_operator
+    def __init__(
+        self,
+        names: Names,
+        functions: Mapping[str, tree.Function],
+        arithmetic: Arithmetic,
+        is_operator: Callable[[str], bool] = lambda name: False,
+        largest: int = LARGEST_FACTOR,
+    ) -> None:
+        self.names, self.functions, self.arithmetic, self.is_operator = (
+            names,
+            functions,
+            arithmetic,
+            is_operator,
+        )
         self.largest = largest
         self.uses: dict[Var, list[Use]] = {}
         self.inlined = 0
@@ -83,7 +95,9 @@ class Scalars:
             case tree.Call():
                 return call(self, node, scope)
             case tree.Group(span):
-                raise CheckError("a group stands only as the index of a grouped dimension", span, code="index")
+                raise CheckError(
+                    "a group stands only as the index of a grouped dimension", span, code="index"
+                )
             case tree.PackName(span, text):
                 raise CheckError(f"`*{text}` stands only as an index or a binder", span, code="index")
         raise AssertionError(f"no meaning for {type(node).__name__}")
@@ -101,8 +115,12 @@ class Scalars:
         """A bool, as a generator."""
         value = yield self.steps(node, scope.unwidened())
         if value.dtype != BOOL:
-            raise CheckError(f"a condition is a bool; found {describe(value)}", node.span, code="dtype",
-                             fixes=[compared(node.span.text)])
+            raise CheckError(
+                f"a condition is a bool; found {describe(value)}",
+                node.span,
+                code="dtype",
+                fixes=[compared(node.span.text)],
+            )
         return value.expr
 
     def _binary(self, node: tree.Binary, scope: Scope) -> Steps:
@@ -126,8 +144,13 @@ class Scalars:
 
     def _comparison(self, node: tree.Comparison, scope: Scope) -> Steps:
         if len(node.operands) > MAX_CHAIN:
-            raise ResourceError(f"a chain of {len(node.operands)} comparisons", node.span, code="quota",
-                                help=f"at most {MAX_CHAIN} numbers are compared in a row; of many, all(i in 1..N: X[i - 1] < X[i])")
+            raise ResourceError(
+                f"a chain of {len(node.operands)} comparisons",
+                node.span,
+                code="quota",
+                help=f"at most {MAX_CHAIN} numbers are compared in a row; of many, all(i in 1..N: X[i - 1] < "
+                f"X[i])",
+            )
         operands = []
         for operand in node.operands:
             operands.append((yield self.steps(operand, scope.unwidened())))
@@ -150,7 +173,12 @@ class Scalars:
             return found
         if isinstance(found, Var):
             if found.pack:
-                raise CheckError(f"`{text}` stands for all indices of a pack and is used whole", span, code="index", help=f"X[*{text}]")
+                raise CheckError(
+                    f"`{text}` stands for all indices of a pack and is used whole",
+                    span,
+                    code="index",
+                    help=f"X[*{text}]",
+                )
             return self.arithmetic.variable(found)
         if scope.inlining:
             raise unknown("name", text, span, scope.local)
@@ -163,14 +191,23 @@ class Scalars:
             return names.constants[text]
         if text in names.sizes:
             if names.sizes[text].pack:
-                raise CheckError(f"`{text}` is a pack of dimensions", span, code="name", help=f"its number of elements is numel({text})")
+                raise CheckError(
+                    f"`{text}` is a pack of dimensions",
+                    span,
+                    code="name",
+                    help=f"its number of elements is numel({text})",
+                )
             return self.arithmetic.size(names.sizes[text])
         tensor = names.tensors.get(text)
         if tensor is None:
             raise self._unbound(text, span, scope)
         if tensor.dims:
-            raise CheckError(f"`{text}` has {dimensions(tensor)} and stands without indices", span, code="index",
-                             help=f"its elements are {text}[{', '.join('ijklmn'[: len(tensor.dims)])}]")
+            raise CheckError(
+                f"`{text}` has {dimensions(tensor)} and stands without indices",
+                span,
+                code="index",
+                help=f"its elements are {text}[{', '.join('ijklmn'[: len(tensor.dims)])}]",
+            )
         return self._read(tensor, (), None, span, scope)
 
     def _unbound(self, text: str, span: Span, scope: Scope) -> CheckError:
@@ -178,16 +215,28 @@ class Scalars:
             return CheckError(f"`{text}` is not bound", span, code="name", help=NAMES[text])
         error = unknown("name", text, span, [*scope.local, *self.names])
         if scope.outside:
-            return CheckError(f"`{text}` is not a known size or constant", span, code="name",
-                              notes=(error.help,) if error.help.startswith("did you") else (),
-                              help="a size is bound by a dimension of an input, or is a constant after `;`")
+            return CheckError(
+                f"`{text}` is not a known size or constant",
+                span,
+                code="name",
+                notes=(error.help,) if error.help.startswith("did you") else (),
+                help="a size is bound by a dimension of an input, or is a constant after `;`",
+            )
         if error.help.startswith("did you mean") and len(text) > 2:
             return error
         notes = (error.help,) if error.help.startswith("did you") else ()
-        if "//" in span.source.line(span.source.position(span.start)[0])[: span.source.position(span.start)[1]]:
+        if (
+            "//"
+            in span.source.line(span.source.position(span.start)[0])[: span.source.position(span.start)[1]]
+        ):
             notes = (*notes, "`//` divides; a comment begins with `#`")
-        return CheckError(f"`{text}` is not bound", span, code="name", notes=notes,
-                          help=f"make it an index of the left side, or run over it: sum({text}: ...)")
+        return CheckError(
+            f"`{text}` is not bound",
+            span,
+            code="name",
+            notes=notes,
+            help=f"make it an index of the left side, or run over it: sum({text}: ...)",
+        )
 
     def _access(self, node: tree.Access, scope: Scope) -> Steps:
         name = node.name.text
@@ -208,11 +257,22 @@ class Scalars:
     def _check_guard(self, value: tree.Tree, scope: Scope) -> None:
         """Names that other libraries give to guards."""
         meant = GUARDS.get(value.text) if isinstance(value, tree.Name) else None
-        if meant is not None and isinstance(value, tree.Name) and value.text not in scope.local and value.text not in self.names:
-            raise CheckError(f"`{value.text}` is no guard", value.span, code="name",
-                             fixes=[Fix(f"write `| {meant}`", (Write(value.text, meant),))])
+        if (
+            meant is not None
+            and isinstance(value, tree.Name)
+            and value.text not in scope.local
+            and value.text not in self.names
+        ):
+            raise CheckError(
+                f"`{value.text}` is no guard",
+                value.span,
+                code="name",
+                fixes=[Fix(f"write `| {meant}`", (Write(value.text, meant),))],
+            )
 
-    def indices(self, tensor: Tensor, nodes: tuple[tree.Tree, ...], span: Span, scope: Scope, infers: bool) -> Steps:
+    def indices(
+        self, tensor: Tensor, nodes: tuple[tree.Tree, ...], span: Span, scope: Scope, infers: bool
+    ) -> Steps:
         """The flat indices of an element, one per entry of the tensor's shape."""
         if len(nodes) != len(tensor.dims):
             shape = ", ".join(dimension(tensor, k) for k in range(len(tensor.dims)))
@@ -222,7 +282,9 @@ class Scalars:
                 way_out = f"it is one number: {tensor.name}"
             elif not nodes:
                 way_out = f"an equation is about elements: {tensor.name}[{letters(len(tensor.dims))}]"
-            raise CheckError(f"`{tensor.name}` has {dimensions(tensor)}, found {found}", span, code="index", help=way_out)
+            raise CheckError(
+                f"`{tensor.name}` has {dimensions(tensor)}, found {found}", span, code="index", help=way_out
+            )
         result: list[Expr] = []
         for axis, (dim, node) in enumerate(zip(tensor.dims, nodes)):
             entries = node.items if isinstance(node, tree.Group) else (node,)
@@ -240,17 +302,27 @@ class Scalars:
         if isinstance(node, tree.PackName):
             found = scope.local.get(node.text)
             if not isinstance(found, Var) or not found.pack:
-                raise CheckError(f"`*{node.text}` is not bound", node.span, code="name",
-                                 help=f"make it an index of the left side, or run over it: sum(*{node.text}: ...)")
+                raise CheckError(
+                    f"`*{node.text}` is not bound",
+                    node.span,
+                    code="name",
+                    help=f"make it an index of the left side, or run over it: sum(*{node.text}: ...)",
+                )
             return found
         e = yield self.index_steps(node, scope)
         _check_reach(e, node.span, self.largest)
         return e
 
-    def _read(self, tensor: Tensor, indices: tuple[Expr, ...], guard: Guard | None, span: Span, scope: Scope) -> Value:
+    def _read(
+        self, tensor: Tensor, indices: tuple[Expr, ...], guard: Guard | None, span: Span, scope: Scope
+    ) -> Value:
         default = self.names.defaults.get(tensor.name)
         if default is not None:
-            return default if not (scope.index and default.dtype.is_int) else Value(as_i64(default.expr, span), "literal")
+            return (
+                default
+                if not (scope.index and default.dtype.is_int)
+                else Value(as_i64(default.expr, span), "literal")
+            )
         read = Read(tensor, indices, guard, span=span)
         if tensor in self.names.parameters:
             return Value(as_i64(read, span), "parameter")
@@ -285,27 +357,51 @@ def _wrong_kind(tensor: Tensor, axis: int, span: Span) -> CheckError:
     if dim.pack:
         return CheckError(f"{message}, a pack", span, code="index", help="a pack is indexed whole: *s")
     if len(dim.sizes) > 1:
-        return CheckError(f"{message}, a group", span, code="index", help=f"index it by a group: ({', '.join('ijklmn'[: len(dim.sizes)])})")
+        return CheckError(
+            f"{message}, a group",
+            span,
+            code="index",
+            help=f"index it by a group: ({', '.join('ijklmn'[: len(dim.sizes)])})",
+        )
     return CheckError(f"{message}, one dimension", span, code="index", help="index it by one expression")
 
 
 def _no_index(node: tree.Tree, value: Value) -> CheckError:
     if isinstance(node, tree.Binary) and node.operator == "/":
         rounded = f"{node.lhs.span.text} // {node.rhs.span.text}"
-        return CheckError(f"an index or a size is an integer; `/` gives {describe(value)}", node.span, code="dtype",
-                          fixes=[Fix(f"`//` is the quotient rounded down: {rounded}", (Write(node.span.text, rounded),))])
-    return CheckError(f"an index is an integer; found {describe(value)}", node.span, code="dtype",
-                      fixes=[converted("convert it: ", I64, value.expr)])
+        return CheckError(
+            f"an index or a size is an integer; `/` gives {describe(value)}",
+            node.span,
+            code="dtype",
+            fixes=[Fix(f"`//` is the quotient rounded down: {rounded}", (Write(node.span.text, rounded),))],
+        )
+    return CheckError(
+        f"an index is an integer; found {describe(value)}",
+        node.span,
+        code="dtype",
+        fixes=[converted("convert it: ", I64, value.expr)],
+    )
 
 
 def _check_reach(e: Expr, span: Span, largest: int) -> None:
-    """The proofs have no largest integer and indices are i64: factors must leave room for any size that fits into memory."""
+    """The proofs have no largest integer and indices are i64: factors must leave room for any
+    size that fits into memory.
+    """
     stack: list[Expr] = [e]
     while stack:
         form = linear(stack.pop())
         for number in (form.constant, *(factor for _, factor in form.terms)):
             if abs(number) > largest:
-                raise CheckError(f"{number} in an index: the product with a size may not fit i64", span, code="index",
-                                 help="factors and offsets of indices are at most 2^32")
-        stack += [c for t, _ in form.terms if isinstance(t, FloorDiv | Mod | Min | Max | Select) for c in children(t)
-                  if isinstance(c, Expr) and c.dtype == I64]
+                raise CheckError(
+                    f"{number} in an index: the product with a size may not fit i64",
+                    span,
+                    code="index",
+                    help="factors and offsets of indices are at most 2^32",
+                )
+        stack += [
+            c
+            for t, _ in form.terms
+            if isinstance(t, FloorDiv | Mod | Min | Max | Select)
+            for c in children(t)
+            if isinstance(c, Expr) and c.dtype == I64
+        ]

@@ -1,4 +1,6 @@
-"""Intermediates that read themselves: their type and shape from the rest of their equation, or what to declare."""
+"""Intermediates that read themselves: their type and shape from the rest of their equation, or
+what to declare.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ from texpr.lang.syntax import tree
 from texpr.support.errors import CheckError
 
 
-def value_reading_itself(node: tree.Equation, target: tree.Target, variables: dict[str, Var], s: Scalars) -> Value:
-    """The right side, read with the left one as a tensor of the type that it gives; that tensor's own extents count nowhere.
+def value_reading_itself(
+    node: tree.Equation, target: tree.Target, variables: dict[str, Var], s: Scalars
+) -> Value:
+    """The right side, read with the left one as a tensor of the type that it gives; that tensor's
+    own extents count nowhere.
 
-    The type is that of the right side with numbers in the place of the tensor's own elements: they take the type of what they meet.
-    Where these have no type of their own (a sum of them is an i64), types are tried, those of the values of the right side first.
+    The type is that of the right side with numbers in the place of the tensor's own elements: they
+    take the type of what they meet. Where these have no type of their own (a sum of them is an
+    i64), types are tried, those of the values of the right side first.
 
     Raises:
         CheckError: no type makes the equation right.
@@ -27,7 +33,10 @@ def value_reading_itself(node: tree.Equation, target: tree.Target, variables: di
     plain = _with_numbers(node, Tensor(target.name.text, I64, dims, span=target.span), scope, s)
     refusals = [plain] if isinstance(plain, CheckError) else []
     tried: set[DType] = set()
-    candidates = [*([plain.dtype] if isinstance(plain, Value) and plain.dtype != BOOL else []), *_types(node, s.names)]
+    candidates = [
+        *([plain.dtype] if isinstance(plain, Value) and plain.dtype != BOOL else []),
+        *_types(node, s.names),
+    ]
     while candidates:
         dtype = candidates.pop(0)
         if dtype not in tried:
@@ -36,19 +45,27 @@ def value_reading_itself(node: tree.Equation, target: tree.Target, variables: di
             if isinstance(value, CheckError):
                 refusals.append(value)
             elif value.dtype == dtype:
-                return Value(value.expr, plain.weak) if isinstance(plain, Value) and plain.dtype == dtype else value
+                return (
+                    Value(value.expr, plain.weak)
+                    if isinstance(plain, Value) and plain.dtype == dtype
+                    else value
+                )
             else:
                 candidates.insert(0, value.dtype)
     raise max(refusals, key=_reached) if refusals else circular(node, s.names)
 
 
 def _reached(error: CheckError) -> int:
-    """How far a type came: texts are read from the left, so the mistake that stands last is none of that type."""
+    """How far a type came: texts are read from the left, so the mistake that stands last is none
+    of that type.
+    """
     return error.span.stop if error.span is not None else 0
 
 
 def _with_numbers(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -> Value | CheckError:
-    """The right side where each element of the tensor is a number, as a literal is; or what is wrong with that."""
+    """The right side where each element of the tensor is a number, as a literal is; or what is
+    wrong with that.
+    """
     s.names.defaults[provisional.name] = Value(Var(provisional.name), "literal")
     try:
         return _value(node, provisional, scope, s)
@@ -77,7 +94,9 @@ def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -
 
 
 def _types(node: tree.Equation, names: Names) -> list[DType]:
-    """Types that an equation may give, those of what its value is made of first; then those of what only decides or is an index."""
+    """Types that an equation may give, those of what its value is made of first; then those of
+    what only decides or is an index.
+    """
     made_of = [names.tensors[n].dtype for n in named(values_in(node.value)) if n in names.tensors]
     read = [names.tensors[n].dtype for n in names_in(node.value) if n in names.tensors]
     return [t for t in dict.fromkeys((*made_of, I64, F64, *read, BOOL))]
@@ -87,5 +106,9 @@ def circular(node: tree.Equation, names: Names) -> CheckError:
     """The shape of a tensor is needed to find it."""
     target = node.targets[0]
     name = target.name.text
-    return CheckError(f"the shape of `{name}` depends on itself", target.span, code="shape",
-                      fixes=advised_let("a recurrence needs a declaration: ", name, likely_type(node, names)))
+    return CheckError(
+        f"the shape of `{name}` depends on itself",
+        target.span,
+        code="shape",
+        fixes=advised_let("a recurrence needs a declaration: ", name, likely_type(node, names)),
+    )

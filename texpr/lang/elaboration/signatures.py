@@ -33,7 +33,9 @@ def bind_dtypes(op: tree.Operator, dtypes: Mapping[str, DType], names: Names) ->
         names.dtypes[v.name.text] = t
 
 
-def bind_constants(op: tree.Operator, given: Mapping[str, int | float | bool], s: Scalars) -> tuple[tuple[str, object], ...]:
+def bind_constants(
+    op: tree.Operator, given: Mapping[str, int | float | bool], s: Scalars
+) -> tuple[tuple[str, object], ...]:
     """Fill in the constants: as given, else their defaults."""
     known = [c.name.text for c in op.constants]
     for name in given:
@@ -47,10 +49,17 @@ def bind_constants(op: tree.Operator, given: Mapping[str, int | float | bool], s
         elif c.default is not None:
             value = s.value(c.default, OUTSIDE.as_value())
         else:
-            raise CheckError(f"`{op.name.text}` needs a value for the constant `{name}`", c.span, code="constant", help=f"pass {name}=...")
+            raise CheckError(
+                f"`{op.name.text}` needs a value for the constant `{name}`",
+                c.span,
+                code="constant",
+                help=f"pass {name}=...",
+            )
         if c.dtype is not None:
             dtype = s.names.dtype(c.dtype)
-            value = Value(materialize(value, dtype, c.span) if value.weak else s.arithmetic.store(value, dtype, c.span))
+            value = Value(
+                materialize(value, dtype, c.span) if value.weak else s.arithmetic.store(value, dtype, c.span)
+            )
         if not isinstance(value.expr, Const):
             raise CheckError(f"the constant `{name}` is not a number", c.span, code="constant")
         s.names.declare(name, c.name.span)
@@ -69,7 +78,9 @@ def _given(value: object, c: tree.Constant) -> Value:
             return literal(float(value))
     if type(value).__name__ == "bool":
         return literal(bool(value))
-    raise CheckError(f"the constant `{c.name.text}` is {str(value)[:40]}, not a number", c.span, code="constant")
+    raise CheckError(
+        f"the constant `{c.name.text}` is {str(value)[:40]}, not a number", c.span, code="constant"
+    )
 
 
 def bind_sizes(inputs: Iterable[tree.Declaration], names: Names) -> tuple[Var, ...]:
@@ -82,8 +93,12 @@ def bind_sizes(inputs: Iterable[tree.Declaration], names: Names) -> tuple[Var, .
                     continue
                 known = found.get(node.text)
                 if known is not None and known[0].pack != pack:
-                    raise CheckError(f"`{node.text}` is a pack in one place and a size in another", node.span, code="name",
-                                     notes=shown("first", known[1]))
+                    raise CheckError(
+                        f"`{node.text}` is a pack in one place and a size in another",
+                        node.span,
+                        code="name",
+                        notes=shown("first", known[1]),
+                    )
                 if known is None:
                     names.declare(node.text, node.span)
                     found[node.text] = Var(node.text, pack), node.span
@@ -103,18 +118,28 @@ def _bare(dim: tree.Tree) -> list[tuple[tree.Name, bool]]:
 
 
 def check_factors(inputs: Iterable[tree.Declaration], names: Names) -> None:
-    """Every size can be solved for: it stands alone in a dimension, or is the one unknown factor of a group."""
+    """Every size can be solved for: it stands alone in a dimension, or is the one unknown factor
+    of a group.
+    """
     inputs = tuple(inputs)
     dims = [dim for d in inputs for dim in d.type.dims]
-    solved = {dim.text for dim in dims if isinstance(dim, tree.Name)} | {n for n, v in names.sizes.items() if v.pack}
+    solved = {dim.text for dim in dims if isinstance(dim, tree.Name)} | {
+        n for n, v in names.sizes.items() if v.pack
+    }
     groups = [dim for dim in dims if isinstance(dim, tree.Group)]
     while groups:
-        unsolved = {id(g): [n for n, _ in _bare(g) if n.text in names.sizes and n.text not in solved] for g in groups}
+        unsolved = {
+            id(g): [n for n, _ in _bare(g) if n.text in names.sizes and n.text not in solved] for g in groups
+        }
         ready = [g for g in groups if len({n.text for n in unsolved[id(g)]}) <= 1]
         if not ready:
             first = unsolved[id(groups[0])]
-            raise CheckError(f"the sizes of {groups[0].span.text} cannot be found from its product", groups[0].span, code="shape",
-                             help=f"at most one factor is unknown; make `{first[0].text}` a constant after `;`")
+            raise CheckError(
+                f"the sizes of {groups[0].span.text} cannot be found from its product",
+                groups[0].span,
+                code="shape",
+                help=f"at most one factor is unknown; make `{first[0].text}` a constant after `;`",
+            )
         solved |= {n.text for g in ready for n in unsolved[id(g)]}
         groups = [g for g in groups if g not in ready]
 
@@ -134,7 +159,11 @@ def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
     bounds = None
     if d.type.range is not None:
         if not dtype.is_int:
-            raise CheckError(f"a value range belongs to integers; `{d.name.text}` is {dtype}", d.type.range.span, code="dtype")
+            raise CheckError(
+                f"a value range belongs to integers; `{d.name.text}` is {dtype}",
+                d.type.range.span,
+                code="dtype",
+            )
         bounds = _known_before(d.type.range.lo, s, scope), _known_before(d.type.range.hi, s, scope)
     dims = tuple(_dim(dim, s, scope) for dim in d.type.dims)
     check_rank(d.name.text, len(dims), d.span)
@@ -144,13 +173,21 @@ def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
 def check_rank(name: str, rank: int, span: Span) -> None:
     """Refuse tensors of more dimensions than arrays have."""
     if rank > MAX_RANK:
-        raise CheckError(f"`{name}` has {rank} dimensions; an array has at most {MAX_RANK}", span, code="shape",
-                         help="several indices may share one dimension, a group: f32[(A, B), C]")
+        raise CheckError(
+            f"`{name}` has {rank} dimensions; an array has at most {MAX_RANK}",
+            span,
+            code="shape",
+            help="several indices may share one dimension, a group: f32[(A, B), C]",
+        )
 
 
 def _dim(node: tree.Tree, s: Scalars, scope: Scope) -> Dim:
     if isinstance(node, tree.PackDim):
-        return Dim((_pack_size(node.size, s, scope),), True, None if node.length is None else _length(node.length, s, scope))
+        return Dim(
+            (_pack_size(node.size, s, scope),),
+            True,
+            None if node.length is None else _length(node.length, s, scope),
+        )
     items = node.items if isinstance(node, tree.Group) else (node,)
     return Dim(tuple(_size(item, s, scope) for item in items))
 
@@ -168,7 +205,9 @@ def _length(node: tree.Tree, s: Scalars, scope: Scope) -> int:
     length = integer(s.index(node, scope))
     if length is None or length < 0:
         found = "not a constant" if length is None else f"{length}"
-        raise CheckError(f"the length of a pack is {found}", node.span, code="shape", help="it is a constant, at least 0")
+        raise CheckError(
+            f"the length of a pack is {found}", node.span, code="shape", help="it is a constant, at least 0"
+        )
     return length
 
 
@@ -177,12 +216,22 @@ def _known_before(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
     e = s.index(node, scope)
     read = next((n for n in walk(e) if isinstance(n, Read)), None)
     if read is not None:
-        raise CheckError(f"a shape follows from shapes and constants; this one reads `{read.tensor.name}`", node.span, code="shape",
-                         help=f"make it a constant: op f(...; {read.tensor.name})")
-    opaque = next((n for n in walk(e) if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"), None)
+        raise CheckError(
+            f"a shape follows from shapes and constants; this one reads `{read.tensor.name}`",
+            node.span,
+            code="shape",
+            help=f"make it a constant: op f(...; {read.tensor.name})",
+        )
+    opaque = next(
+        (n for n in walk(e) if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"), None
+    )
     if opaque is not None:
-        raise CheckError(f"`{opaque.op if isinstance(opaque, Reduce) else opaque.function}` in a size", node.span, code="shape",
-                         help="sizes are made of + - * // % min max abs and if")
+        raise CheckError(
+            f"`{opaque.op if isinstance(opaque, Reduce) else opaque.function}` in a size",
+            node.span,
+            code="shape",
+            help="sizes are made of + - * // % min max abs and if",
+        )
     return e
 
 

@@ -1,7 +1,8 @@
-"""Typed arithmetic. A literal or a size is weak: computed in i64 or f64 and rounded once, to the type its neighbour has.
+"""Typed arithmetic. A literal or a size is weak: computed in i64 or f64 and rounded once, to the
+type its neighbour has.
 
-`Arithmetic` is the arithmetic of the language: integers fold, floats below 32 bits are computed in f32, narrow integers meet an index at
-i64. Mixing is refused with the conversion to write.
+`Arithmetic` is the arithmetic of the language: integers fold, floats below 32 bits are computed in
+f32, narrow integers meet an index at i64. Mixing is refused with the conversion to write.
 """
 
 from __future__ import annotations
@@ -43,14 +44,22 @@ from texpr.support.errors import CheckError
 from texpr.support.fixes import Fix
 from texpr.support.source import Span
 
-_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+_COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 class Value(NamedTuple):
     """An expression on its way into the IR.
 
-    `weak` is "" for a value of a definite type; "literal" for numbers and sizes (dtype i64 or f64 until materialized); "parameter"
-    for a rank-0 integer input, which is an affine parameter at i64 and has its own type elsewhere.
+    `weak` is "" for a value of a definite type; "literal" for numbers and sizes (dtype i64 or f64
+    until materialized); "parameter" for a rank-0 integer input, which is an affine parameter at i64
+    and has its own type elsewhere.
     """
 
     expr: Expr
@@ -61,10 +70,35 @@ class Value(NamedTuple):
         return self.expr.dtype
 
 
-_FLOATS = {"+": Add, "-": Sub, "*": Mul, "/": Div, "//": FloorDiv, "%": Mod, "**": Pow, "max": Max, "min": Min}
-_INTEGERS = {"+": build.add, "-": build.sub, "*": build.mul, "//": build.floordiv, "%": build.mod,
-             "max": build.maximum, "min": build.minimum}
-_NUMBERS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "max": max, "min": min}
+_FLOATS = {
+    "+": Add,
+    "-": Sub,
+    "*": Mul,
+    "/": Div,
+    "//": FloorDiv,
+    "%": Mod,
+    "**": Pow,
+    "max": Max,
+    "min": Min,
+}
+_INTEGERS = {
+    "+": build.add,
+    "-": build.sub,
+    "*": build.mul,
+    "//": build.floordiv,
+    "%": build.mod,
+    "max": build.maximum,
+    "min": build.minimum,
+}
+_NUMBERS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": max,
+    "min": min,
+}
 
 
 def literal(value: int | float | bool, span: Span | None = None) -> Value:
@@ -82,10 +116,16 @@ def describe(value: Value) -> str:
 
 
 def own_dtype(value: Value) -> DType:
-    """The type of a value where nothing around it asks for another: the declared one of a parameter, or of a choice of parameters."""
+    """The type of a value where nothing around it asks for another: the declared one of a
+    parameter, or of a choice of parameters.
+    """
     if value.weak != "parameter":
         return value.dtype
-    found = {e.operand.dtype if isinstance(e, Cast) else e.dtype for e in _choices(value.expr) if not isinstance(e, Const)}
+    found = {
+        e.operand.dtype if isinstance(e, Cast) else e.dtype
+        for e in _choices(value.expr)
+        if not isinstance(e, Const)
+    }
     return found.pop() if len(found) == 1 else value.dtype
 
 
@@ -132,8 +172,17 @@ def materialize(value: Value, dtype: DType, span: Span) -> Expr:
 
 def _leaf(value: Value, dtype: DType, span: Span) -> Expr:
     e = value.expr
-    if dtype == BOOL or (e.dtype.is_float and not dtype.is_float) or (value.weak == "parameter" and dtype.is_float):
-        raise CheckError(f"found {describe(value)} where {dtype} is needed", span, code="dtype", help=f"convert it: {dtype}(...)")
+    if (
+        dtype == BOOL
+        or (e.dtype.is_float and not dtype.is_float)
+        or (value.weak == "parameter" and dtype.is_float)
+    ):
+        raise CheckError(
+            f"found {describe(value)} where {dtype} is needed",
+            span,
+            code="dtype",
+            help=f"convert it: {dtype}(...)",
+        )
     if isinstance(e, Const):
         return literal_at(e, dtype, span)
     if isinstance(e, Cast) and e.operand.dtype == dtype and value.weak == "parameter":
@@ -152,7 +201,12 @@ def literal_at(e: Const, dtype: DType, span: Span) -> Const:
     rounded = round_float(e.value, dtype)
     endless = math.isinf(most(dtype))
     if math.isinf(value) and not endless:
-        raise CheckError(f"{dtype} has no infinity", e.span or span, code="dtype", help=f"its largest number is {most(dtype):g}")
+        raise CheckError(
+            f"{dtype} has no infinity",
+            e.span or span,
+            code="dtype",
+            help=f"its largest number is {most(dtype):g}",
+        )
     if math.isfinite(value) and not math.isfinite(rounded):
         way_out = "write inf if you mean it" if endless else f"its largest number is {most(dtype):g}"
         raise CheckError(f"{e.value} does not fit {dtype}", e.span or span, code="dtype", help=way_out)
@@ -163,7 +217,8 @@ class Arithmetic:
     """What operators and conversions mean in the language.
 
     Attributes:
-        of_numbers: reductions of weak values, and intermediates whose type came from numbers alone. Their type is rarely meant.
+        of_numbers: reductions of weak values, and intermediates whose type came from numbers alone.
+            Their type is rarely meant.
     """
 
     def __init__(self) -> None:
@@ -199,8 +254,12 @@ class Arithmetic:
         if a.weak or b.weak:
             strong, weak = (b, a) if a.weak else (a, b)
             if weak.dtype.is_float and strong.dtype.is_int:
-                raise CheckError(f"{what} needs two values of one type; found {describe(a)} and {describe(b)}", span, code="dtype",
-                                 fixes=[converted("convert the integer: ", F32, strong.expr)])
+                raise CheckError(
+                    f"{what} needs two values of one type; found {describe(a)} and {describe(b)}",
+                    span,
+                    code="dtype",
+                    fixes=[converted("convert the integer: ", F32, strong.expr)],
+                )
         if a.weak:
             return materialize(a, b.dtype, span), b.expr, ""
         if b.weak:
@@ -209,15 +268,23 @@ class Arithmetic:
         if x.dtype != y.dtype:
             x, y = self.meet(x, y)
         if x.dtype != y.dtype:
-            raise CheckError(f"{what} needs two values of one type; found {a.dtype} and {b.dtype}", span, code="dtype",
-                             fixes=[self.conversion(a.expr, b.expr), Fix("bring both to one type")])
+            raise CheckError(
+                f"{what} needs two values of one type; found {a.dtype} and {b.dtype}",
+                span,
+                code="dtype",
+                fixes=[self.conversion(a.expr, b.expr), Fix("bring both to one type")],
+            )
         return x, y, ""
 
     def conversion(self, a: Expr, b: Expr) -> Fix:
-        """What to write where two types meet: the wider one, but for what has its type from numbers as they were written."""
+        """What to write where two types meet: the wider one, but for what has its type from
+        numbers as they were written.
+        """
         if BOOL in (a.dtype, b.dtype):
             return chosen("choose a number: ", a if a.dtype == BOOL else b)
-        wider, other = (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
+        wider, other = (
+            (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
+        )
         if self.is_of_numbers(wider) and other.dtype.is_float:
             said = f"a {wider.op} of numbers" if isinstance(wider, Reduce) else f"`{words(wider)}`"
             return converted(f"{said} is {wider.dtype}, as numbers are; convert it: ", other.dtype, wider)
@@ -260,12 +327,26 @@ class Arithmetic:
     def refuse(self, symbol: str, dtype: DType, span: Span) -> None:
         """Operators that do not exist at a type."""
         if dtype == BOOL:
-            raise CheckError(f"`{symbol}` of bools", span, code="dtype", help="logic is `and`, `or`, `not`; count with if c then 1 else 0")
+            raise CheckError(
+                f"`{symbol}` of bools",
+                span,
+                code="dtype",
+                help="logic is `and`, `or`, `not`; count with if c then 1 else 0",
+            )
         if dtype.is_int and symbol == "/":
-            raise CheckError(f"`/` of {dtype}: division needs floats", span, code="dtype",
-                             help="`//` is the quotient rounded down; or convert: f32(a) / f32(b)")
+            raise CheckError(
+                f"`/` of {dtype}: division needs floats",
+                span,
+                code="dtype",
+                help="`//` is the quotient rounded down; or convert: f32(a) / f32(b)",
+            )
         if dtype.is_int and symbol == "**":
-            raise CheckError(f"`**` of {dtype}: a power needs floats", span, code="dtype", help="multiply, or convert: f32(a) ** f32(b)")
+            raise CheckError(
+                f"`**` of {dtype}: a power needs floats",
+                span,
+                code="dtype",
+                help="multiply, or convert: f32(a) ** f32(b)",
+            )
 
     def fold(self, symbol: str, a: Const, b: Const, span: Span) -> Value:
         """Two numbers: integers exactly, floats in f64 as IEEE has it."""
@@ -301,10 +382,17 @@ class Arithmetic:
         return at(self.comparison(symbol, x, y), span)
 
     def _beside_a_size(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """Two sides of a comparison, a narrow integer beside a size as an i64: 8 bits do not hold every size."""
+        """Two sides of a comparison, a narrow integer beside a size as an i64: 8 bits do not
+        hold every size.
+        """
         for strong, weak in ((a, b), (b, a)):
             narrow = not strong.weak and strong.dtype.is_int and strong.dtype.bits < 64
-            if narrow and weak.weak and weak.dtype.is_int and any(isinstance(n, Var | Read) for n in walk(weak.expr)):
+            if (
+                narrow
+                and weak.weak
+                and weak.dtype.is_int
+                and any(isinstance(n, Var | Read) for n in walk(weak.expr))
+            ):
                 wide = Value(as_i64(strong.expr, strong.expr.span)), Value(as_i64(weak.expr, weak.expr.span))
                 return wide if strong is a else (wide[1], wide[0])
         return a, b
@@ -325,11 +413,18 @@ class Arithmetic:
         return build.select(cond, then, orelse)
 
     def convert(self, value: Value, dtype: DType, span: Span) -> Value:
-        """An explicit conversion `f32(x)`; of a literal, the literal at that type, and of a random number one of 53 bits."""
+        """An explicit conversion `f32(x)`; of a literal, the literal at that type, and of a
+        random number one of 53 bits.
+        """
         e = value.expr
         if isinstance(e, Call) and e.function in RANDOM and dtype == F64:
             return Value(replace(e, dtype=F64))
-        if value.weak == "literal" and isinstance(e, Const) and dtype != BOOL and not (e.dtype.is_float and dtype.is_int):
+        if (
+            value.weak == "literal"
+            and isinstance(e, Const)
+            and dtype != BOOL
+            and not (e.dtype.is_float and dtype.is_int)
+        ):
             return Value(literal_at(e, dtype, span))
         if value.weak == "parameter" and isinstance(e, Cast) and e.operand.dtype != I64:
             e = e.operand if dtype != I64 else e
@@ -345,19 +440,27 @@ class Arithmetic:
         return build.negation(a)
 
     def store(self, value: Value, dtype: DType, span: Span) -> Expr:
-        """`value` as an element of a tensor of `dtype`: a float may become narrower, an integer i64, nothing else changes."""
+        """`value` as an element of a tensor of `dtype`: a float may become narrower, an integer
+        i64, nothing else changes.
+        """
         if value.weak:
             return materialize(value, dtype, span)
         e = value.expr
         if e.dtype == dtype:
             return e
-        narrower = e.dtype.is_float and dtype.is_float and (e.dtype.bits > dtype.bits or e.dtype.bits < 32 and dtype != F64)
+        narrower = (
+            e.dtype.is_float
+            and dtype.is_float
+            and (e.dtype.bits > dtype.bits or e.dtype.bits < 32 and dtype != F64)
+        )
         if narrower or (dtype == I64 and _fits_i64(e.dtype)):
             return Cast(e, dtype=dtype, span=span)
         way_out = converted("convert it: ", dtype, e)
         if BOOL in (e.dtype, dtype):
             way_out = chosen("choose: ", e) if e.dtype == BOOL else compared(words(e))
-        raise CheckError(f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", fixes=[way_out])
+        raise CheckError(
+            f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", fixes=[way_out]
+        )
 
 
 def _fits_i64(t: DType) -> bool:

@@ -1,4 +1,6 @@
-"""Advice is tried before it is given: the changes that it proposes are made in the text, and the program is looked at again."""
+"""Advice is tried before it is given: the changes that it proposes are made in the text, and the
+program is looked at again.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ Again = Callable[[Source], Error | None]
 
 
 def try_fixes(error: CheckError, declaration: OpDeclaration, make: Callable[[OpDeclaration], object]) -> None:
-    """Leave in the help of an error only what works, and give the error the program that follows the first such advice.
+    """Leave in the help of an error only what works, and give the error the program that follows
+    the first such advice.
 
-    A way out works where the program is accepted, or where its next error stands elsewhere and is about something else.
+    A way out works where the program is accepted, or where its next error stands elsewhere and is
+    about something else.
 
     Args:
         declaration: the operator with the error, or that calls the one with it.
@@ -29,7 +33,10 @@ def try_fixes(error: CheckError, declaration: OpDeclaration, make: Callable[[OpD
     """
     if error.span is None or not any(fix.edits for fix in error.fixes):
         return
-    modules = {m.source.name: m for m in (declaration.module, *(d.module for d in declaration.module.imported.values()))}
+    modules = {
+        m.source.name: m
+        for m in (declaration.module, *(d.module for d in declaration.module.imported.values()))
+    }
 
     def again(changed: Source) -> Error | None:
         return _wrong_with(declaration, changed, make)
@@ -39,7 +46,9 @@ def try_fixes(error: CheckError, declaration: OpDeclaration, make: Callable[[OpD
     error.fixed = next((t.text for t in tried if t.works and t.text is not None), None)
 
 
-def _wrong_with(declaration: OpDeclaration, changed: Source, make: Callable[[OpDeclaration], object]) -> Error | None:
+def _wrong_with(
+    declaration: OpDeclaration, changed: Source, make: Callable[[OpDeclaration], object]
+) -> Error | None:
     """The error of an operator where one of the texts is another."""
     module = declaration.module
 
@@ -57,13 +66,16 @@ def _wrong_with(declaration: OpDeclaration, changed: Source, make: Callable[[OpD
 
 
 class _Trial:
-    """One way out. `text` is what the program becomes; None where the advice is words alone or does not apply.
+    """One way out. `text` is what the program becomes; None where the advice is words alone or does
+    not apply.
 
     Args:
         steps: the advice on the next error that may be needed too.
     """
 
-    def __init__(self, error: CheckError, fix: Fix, sources: Mapping[str, Module], again: Again, steps: int = 1) -> None:
+    def __init__(
+        self, error: CheckError, fix: Fix, sources: Mapping[str, Module], again: Again, steps: int = 1
+    ) -> None:
         self.works, self.text = not fix.edits, None
         module = None if error.span is None else sources.get(error.span.source.name)
         if not fix.edits or error.span is None or module is None:
@@ -79,7 +91,12 @@ class _Trial:
         left = again(Source(module.source.name, self.text))
         if left is None or _is_another(left, place, fix, wanted):
             self.works = True
-        elif isinstance(left, CheckError) and left.code != error.code and error.code in _READING and left.code not in _READING:
+        elif (
+            isinstance(left, CheckError)
+            and left.code != error.code
+            and error.code in _READING
+            and left.code not in _READING
+        ):
             self.works = True  # what a text means is known now; proofs come after that
         elif isinstance(left, CheckError) and steps and left.code != "bounds":
             onward = (_Trial(left, each, sources, again, steps - 1) for each in left.fixes if each.edits)
@@ -131,18 +148,27 @@ class _Place:
     def __init__(self, module: Module, span: Span) -> None:
         self.source, self.span = module.source, span
         roots: list[tree.Tree] = [*(d.tree for d in module.ops.values()), *module.functions.values()]
-        root = next((r for r in roots if r.span.source.name == span.source.name and _holds(r.span, span)), None)
+        root = next(
+            (r for r in roots if r.span.source.name == span.source.name and _holds(r.span, span)), None
+        )
         self.operator = root if isinstance(root, tree.Operator) else None
-        self.part: tree.Tree = next((p for p in _parts(root) if _holds(p.span, span)), root or tree.Word(span, ""))
+        self.part: tree.Tree = next(
+            (p for p in _parts(root) if _holds(p.span, span)), root or tree.Word(span, "")
+        )
 
     def changes(self, edit: Edit) -> list[Change]:
         """The characters that an edit changes; none where it does not apply."""
         match edit:
             case Write(old, new):
-                found = next((n for n in _nodes(self.part) if _touches(n.span, self.span) and _same(n.span.text, old)), None)
+                found = next(
+                    (n for n in _nodes(self.part) if _touches(n.span, self.span) and _same(n.span.text, old)),
+                    None,
+                )
                 return [] if found is None else [(found.span.start, found.span.stop, new)]
             case Ranges(text) if isinstance(self.part, tree.Equation):
-                binder = next((n for n in _nodes(self.part.value) if _binds(n, text.partition(" in ")[0])), None)
+                binder = next(
+                    (n for n in _nodes(self.part.value) if _binds(n, text.partition(" in ")[0])), None
+                )
                 if binder is not None:
                     return [(binder.span.start, binder.span.stop, text)]
                 ranges = self.part.ranges
@@ -178,9 +204,17 @@ class _Place:
 
 def _shifted(op: tree.Operator, part: tree.Equation, edit: Shift) -> list[Change]:
     """The range of an index, its uses, and the reads of the tensor elsewhere."""
-    changes = [(b.span.start, b.span.stop, f"{edit.index} in 0..{edit.count}") for b in part.ranges if b.name == edit.index]
+    changes = [
+        (b.span.start, b.span.stop, f"{edit.index} in 0..{edit.count}")
+        for b in part.ranges
+        if b.name == edit.index
+    ]
     uses = [n for root in (part.value, *([part.where] if part.where else [])) for n in _nodes(root)]
-    changes += [(n.span.start, n.span.stop, f"({edit.begins})") for n in uses if isinstance(n, tree.Name) and n.text == edit.index]
+    changes += [
+        (n.span.start, n.span.stop, f"({edit.begins})")
+        for n in uses
+        if isinstance(n, tree.Name) and n.text == edit.index
+    ]
     for statement in op.body or ():
         for n in _nodes(statement) if statement is not part else ():
             if isinstance(n, tree.Access) and n.name.text == edit.tensor and len(n.indices) > edit.axis:

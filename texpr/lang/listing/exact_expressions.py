@@ -5,7 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.dtypes import BOOL, F64, I64, DType
-from texpr.ir.expr import Add, And, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var
+from texpr.ir.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
 from texpr.ir.interpreter.random import RANDOM
 from texpr.lang.elaboration.typed_values import Arithmetic, Value, literal_at, materialize
 from texpr.lang.syntax import tree

@@ -1,4 +1,6 @@
-"""Listings of kernels, as `ir.printing.loop` prints them, back to kernels: lines and indentation here, expressions by the grammar."""
+"""Listings of kernels, as `ir.printing.loop` prints them, back to kernels: lines and indentation
+here, expressions by the grammar.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +54,28 @@ _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
-_PLAIN = {"barrier": Barrier, "barrier cluster": partial(Barrier, True), "commit": Commit, "commit products": CommitProducts, "poll": Poll}
+_PLAIN = {
+    "barrier": Barrier,
+    "barrier cluster": partial(Barrier, True),
+    "commit": Commit,
+    "commit products": CommitProducts,
+    "poll": Poll,
+}
 _WAIT = re.compile(r"wait ([0-9]{1,4})(?:( products)| at (.+) of ([0-9]{1,4}) phase (.+))?")
 _COMMIT = re.compile(r"commit at (.+) of ([0-9]{1,4}) brings (.+)")
 _SCOPE = re.compile(rf"  +({_WORD})(?: swizzle\(([0-9]+), ([0-9]+), ([0-9]+)\))?$")
 
 
-_EXTERN = re.compile(rf"(?P<targets>{_WORD}(?:, *{_WORD})*) = extern (?P<name>{_WORD})\((?P<arguments>[^()]*)\)"
-                     r"(?: +eq (?P<equation>[0-9]{1,9}))?")
+_EXTERN = re.compile(
+    rf"(?P<targets>{_WORD}(?:, *{_WORD})*) = extern (?P<name>{_WORD})\((?P<arguments>[^()]*)\)"
+    r"(?: +eq (?P<equation>[0-9]{1,9}))?"
+)
 
 
 class Line(NamedTuple):
-    """A line that says something: its indentation and the place of its text, comment and surrounding space aside."""
+    """A line that says something: its indentation and the place of its text, comment and
+    surrounding space aside.
+    """
 
     indent: int
     start: int
@@ -111,7 +123,9 @@ class _Reader:
         self.source = source
         self.lines = lines_of(source)
         self.names = Names()
-        self.scalars = Scalars(self.names, {}, ExactArithmetic(), largest=USUAL_SIZE)  # sizes may be constants here
+        self.scalars = Scalars(
+            self.names, {}, ExactArithmetic(), largest=USUAL_SIZE
+        )  # sizes may be constants here
 
     def text(self, line: Line) -> str:
         return self.source.text[line.start : line.stop]
@@ -121,16 +135,29 @@ class _Reader:
 
     def kernel(self) -> Kernel:
         if not self.lines:
-            raise ParseError("empty listing", Span(self.source, 0, 0), help="a listing begins with: kernel name(...) -> (...)")
+            raise ParseError(
+                "empty listing",
+                Span(self.source, 0, 0),
+                help="a listing begins with: kernel name(...) -> (...)",
+            )
         first = self.lines[0]
         found = _KERNEL.match(self.source.text, first.start, first.stop)
         if found is None:
-            raise ParseError("a listing begins with `kernel`", self.span(first), help="kernel name(X: f32[N]) -> (Y: f32[N])")
-        fma, mark = next(((fma, mark) for mark, fma in _FMA_MARKS.items() if self.text(first).endswith(mark)), ("", ""))
+            raise ParseError(
+                "a listing begins with `kernel`",
+                self.span(first),
+                help="kernel name(X: f32[N]) -> (Y: f32[N])",
+            )
+        fma, mark = next(
+            ((fma, mark) for mark, fma in _FMA_MARKS.items() if self.text(first).endswith(mark)), ("", "")
+        )
         header: tree.Header = parse_part(self.source, "header", found.end(), first.stop - len(mark))
         head = list(self._head())
         lets = [self._let(line) for word, line in head if word == "let"]
-        sizes = self._sizes([line for word, line in head if word == "sizes"], [*header.inputs, *header.outputs, *(d for d, _, _ in lets)])
+        sizes = self._sizes(
+            [line for word, line in head if word == "sizes"],
+            [*header.inputs, *header.outputs, *(d for d, _, _ in lets)],
+        )
         inputs, outputs = (tuple(self._declare(d) for d in part) for part in (header.inputs, header.outputs))
         temporaries = tuple(self._declare(*let) for let in lets)
         requires = tuple(self._require(line) for word, line in head if word == "require")
@@ -153,8 +180,11 @@ class _Reader:
             return declared, scope, None
         lies = Swizzle(*map(int, numbers))
         if not lies.is_one_to_one or scope != "shared":
-            raise ParseError(f"{lies} gives two elements one place, or the buffer is not shared", self.span(line),
-                             help="three powers of two: at least two units, and rows of at least as many elements")
+            raise ParseError(
+                f"{lies} gives two elements one place, or the buffer is not shared",
+                self.span(line),
+                help="three powers of two: at least two units, and rows of at least as many elements",
+            )
         return declared, scope, lies
 
     def _declare(self, d: tree.Declaration, scope: str = "global", lies: Swizzle | None = None) -> Tensor:
@@ -187,7 +217,9 @@ class _Reader:
             if block.inside is None:
                 block.inside = line.indent
             if line.indent != block.inside:
-                raise ParseError(f"the line is indented by {line.indent}, its block by {block.inside}", self.span(line))
+                raise ParseError(
+                    f"the line is indented by {line.indent}, its block by {block.inside}", self.span(line)
+                )
             self._statement(line, blocks)
         while len(blocks) > 1:
             self._close(blocks)
@@ -207,8 +239,11 @@ class _Reader:
         if text in _PLAIN:
             block.body.append(_PLAIN[text]())
         elif (wait := _WAIT.fullmatch(text)) is not None:
-            block.body.append(WaitProducts(int(wait[1])) if wait[2] else
-                              Wait(int(wait[1]), *self._counted(line, block.scope, wait, 3, 5), int(wait[4] or 0)))
+            block.body.append(
+                WaitProducts(int(wait[1]))
+                if wait[2]
+                else Wait(int(wait[1]), *self._counted(line, block.scope, wait, 3, 5), int(wait[4] or 0))
+            )
         elif (commit := _COMMIT.fullmatch(text)) is not None:
             block.body.append(Commit(*self._counted(line, block.scope, commit, 1, 3), int(commit[2])))
         elif (found := _EXTERN.fullmatch(text)) is not None:
@@ -226,13 +261,18 @@ class _Reader:
         else:
             block.body.append(self._store(line, block.scope))
 
-    def _counted(self, line: Line, scope: Scope, found: re.Match[str], first: int, second: int) -> tuple[Expr | None, Expr | None]:
+    def _counted(
+        self, line: Line, scope: Scope, found: re.Match[str], first: int, second: int
+    ) -> tuple[Expr | None, Expr | None]:
         """The integers behind a wait for bulk copies, or behind their commit."""
+
         def value(group: int) -> Expr | None:
             if found[group] is None:
                 return None
             start, stop = found.span(group)
-            return self.scalars.index(parse_part(self.source, "expression", line.start + start, line.start + stop), scope)
+            return self.scalars.index(
+                parse_part(self.source, "expression", line.start + start, line.start + stop), scope
+            )
 
         return value(first), value(second)
 
@@ -262,7 +302,12 @@ class _Reader:
             raise ParseError("loops count from 0", limits.lo.span)
         name = found.group(2)
         if name in scope.local or name in self.names:
-            raise CheckError(f"the loop variable `{name}` hides another `{name}`", self.span(line), code="name", help=f"call it {name}_1")
+            raise CheckError(
+                f"the loop variable `{name}` hides another `{name}`",
+                self.span(line),
+                code="name",
+                help=f"call it {name}_1",
+            )
         extent = self.scalars.index(limits.hi, scope)
         return For(Var(name), extent, (), kind or SERIAL, found.group(1) or "", notes)
 
@@ -272,16 +317,25 @@ class _Reader:
         try:
             return key, ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            raise ParseError(f"a mark is a number, a bool or text in quotes, not {value}", self.span(line)) from None
+            raise ParseError(
+                f"a mark is a number, a bool or text in quotes, not {value}", self.span(line)
+            ) from None
 
     def _extern(self, line: Line, found: re.Match[str]) -> ExternCall:
         """`p = extern argsort(X; down=True)  eq 1`."""
         given, _, constants = found.group("arguments").partition(";")
-        inputs, outputs = (tuple(self._tensor(word.strip(), line) for word in part.split(",") if word.strip())
-                           for part in (given, found.group("targets")))
-        values = tuple((n.strip(), _literal(v.strip())) for n, _, v in (c.partition("=") for c in constants.split(",") if c.strip()))
+        inputs, outputs = (
+            tuple(self._tensor(word.strip(), line) for word in part.split(",") if word.strip())
+            for part in (given, found.group("targets"))
+        )
+        values = tuple(
+            (n.strip(), _literal(v.strip()))
+            for n, _, v in (c.partition("=") for c in constants.split(",") if c.strip())
+        )
         equation = int(found.group("equation") or 0)
-        return ExternCall(found.group("name"), inputs, outputs, values, extern_effect(inputs, outputs, equation), equation)
+        return ExternCall(
+            found.group("name"), inputs, outputs, values, extern_effect(inputs, outputs, equation), equation
+        )
 
     def _tensor(self, name: str, line: Line) -> Tensor:
         known = self.names.tensors.get(name)
@@ -304,11 +358,25 @@ class _Reader:
         if known is None:
             raise unknown("tensor", target.name.text, target.name.span, self.names.tensors)
         indices = run(self.scalars.indices(known, target.indices, target.span, scope, False))
-        value = self.scalars.arithmetic.store(self.scalars.value(node.value, scope), known.dtype, node.value.span)
+        value = self.scalars.arithmetic.store(
+            self.scalars.value(node.value, scope), known.dtype, node.value.span
+        )
         equation = int(words[words.index("eq") + 1]) if "eq" in words else -int("copy" in words)
         part = "part" in words
-        return Store(known, indices, value, UPDATES[node.update], part or "start" in words, "reassoc" in words, equation, at,
-                     "stream" in words, part, "asynchronous" in words, "atomic" in words)
+        return Store(
+            known,
+            indices,
+            value,
+            UPDATES[node.update],
+            part or "start" in words,
+            "reassoc" in words,
+            equation,
+            at,
+            "stream" in words,
+            part,
+            "asynchronous" in words,
+            "atomic" in words,
+        )
 
     def _instance(self, start: int, stop: int, scope: Scope) -> tuple[Expr, ...]:
         """`at[i, j]`, which the grammar takes for an element."""

@@ -1,4 +1,5 @@
-"""The Python form: a function with types in its annotations is traced once and becomes the text of an operator.
+"""The Python form: a function with types in its annotations is traced once and becomes the text of
+an operator.
 
     @tx.op
     def softmax(X: "f32[N, D]") -> "Y: f32[N, D]":
@@ -6,9 +7,10 @@
         e = tx.let("e", lambda i, j: tx.exp(X[i, j] - m[i]))
         return lambda i, j: e[i, j] / tx.sum(lambda k: e[i, k])
 
-Keyword-only parameters are constants after `;`, a default on another parameter makes an optional input. The function returns a lambda
-over the indices of its output, a tuple or dict of them for several outputs, or nothing where `tx.eq` defines them. The text goes
-through the ordinary parser and elaborator, so there is one meaning; errors name the Python line beside the line of the text.
+Keyword-only parameters are constants after `;`, a default on another parameter makes an optional
+input. The function returns a lambda over the indices of its output, a tuple or dict of them for
+several outputs, or nothing where `tx.eq` defines them. The text goes through the ordinary parser
+and elaborator, so there is one meaning; errors name the Python line beside the line of the text.
 """
 
 from __future__ import annotations
@@ -21,7 +23,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from texpr.ir.dtypes import DTYPES
-from texpr.lang.python_form.traced import Element, Index, Scalar, Tensor, Value, checked_name, operand, refused
+from texpr.lang.python_form.traced import (
+    Element,
+    Index,
+    Scalar,
+    Tensor,
+    Value,
+    checked_name,
+    operand,
+    refused,
+)
 from texpr.lang.python_form.vocabulary import Range, applied, indices, starred, tracing
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.characters import as_source
@@ -50,7 +61,10 @@ class Traced:
         if error.span is None or error.span.source.text != self.text:
             return
         line, _ = error.span.source.position(error.span.start)
-        error.notes += (f"line {line} of the text that {self.name} wrote: {self.file}:{self.lines.get(line, self.lines[0])}",)
+        error.notes += (
+            f"line {line} of the text that {self.name} wrote: "
+            f"{self.file}:{self.lines.get(line, self.lines[0])}",
+        )
 
 
 def trace(function: Callable[..., Any], types: str = "", require: str = "") -> Traced:
@@ -113,7 +127,10 @@ class _Trace:
                 inputs[name] = self._declaration(f"{name}: {_text(name, p.annotation)}")
                 constants[f" {name}"] = default
             else:
-                raise refused(f"`{p}` is no parameter of an operator", "inputs are plain parameters, constants come after `*`")
+                raise refused(
+                    f"`{p}` is no parameter of an operator",
+                    "inputs are plain parameters, constants come after `*`",
+                )
         self.defaults = {n: constants.pop(f" {n}") for n in inputs}
         return inputs, constants
 
@@ -121,19 +138,27 @@ class _Trace:
         d: tree.Declaration = parse_part(as_source(text, f"annotation in {self.name}"), "declaration")
         name, variables = d.type.dtype.text, re.findall(r"(\w+)\s*(?::\s*\w+)?", self.types)
         if name not in DTYPES and name not in variables:
-            raise refused(f"`{name}` in the annotation of `{d.name.text}` is no type",
-                          suggestion(name, (*DTYPES, *variables)) or f'types are {", ".join(DTYPES)}; variables: @tx.op(types="{name}")')
+            raise refused(
+                f"`{name}` in the annotation of `{d.name.text}` is no type",
+                suggestion(name, (*DTYPES, *variables))
+                or f'types are {", ".join(DTYPES)}; variables: @tx.op(types="{name}")',
+            )
         return d
 
     def _outputs(self) -> list[tree.Declaration]:
         annotation = inspect.signature(self.function).return_annotation
         if annotation is inspect.Signature.empty:
-            raise refused("no output is declared", f'annotate the function: def {self.name}(...) -> "Y: f32[N]":')
+            raise refused(
+                "no output is declared", f'annotate the function: def {self.name}(...) -> "Y: f32[N]":'
+            )
         texts = _unquoted(annotation)
         listed = texts if isinstance(texts, tuple | list) else (texts,)
         wrong = [text for text in listed if not isinstance(text, str) or ":" not in text]
         if wrong:
-            raise refused(f"the output annotation is {wrong[0]!r}", 'name and type as text, "Y: f32[N]", or a tuple of such texts')
+            raise refused(
+                f"the output annotation is {wrong[0]!r}",
+                'name and type as text, "Y: f32[N]", or a tuple of such texts',
+            )
         return [self._declaration(part) for text in listed for part in _listed(str(text))]
 
     def tensor(self, d: tree.Declaration) -> Tensor | Scalar:
@@ -147,7 +172,10 @@ class _Trace:
     def output(self, name: str) -> Tensor | Scalar:
         """`tx.output`."""
         if name not in self.outputs:
-            raise refused(f"there is no output `{name}`", suggestion(name, self.outputs) or f"outputs are {', '.join(self.outputs)}")
+            raise refused(
+                f"there is no output `{name}`",
+                suggestion(name, self.outputs) or f"outputs are {', '.join(self.outputs)}",
+            )
         return self.tensor(self.outputs[name])
 
     def let(self, declaration: str, equation: Callable[..., object] | None) -> Tensor | Scalar:
@@ -160,8 +188,13 @@ class _Trace:
             return self.tensor(d)
         name = checked_name(declaration, "the intermediate")
         if equation is None:
-            raise refused(f"`{name}` has neither type nor equation", f'tx.let("{name}: f32[N]") or tx.let("{name}", lambda i: ...)')
-        return Tensor(name, None, self.call) if self._define(name, equation, None) else Scalar(name, self.call)
+            raise refused(
+                f"`{name}` has neither type nor equation",
+                f'tx.let("{name}: f32[N]") or tx.let("{name}", lambda i: ...)',
+            )
+        return (
+            Tensor(name, None, self.call) if self._define(name, equation, None) else Scalar(name, self.call)
+        )
 
     def equation(self, equation: Callable[..., object], where: Callable[..., object] | None) -> None:
         """`tx.eq`."""
@@ -170,24 +203,34 @@ class _Trace:
         left, right = value.sides if isinstance(value, Value) and value.sides is not None else ((), None)
         lefts = [x for x in (left if isinstance(left, tuple) else (left,)) if isinstance(x, Element)]
         if not lefts or isinstance(left, tuple) and len(lefts) != len(left):
-            raise refused("tx.eq takes a lambda that gives an equation or update",
-                          "tx.eq(lambda i: Y[i] == X[i]) or tx.eq(lambda i: Y[p[i]].add(X[i]))")
+            raise refused(
+                "tx.eq takes a lambda that gives an equation or update",
+                "tx.eq(lambda i: Y[i] == X[i]) or tx.eq(lambda i: Y[p[i]].add(X[i]))",
+            )
         self.defined |= {x.text.partition("[")[0] for x in lefts}
         condition = "" if where is None else f" where {operand(applied(where, bound)).text}"
         written = ", ".join(x.text for x in lefts)
-        self._write(f"{written} {value.update} {operand(right).text}{_for(found, ranges)}{condition}", equation)
+        self._write(
+            f"{written} {value.update} {operand(right).text}{_for(found, ranges)}{condition}", equation
+        )
 
     def call(self, operator: Any, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         """An operator applied to whole tensors: a statement of its own."""
         names = {n: t.name for n, t in inputs.items() if isinstance(t, Tensor | Scalar)}
         for name in inputs:
             if name not in names:
-                raise refused(f"`{name}` of `{operator.__name__}` is no whole tensor", 'give it a name: t = tx.let("t", lambda i: ...)')
+                raise refused(
+                    f"`{name}` of `{operator.__name__}` is no whole tensor",
+                    'give it a name: t = tx.let("t", lambda i: ...)',
+                )
         known = self.callees.setdefault(operator.__name__, operator.source)
         if known != operator.source:
             raise refused(f"two different operators are called `{operator.__name__}`", "rename one of them")
         results = tuple(self._unused(f"{operator.__name__}_{o.name}") for o in operator.signature.outputs)
-        given = [*(f"{n}={t}" for n, t in names.items()), *(f"{n}={operand(c).text}" for n, c in constants.items())]
+        given = [
+            *(f"{n}={t}" for n, t in names.items()),
+            *(f"{n}={operand(c).text}" for n, c in constants.items()),
+        ]
         self._write(f"{', '.join(results)} = {operator.__name__}({', '.join(given)})")
         made: tuple[Tensor, ...] = tuple(Tensor(name, None, self.call) for name in results)
         return made[0] if len(made) == 1 else made
@@ -200,19 +243,31 @@ class _Trace:
         return candidate
 
     def _define(self, name: str, equation: object, dims: tuple[tree.Tree, ...] | None) -> bool:
-        """`name[indices] = value`, and whether there are indices. A group of the declared type takes one index per factor."""
+        """`name[indices] = value`, and whether there are indices. A group of the declared type
+        takes one index per factor.
+        """
         self.defined.add(name)
         if not inspect.isroutine(equation):
             value = operand(equation) if isinstance(equation, Value | int | float) else None
             if value is None or dims:
-                raise refused(f"`{name}` is given the {type(equation).__name__}", "give it as a function of its indices: lambda i: ...")
+                raise refused(
+                    f"`{name}` is given the {type(equation).__name__}",
+                    "give it as a function of its indices: lambda i: ...",
+                )
             self._write(f"{name} = {value.text}")
             return False
-        packs = [isinstance(s, tree.PackDim) for d in dims or () for s in (d.items if isinstance(d, tree.Group) else (d,))]
+        packs = [
+            isinstance(s, tree.PackDim)
+            for d in dims or ()
+            for s in (d.items if isinstance(d, tree.Group) else (d,))
+        ]
         found, bound, ranges = indices(equation, packs)
         if dims is not None and len(found) != len(packs):
-            raise refused(f"`{name}` has {counted(len(packs), 'dimension')}, the lambda takes {counted(len(found), 'index', 'indices')}",
-                          f"one index per dimension: lambda {', '.join('ijklmnpq'[: len(packs)])}: ...")
+            raise refused(
+                f"`{name}` has {counted(len(packs), 'dimension')}, the lambda takes "
+                f"{counted(len(found), 'index', 'indices')}",
+                f"one index per dimension: lambda {', '.join('ijklmnpq'[: len(packs)])}: ...",
+            )
         value = operand(applied(equation, bound))
         left = f"{name}[{', '.join(_left(found, dims))}]" if found else name
         self._write(f"{left} = {value.text}{_for(found, ranges)}", equation)
@@ -223,8 +278,10 @@ class _Trace:
         if returned is None:
             missing = [n for n in names if n not in self.defined]
             if missing:
-                raise refused(f"the function returns nothing, and `{missing[0]}` has no equation",
-                              "return a lambda over its indices, or define it with tx.eq")
+                raise refused(
+                    f"the function returns nothing, and `{missing[0]}` has no equation",
+                    "return a lambda over its indices, or define it with tx.eq",
+                )
             return
         if isinstance(returned, Mapping):
             for name in returned:
@@ -233,12 +290,17 @@ class _Trace:
         else:
             listed = returned if isinstance(returned, tuple | list) else (returned,)
             if len(listed) != len(names):
-                raise refused(f"{counted(len(names), 'output')} declared, {len(listed)} returned",
-                              f"return one lambda each for {', '.join(names)}")
+                raise refused(
+                    f"{counted(len(names), 'output')} declared, {len(listed)} returned",
+                    f"return one lambda each for {', '.join(names)}",
+                )
             results = dict(zip(names, listed))
         for name, result in results.items():
             if isinstance(result, Tensor):
-                raise refused(f"`{name}` is given the tensor `{result.name}`", f"say it by elements: lambda i: {result.name}[i]")
+                raise refused(
+                    f"`{name}` is given the tensor `{result.name}`",
+                    f"say it by elements: lambda i: {result.name}[i]",
+                )
             self._define(name, result, self.outputs[name].type.dims)
 
     def _write(self, statement: str, by: Callable[..., object] | None = None) -> None:
@@ -265,14 +327,21 @@ class _Trace:
 def _text(name: str, annotation: object) -> str:
     text = _unquoted(annotation)
     if annotation is inspect.Parameter.empty:
-        raise refused(f"the parameter `{name}` has no type", f'annotate it with a type as text: {name}: "f32[N]"; constants come after `*`')
+        raise refused(
+            f"the parameter `{name}` has no type",
+            f'annotate it with a type as text: {name}: "f32[N]"; constants come after `*`',
+        )
     if not isinstance(text, str):
-        raise refused(f"the annotation of `{name}` is {annotation!r}", f'a type as text, such as {name}: "f32[M, K]"')
+        raise refused(
+            f"the annotation of `{name}` is {annotation!r}", f'a type as text, such as {name}: "f32[M, K]"'
+        )
     return text
 
 
 def _unquoted(annotation: object) -> object:
-    """What an annotation says: under `from __future__ import annotations` a text arrives with its quotes."""
+    """What an annotation says: under `from __future__ import annotations` a text arrives with
+    its quotes.
+    """
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -282,7 +351,9 @@ def _unquoted(annotation: object) -> object:
 
 
 def _listed(text: str) -> list[str]:
-    """The declarations of a text: several stand in a row, in parentheses or not, as in the head of an operator."""
+    """The declarations of a text: several stand in a row, in parentheses or not, as in the head
+    of an operator.
+    """
     text = text.strip()
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     parts, depth = [""], 0

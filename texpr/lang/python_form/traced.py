@@ -1,4 +1,6 @@
-"""Values while a Python operator is traced: each knows its text. Nothing is computed; what cannot become text is refused."""
+"""Values while a Python operator is traced: each knows its text. Nothing is computed; what
+cannot become text is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from texpr.lang.syntax.words import GUARD_WORDS
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.options import current
 
-# How strongly a text binds, as in the grammar: if, or, and, not, comparison, sum, product, minus, power, atom.
+# How strongly a text binds, as in the grammar: if, or, and, not, comparison, sum, product, minus,
+# power, atom.
 IF, OR, AND, NOT, COMPARISON, SUM, PRODUCT, MINUS, POWER, ATOM = range(10)
 _ASCII_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SELECT = "choose between values with tx.select(condition, then, otherwise)"
@@ -25,7 +28,9 @@ def refused(message: str, help: str) -> CheckError:
 def checked_name(name: str, what: str) -> str:
     """A name that the language can hold."""
     if _ASCII_NAME.fullmatch(name) is None:
-        raise refused(f"{what} `{name}` is not a name of the language", "names are ASCII letters, digits and `_`")
+        raise refused(
+            f"{what} `{name}` is not a name of the language", "names are ASCII letters, digits and `_`"
+        )
     if name in RESERVED:
         raise refused(f"{what} `{name}` is a reserved word of the language", "rename it")
     return name
@@ -37,11 +42,15 @@ class Value:
     __slots__ = ("text", "level", "sides", "update")
     __hash__ = object.__hash__
 
-    def __init__(self, text: str, level: int = ATOM, sides: tuple[object, object] | None = None, update: str = "=") -> None:
+    def __init__(
+        self, text: str, level: int = ATOM, sides: tuple[object, object] | None = None, update: str = "="
+    ) -> None:
         limit = current().text_limit
         if len(text) > limit:
-            raise ResourceError(f"a traced expression has more than {limit} characters",
-                                help='parts that are used several times want a name: t = tx.let("t", lambda i: ...)')
+            raise ResourceError(
+                f"a traced expression has more than {limit} characters",
+                help='parts that are used several times want a name: t = tx.let("t", lambda i: ...)',
+            )
         self.text, self.level, self.sides, self.update = text, level, sides, update
 
     def __repr__(self) -> str:
@@ -135,28 +144,48 @@ class Value:
         return Value(f"not {inside(self, NOT)}", NOT)
 
     def __bool__(self) -> NoReturn:
-        raise refused(f"the truth of `{self.text}` is not known while tracing: no `if`, `and`, `or`, `not`, `a < b < c` on it",
-                      f"{_SELECT}; join conditions with `&`, `|` and `~`: (0 <= i) & (i < n)")
+        raise refused(
+            f"the truth of `{self.text}` is not known while tracing: no `if`, `and`, `or`, `not`, `a < b < "
+            f"c` on it",
+            f"{_SELECT}; join conditions with `&`, `|` and `~`: (0 <= i) & (i < n)",
+        )
 
     def __iter__(self) -> Iterator[Value]:
-        raise refused(f"`{self.text}` is one number and cannot be iterated", "a whole loop is one equation: lambda i: ...")
+        raise refused(
+            f"`{self.text}` is one number and cannot be iterated",
+            "a whole loop is one equation: lambda i: ...",
+        )
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise refused(f"`{self.text}` is one number and has no elements", "all indices stand in one pair of brackets: X[i, j]")
+        raise refused(
+            f"`{self.text}` is one number and has no elements",
+            "all indices stand in one pair of brackets: X[i, j]",
+        )
 
     def _number(self, *_: object) -> NoReturn:
-        raise refused(f"`{self.text}` has no value while tracing", "convert with tx.f32(x), tx.i64(x); choose with tx.select(...)")
+        raise refused(
+            f"`{self.text}` has no value while tracing",
+            "convert with tx.f32(x), tx.i64(x); choose with tx.select(...)",
+        )
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = _number
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise refused(f"`{self.text}` is traced and cannot become a NumPy array", "build the expression from tx functions: tx.exp(x)")
+        raise refused(
+            f"`{self.text}` is traced and cannot become a NumPy array",
+            "build the expression from tx functions: tx.exp(x)",
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: object, **_: object) -> Value:
-        """NumPy scalars beside traced values: `np.float32(2) * x`. Other functions of NumPy are refused."""
+        """NumPy scalars beside traced values: `np.float32(2) * x`. Other functions of NumPy are
+        refused.
+        """
         symbol = _NUMPY_OPERATORS.get(ufunc.__name__)
         if symbol is None or method != "__call__" or len(operands) != 2:
-            raise refused(f"np.{ufunc.__name__} cannot take the traced `{self.text}`", f"texpr's own functions can: tx.{ufunc.__name__}")
+            raise refused(
+                f"np.{ufunc.__name__} cannot take the traced `{self.text}`",
+                f"texpr's own functions can: tx.{ufunc.__name__}",
+            )
         return binary(symbol, *operands)
 
 
@@ -191,7 +220,9 @@ class Pack:
 
 
 class Index(Value):
-    """An index that a lambda binds. Written `*s` it stands for a pack; that it was is remembered."""
+    """An index that a lambda binds. Written `*s` it stands for a pack; that it was is
+    remembered.
+    """
 
     __slots__ = ("starred",)
     __hash__ = object.__hash__
@@ -217,60 +248,95 @@ class Tensor:
     def shape(self) -> tuple[Value, ...]:
         """The declared sizes, a group flattened."""
         if self._shape is None:
-            raise refused(f"the shape of `{self.name}` has a pack or is inferred", 'name sizes: tx.size("N"), tx.numel("S") of a pack')
+            raise refused(
+                f"the shape of `{self.name}` has a pack or is inferred",
+                'name sizes: tx.size("N"), tx.numel("S") of a pack',
+            )
         return self._shape
 
     def __getitem__(self, indices: object) -> Element:
         return Element(f"{self.name}[{self._indices(indices)}]")
 
     def at(self, *indices: object, guard: object = None) -> Element:
-        """An element, with what it is outside the array: a value, or "clamp", "wrap", "reflect" (on the left also "drop")."""
+        """An element, with what it is outside the array: a value, or "clamp", "wrap", "reflect"
+        (on the left also "drop").
+        """
         if guard is None:
             return self[indices]
         if isinstance(guard, str) and guard not in GUARD_WORDS:
-            raise refused(f"the guard {guard!r} is none of {', '.join(sorted(GUARD_WORDS))}", "or give the value outside: guard=0")
+            raise refused(
+                f"the guard {guard!r} is none of {', '.join(sorted(GUARD_WORDS))}",
+                "or give the value outside: guard=0",
+            )
         outside = guard if isinstance(guard, str) else operand(guard).text
         return Element(f"{self.name}[{self._indices(indices)} | {outside}]")
 
     def _indices(self, indices: object) -> str:
         listed = indices if isinstance(indices, tuple) else (indices,)
         if not listed:
-            raise refused(f"`{self.name}[]` has no index", "a tensor without dimensions is read by its name alone")
+            raise refused(
+                f"`{self.name}[]` has no index", "a tensor without dimensions is read by its name alone"
+            )
         return ", ".join(self._index(i) for i in listed)
 
     def _index(self, index: object) -> str:
         if isinstance(index, slice) or index is None or index is Ellipsis:
-            raise refused(f"`{self.name}` is indexed by `{_shown(index)}`", f"one index per dimension: lambda i, j: {self.name}[i, j]")
+            raise refused(
+                f"`{self.name}` is indexed by `{_shown(index)}`",
+                f"one index per dimension: lambda i, j: {self.name}[i, j]",
+            )
         if isinstance(index, Pack):
             return index.text
         if isinstance(index, tuple):
-            return f"({', '.join(self._index(i) for i in index)})" if len(index) != 1 else self._index(index[0])
+            return (
+                f"({', '.join(self._index(i) for i in index)})" if len(index) != 1 else self._index(index[0])
+            )
         return operand(index).text
 
     def __repr__(self) -> str:
         return f"<traced tensor {self.name}>"
 
     def _whole(self, *_: object) -> NoReturn:
-        raise refused(f"`{self.name}` is a whole tensor where one number is needed", f"equations are about elements: {self.name}[i]")
+        raise refused(
+            f"`{self.name}` is a whole tensor where one number is needed",
+            f"equations are about elements: {self.name}[i]",
+        )
 
     __hash__ = object.__hash__
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _whole
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = __neg__ = __invert__ = __abs__ = _whole
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = (
+        __rpow__
+    ) = _whole
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = __neg__ = (
+        __invert__
+    ) = __abs__ = _whole
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __bool__ = __float__ = __int__ = __index__ = _whole  # type: ignore[assignment]
 
     def __matmul__(self, other: object) -> NoReturn:
-        raise refused("`@` is not part of the language", "a matrix product is a sum: lambda i, j: tx.sum(lambda k: A[i, k] * B[k, j])")
+        raise refused(
+            "`@` is not part of the language",
+            "a matrix product is a sum: lambda i, j: tx.sum(lambda k: A[i, k] * B[k, j])",
+        )
 
     def __iter__(self) -> NoReturn:
-        raise refused(f"`{self.name}` cannot be iterated: its sizes are not known while tracing", f"lambda i: ... {self.name}[i] ...")
+        raise refused(
+            f"`{self.name}` cannot be iterated: its sizes are not known while tracing",
+            f"lambda i: ... {self.name}[i] ...",
+        )
 
     def __len__(self) -> NoReturn:
-        raise refused(f"the length of `{self.name}` is not a number while tracing", f"its sizes are {self.name}.shape")
+        raise refused(
+            f"the length of `{self.name}` is not a number while tracing", f"its sizes are {self.name}.shape"
+        )
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise refused(f"`{self.name}` is traced and cannot become a NumPy array", f"equations are about elements: {self.name}[i]")
+        raise refused(
+            f"`{self.name}` is traced and cannot become a NumPy array",
+            f"equations are about elements: {self.name}[i]",
+        )
 
-    def __texpr_call__(self, operator: Any, inputs: dict[str, object], constants: dict[str, object]) -> object:
+    def __texpr_call__(
+        self, operator: Any, inputs: dict[str, object], constants: dict[str, object]
+    ) -> object:
         return self._call(operator, inputs, constants)
 
 
@@ -284,7 +350,9 @@ class Scalar(Element):
         super().__init__(name)
         self.name, self._call = name, call
 
-    def __texpr_call__(self, operator: Any, inputs: dict[str, object], constants: dict[str, object]) -> object:
+    def __texpr_call__(
+        self, operator: Any, inputs: dict[str, object], constants: dict[str, object]
+    ) -> object:
         return self._call(operator, inputs, constants)
 
 
@@ -294,8 +362,20 @@ _LEVELS |= {symbol: (COMPARISON, SUM, SUM) for symbol in ("<", "<=", ">", ">=", 
 _LEVELS |= {symbol: (SUM, SUM, PRODUCT) for symbol in "+-"}
 _LEVELS |= {symbol: (PRODUCT, PRODUCT, MINUS) for symbol in ("*", "/", "//", "%")}
 _NUMPY_OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
-    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "not_equal": "!=", "equal": "==",
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "true_divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "power": "**",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "not_equal": "!=",
+    "equal": "==",
 }
 
 
@@ -317,14 +397,20 @@ def operand(x: object) -> Value:
     if isinstance(x, Tensor):
         x._whole()
     if callable(x) and not hasattr(x, "item"):
-        raise refused(f"a function stands where a value is needed: {_shown(x)}", "sum over an index with tx.sum(lambda k: ...)")
+        raise refused(
+            f"a function stands where a value is needed: {_shown(x)}",
+            "sum over an index with tx.sum(lambda k: ...)",
+        )
     number = x.item() if hasattr(x, "item") and getattr(x, "shape", ()) == () else x  # type: ignore[attr-defined]
     if isinstance(number, bool):
         return Value("true" if number else "false")
     if isinstance(number, int | float):
         text = repr(number)
         return Value(text, MINUS if text.startswith("-") else ATOM)
-    raise refused(f"{_shown(x)} is not a number", "arrays are arguments of the operator: give them a parameter with a type")
+    raise refused(
+        f"{_shown(x)} is not a number",
+        "arrays are arguments of the operator: give them a parameter with a type",
+    )
 
 
 def _shown(x: object) -> str:

@@ -12,7 +12,21 @@ from typing import Any
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.interpreter.random import RANDOM
-from texpr.lang.python_form.traced import ATOM, IF, SUM, Element, Index, Pack, Scalar, Tensor, Value, checked_name, inside, operand, refused
+from texpr.lang.python_form.traced import (
+    ATOM,
+    IF,
+    SUM,
+    Element,
+    Index,
+    Pack,
+    Scalar,
+    Tensor,
+    Value,
+    checked_name,
+    inside,
+    operand,
+    refused,
+)
 
 Trace = Any
 _TRACE: ContextVar[Trace] = ContextVar("texpr_trace", default=None)
@@ -43,12 +57,18 @@ def tracing(trace: Trace):
 def _trace(word: str) -> Trace:
     trace = _TRACE.get()
     if trace is None:
-        raise refused(f"tx.{word} outside of an operator", "it is used in a function under @tx.op, while that is traced")
+        raise refused(
+            f"tx.{word} outside of an operator", "it is used in a function under @tx.op, while that is traced"
+        )
     return trace
 
 
-def indices(function: Callable[..., object], packs: Sequence[bool] = ()) -> tuple[tuple[Index, ...], dict[str, object], dict[str, Range]]:
-    """The indices that a lambda binds, what to call it with, and ranges. `packs` says which are packs where a type tells."""
+def indices(
+    function: Callable[..., object], packs: Sequence[bool] = ()
+) -> tuple[tuple[Index, ...], dict[str, object], dict[str, Range]]:
+    """The indices that a lambda binds, what to call it with, and ranges. `packs` says which are
+    packs where a type tells.
+    """
     bound: dict[str, object] = {}
     ranges: dict[str, Range] = {}
     found: list[Index] = []
@@ -56,7 +76,10 @@ def indices(function: Callable[..., object], packs: Sequence[bool] = ()) -> tupl
         if parameter.default is not parameter.empty and not isinstance(parameter.default, Range):
             continue  # `lambda i, c=c:` keeps a value of a Python loop.
         if parameter.kind is parameter.VAR_KEYWORD:
-            raise refused(f"`{parameter}` is no index", "a lambda over indices looks like: lambda i, j: ... or lambda *s: ...")
+            raise refused(
+                f"`{parameter}` is no index",
+                "a lambda over indices looks like: lambda i, j: ... or lambda *s: ...",
+            )
         whole = parameter.kind is parameter.VAR_POSITIONAL
         pack = whole or len(found) < len(packs) and packs[len(found)]
         index = Index(checked_name(parameter.name, "the index"), pack)
@@ -74,7 +97,10 @@ def applied(function: Callable[..., Any], bound: dict[str, object]) -> Any:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in bound:
             if parameter.default is parameter.empty:
-                raise refused(f"`{parameter.name}` is not an index of the lambda beside it", f"its indices are {', '.join(bound)}")
+                raise refused(
+                    f"`{parameter.name}` is not an index of the lambda beside it",
+                    f"its indices are {', '.join(bound)}",
+                )
             if parameter.kind is not parameter.KEYWORD_ONLY:
                 positional.append(parameter.default)
         elif parameter.kind is parameter.VAR_POSITIONAL:
@@ -92,10 +118,14 @@ def starred(index: Index) -> str:
 
 
 def _reduction(op: str) -> Callable[..., Value]:
-    def reduce(body: Any, *values: object, where: Callable[..., object] | None = None, dtype: str | None = None) -> Value:
+    def reduce(
+        body: Any, *values: object, where: Callable[..., object] | None = None, dtype: str | None = None
+    ) -> Value:
         if not inspect.isfunction(body):
             if op not in ("max", "min") or not values or where is not None:
-                raise refused(f"tx.{op} runs over indices, found {type(body).__name__}", f"tx.{op}(lambda k: X[k])")
+                raise refused(
+                    f"tx.{op} runs over indices, found {type(body).__name__}", f"tx.{op}(lambda k: X[k])"
+                )
             return Value(f"{op}({', '.join(operand(v).text for v in (body, *values))})")
         if values:
             raise refused(f"tx.{op} of a function and values", f"tx.{op}(lambda k: X[k]) or tx.{op}(a, b)")
@@ -104,7 +134,9 @@ def _reduction(op: str) -> Callable[..., Value]:
             raise refused(f"tx.{op} without an index", f"tx.{op}(lambda k: X[k])")
         inner = operand(applied(body, bound))
         condition = "" if where is None else f" where {operand(applied(where, bound)).text}"
-        binders = ", ".join(f"{starred(i)} in {ranges[i.text].text}" if i.text in ranges else starred(i) for i in found)
+        binders = ", ".join(
+            f"{starred(i)} in {ranges[i.text].text}" if i.text in ranges else starred(i) for i in found
+        )
         return Value(f"{op}{f'<{dtype}>' if dtype else ''}({binders}{condition}: {inner.text})")
 
     reduce.__name__ = reduce.__qualname__ = op
@@ -117,16 +149,22 @@ def _reduction(op: str) -> Callable[..., Value]:
 def _function(name: str) -> Callable[..., Value]:
     def call(*values: object) -> Value:
         if not any(isinstance(v, Value | Tensor | Pack) for v in values) and _TRACE.get() is None:
-            raise refused(f"tx.{name} of {', '.join(type(v).__name__ for v in values) or 'nothing'}",
-                          f"it is used in a function under @tx.op; arrays are NumPy's, as in np.{name}")
-        return Value(f"{name}({', '.join(v.text if isinstance(v, Pack) else operand(v).text for v in values)})")
+            raise refused(
+                f"tx.{name} of {', '.join(type(v).__name__ for v in values) or 'nothing'}",
+                f"it is used in a function under @tx.op; arrays are NumPy's, as in np.{name}",
+            )
+        return Value(
+            f"{name}({', '.join(v.text if isinstance(v, Pack) else operand(v).text for v in values)})"
+        )
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`{name}` of the language, on traced values."
     return call
 
 
-REDUCTIONS = {name: _reduction(name) for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")}
+REDUCTIONS = {
+    name: _reduction(name) for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
+}
 SCALARS = {name: _function(name) for name in (*FUNCTIONS, *RANDOM, "clamp", *DTYPES)}
 
 
@@ -166,19 +204,30 @@ def output(name: str) -> Tensor | Scalar:
 
 
 def let(declaration: str, equation: Callable[..., object] | None = None) -> Tensor | Scalar:
-    """An intermediate: `let("m", lambda i: ...)` defines one whose shape is inferred, `let("V: f32[L, S]")` declares one that `eq`
-    defines, and both together is possible."""
+    """An intermediate: `let("m", lambda i: ...)` defines one whose shape is inferred, `let("V:
+    f32[L, S]")` declares one that `eq` defines, and both together is possible."""
     return _trace("let").let(declaration, equation)
 
 
 def eq(equation: Callable[..., object], where: Callable[..., object] | None = None) -> None:
-    """One equation or update: `eq(lambda s: V[0, s] == E[s, o[0]])`, `eq(lambda i: dE[idx[i]].add(G[i]))`. `where` is affine."""
+    """One equation or update: `eq(lambda s: V[0, s] == E[s, o[0]])`, `eq(lambda i:
+    dE[idx[i]].add(G[i]))`. `where` is affine.
+    """
     _trace("eq").equation(equation, where)
 
 
 WORDS: dict[str, Callable[..., object]] = {
-    **REDUCTIONS, **SCALARS, "select": select, "range": range_, "cast": cast, "size": size, "numel": numel, "lowest": lowest,
-    "output": output, "let": let, "eq": eq,
+    **REDUCTIONS,
+    **SCALARS,
+    "select": select,
+    "range": range_,
+    "cast": cast,
+    "size": size,
+    "numel": numel,
+    "lowest": lowest,
+    "output": output,
+    "let": let,
+    "eq": eq,
 }
 """Public names of the Python form: `tx.sum`, `tx.exp`, ..."""
 

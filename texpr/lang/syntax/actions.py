@@ -1,4 +1,6 @@
-"""Syntax trees from the parser's reductions. Lark calls the methods of `TreeBuilder` while it parses."""
+"""Syntax trees from the parser's reductions. Lark calls the methods of `TreeBuilder` while it
+parses.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from texpr.support.spelling import suggestion
 
 
 class Located(NamedTuple):
-    """A tree or a list on the parser's stack, with its place in the source. An empty list has no source.
+    """A tree or a list on the parser's stack, with its place in the source. An empty list has no
+    source.
 
     Parentheses belong to the place of the tree in them, not to its span.
     """
@@ -34,6 +37,7 @@ Method = Callable[[Any, list[Any]], Located]
 
 def _list(make: Callable[[Any, list[Any]], Any]) -> Method:
     """A method of tokens, trees and lists, whose result has no span."""
+
     def method(self: Any, symbols: list[Any]) -> Located:
         placed = [s for s in symbols if s.source is not None]
         value = make(self, [s.value if type(s) is Located else s for s in symbols])
@@ -45,7 +49,10 @@ def _list(make: Callable[[Any, list[Any]], Any]) -> Method:
 
 
 def _tree(make: Callable[[Any, Span, list[Any]], Any]) -> Method:
-    """A method of a span and of the tokens, trees and lists in it. The first one is never an empty list."""
+    """A method of a span and of the tokens, trees and lists in it. The first one is never an
+    empty list.
+    """
+
     def method(self: Any, symbols: list[Any]) -> Located:
         first, last = symbols[0], symbols[-1]
         if last.source is None:
@@ -79,14 +86,32 @@ class TreeBuilder(Transformer):
     @_tree
     def operator(self, span: Span, c: list[Any]) -> tree.Operator:
         _, name, variables, _, inputs, constants, _, _, outputs, requires, brace, statements, _ = c
-        return tree.Operator(span, _word(name), tuple(variables), tuple(inputs), tuple(constants), tuple(outputs), tuple(requires),
-                             tuple(statements), brace.end_pos)
+        return tree.Operator(
+            span,
+            _word(name),
+            tuple(variables),
+            tuple(inputs),
+            tuple(constants),
+            tuple(outputs),
+            tuple(requires),
+            tuple(statements),
+            brace.end_pos,
+        )
 
     @_tree
     def extern(self, span: Span, c: list[Any]) -> tree.Operator:
         _, _, name, variables, _, inputs, constants, _, _, outputs, requires = c
-        return tree.Operator(span, _word(name), tuple(variables), tuple(inputs), tuple(constants), tuple(outputs), tuple(requires),
-                             None, span.stop)
+        return tree.Operator(
+            span,
+            _word(name),
+            tuple(variables),
+            tuple(inputs),
+            tuple(constants),
+            tuple(outputs),
+            tuple(requires),
+            None,
+            span.stop,
+        )
 
     @_tree
     def function(self, span: Span, c: list[Any]) -> tree.Function:
@@ -160,8 +185,11 @@ class TreeBuilder(Transformer):
     def guarded_target(self, span: Span, c: list[Any]) -> tree.Target:
         guard: tree.Guard = c[4]
         if guard.value is not None:
-            raise ParseError("a value outside the array can only be read, not written", guard.span,
-                             help="a left side takes `| drop`, `| clamp`, `| wrap` or `| reflect`")
+            raise ParseError(
+                "a value outside the array can only be read, not written",
+                guard.span,
+                help="a left side takes `| drop`, `| clamp`, `| wrap` or `| reflect`",
+            )
         return tree.Target(span, _word(c[0]), tuple(c[2]), guard)
 
     @_tree
@@ -237,8 +265,11 @@ class TreeBuilder(Transformer):
     @_tree
     def guarded_access(self, span: Span, c: list[Any]) -> tree.Access:
         if c[4].mode == "drop":
-            raise ParseError("`drop` is for writing, and this is a read", c[4].span,
-                             help="a read takes `| value`, `| clamp`, `| wrap` or `| reflect`")
+            raise ParseError(
+                "`drop` is for writing, and this is a read",
+                c[4].span,
+                help="a read takes `| value`, `| clamp`, `| wrap` or `| reflect`",
+            )
         return tree.Access(span, _word(c[0]), tuple(c[2]), c[4])
 
     @_tree
@@ -267,13 +298,22 @@ class TreeBuilder(Transformer):
     def call(self, span: Span, c: list[Any]) -> tree.Call:
         (token, parameter), arguments = c[0], c[2] if len(c) > 3 else []
         if token.type == "REDUCE" and (token.value not in ("max", "min") or parameter is not None):
-            raise ParseError(f"`{token.value}` needs binders", span, help=f"{token.value}(k: X[k]) says what to run over")
+            raise ParseError(
+                f"`{token.value}` needs binders", span, help=f"{token.value}(k: X[k]) says what to run over"
+            )
         if token.type == "REDUCE" and len(arguments) < 2:
-            raise ParseError(f"`{token.value}` of one value", span,
-                             help=f"{token.value}(a, b) compares values, {token.value}(k: X[k]) runs over an index")
+            raise ParseError(
+                f"`{token.value}` of one value",
+                span,
+                help=f"{token.value}(a, b) compares values, {token.value}(k: X[k]) runs over an index",
+            )
         for previous, argument in zip([None, *arguments], arguments):
             if isinstance(argument, tree.Binder):
-                raise ParseError("`in` makes a binder, but no `:` follows", argument.span, help=f"{token.value}(k in 0..n: X[k])")
+                raise ParseError(
+                    "`in` makes a binder, but no `:` follows",
+                    argument.span,
+                    help=f"{token.value}(k in 0..n: X[k])",
+                )
             if isinstance(previous, tree.Keyword) and not isinstance(argument, tree.Keyword):
                 raise ParseError("a value after a keyword", argument.span, help="keywords come last")
         return tree.Call(span, _word(token), tuple(arguments))
@@ -282,15 +322,20 @@ class TreeBuilder(Transformer):
     def reduction(self, span: Span, c: list[Any]) -> tree.Reduction:
         (token, parameter), arguments = c[0], c[2]
         if token.type != "REDUCE":
-            raise ParseError(f"`{token.value}` is not a reduction", token.span,
-                             help=advice.REDUCTIONS.get(token.value) or suggestion(token.value, REDUCTIONS)
-                             or f"reductions are {', '.join(sorted(REDUCTIONS))}")
+            raise ParseError(
+                f"`{token.value}` is not a reduction",
+                token.span,
+                help=advice.REDUCTIONS.get(token.value)
+                or suggestion(token.value, REDUCTIONS)
+                or f"reductions are {', '.join(sorted(REDUCTIONS))}",
+            )
         where = c[4] if len(c) > 6 else None
         binders = tuple(_as_binder(a) for a in arguments)
-        return tree.Reduction(span, token.value, None if parameter is None else _word(parameter), binders, where, c[-2])
+        return tree.Reduction(
+            span, token.value, None if parameter is None else _word(parameter), binders, where, c[-2]
+        )
 
     reduction_where = reduction
-
 
 
 def _as_binder(argument: tree.Tree) -> tree.Binder:
@@ -301,4 +346,6 @@ def _as_binder(argument: tree.Tree) -> tree.Binder:
             return tree.Binder(span, text, False, None)
         case tree.PackName(span, text):
             return tree.Binder(span, text, True, None)
-    raise ParseError("a binder is a name, `name in lo..hi` or `*name`; found an expression before `:`", argument.span)
+    raise ParseError(
+        "a binder is a name, `name in lo..hi` or `*name`; found an expression before `:`", argument.span
+    )

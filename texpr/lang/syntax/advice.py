@@ -1,4 +1,6 @@
-"""What people who come from other languages write, and how it is said here. Every example in these texts is of the language."""
+"""What people who come from other languages write, and how it is said here. Every example in
+these texts is of the language.
+"""
 
 from __future__ import annotations
 
@@ -19,54 +21,124 @@ _SORT = "sorting is outside code: declare `extern op`, register it with tx.regis
 _MEAN = "a mean is sum(k: X[k]) / N"
 
 FUNCTIONS = {
-    "relu": "write max(x, 0)", "ln": "the natural logarithm is log(x)", "pow": _POWER, "power": _POWER, "square": "write x * x",
-    "fabs": "it is called abs(x)", "round": "rint(x) rounds to the nearest integer", "maximum": "it is called max(x, y)",
-    "minimum": "it is called min(x, y)", "mod": _REMAINDER, "fmod": _REMAINDER, "clip": "it is called clamp(x, lo, hi)",
-    "float": _CONVERSION + "f32(x)", "double": _CONVERSION + "f64(x)", "int": _CONVERSION + "i32(x)", "long": _CONVERSION + "i64(x)",
-    "random": _RANDOM, "rand": _RANDOM, "randn": "a normal random number is normal(seed, i), with an input seed: u64",
-    "select": CHOICE, "ifelse": CHOICE, "iif": CHOICE, "mean": _MEAN, "dot": "a dot product is sum(k: X[k] * Z[k])",
-    "matmul": "a matrix product is sum(k: A[i, k] * B[k, j])", "len": "a size has a name: N of X: f32[N]",
-    "sort": _SORT, "sorted": _SORT, "argsort": _SORT, "where": CHOICE, "sigma": "it is called sigmoid(x)",
+    "relu": "write max(x, 0)",
+    "ln": "the natural logarithm is log(x)",
+    "pow": _POWER,
+    "power": _POWER,
+    "square": "write x * x",
+    "fabs": "it is called abs(x)",
+    "round": "rint(x) rounds to the nearest integer",
+    "maximum": "it is called max(x, y)",
+    "minimum": "it is called min(x, y)",
+    "mod": _REMAINDER,
+    "fmod": _REMAINDER,
+    "clip": "it is called clamp(x, lo, hi)",
+    "float": _CONVERSION + "f32(x)",
+    "double": _CONVERSION + "f64(x)",
+    "int": _CONVERSION + "i32(x)",
+    "long": _CONVERSION + "i64(x)",
+    "random": _RANDOM,
+    "rand": _RANDOM,
+    "randn": "a normal random number is normal(seed, i), with an input seed: u64",
+    "select": CHOICE,
+    "ifelse": CHOICE,
+    "iif": CHOICE,
+    "mean": _MEAN,
+    "dot": "a dot product is sum(k: X[k] * Z[k])",
+    "matmul": "a matrix product is sum(k: A[i, k] * B[k, j])",
+    "len": "a size has a name: N of X: f32[N]",
+    "sort": _SORT,
+    "sorted": _SORT,
+    "argsort": _SORT,
+    "where": CHOICE,
+    "sigma": "it is called sigmoid(x)",
     "arctan2": "it is called atan2(y, x)",
-    "arctan": "it is called atan(x)", "arcsin": "it is called asin(x)", "arccos": "it is called acos(x)", "absolute": "it is called abs(x)",
-    "fmax": "it is called max(x, y)", "fmin": "it is called min(x, y)", "range": RANGE,
+    "arctan": "it is called atan(x)",
+    "arcsin": "it is called asin(x)",
+    "arccos": "it is called acos(x)",
+    "absolute": "it is called abs(x)",
+    "fmax": "it is called max(x, y)",
+    "fmin": "it is called min(x, y)",
+    "range": RANGE,
     "print": "equations have values only; look at results",
-    "zeros": "an equation gives every element: T[i] = 0", "ones": "an equation gives every element: T[i] = 1",
-    "arange": "an index is a number itself: f32(i)", "softplus": "write log1p(exp(x))", "silu": "write x * sigmoid(x)",
-    "logistic": "it is called sigmoid(x)", "isfinite": "write not isnan(x) and not isinf(x)",
+    "zeros": "an equation gives every element: T[i] = 0",
+    "ones": "an equation gives every element: T[i] = 1",
+    "arange": "an index is a number itself: f32(i)",
+    "softplus": "write log1p(exp(x))",
+    "silu": "write x * sigmoid(x)",
+    "logistic": "it is called sigmoid(x)",
+    "isfinite": "write not isnan(x) and not isinf(x)",
 }
 """Functions of other languages."""
 
 REDUCTIONS = {
-    "mean": _MEAN, "average": _MEAN, "avg": _MEAN, "count": "count with sum(k: if c then 1 else 0)",
-    "norm": "a norm is sqrt(sum(k: X[k] * X[k]))", "product": "it is called prod", "maximum": "it is called max",
-    "minimum": "it is called min", "forall": "it is called all", "exists": "it is called any",
+    "mean": _MEAN,
+    "average": _MEAN,
+    "avg": _MEAN,
+    "count": "count with sum(k: if c then 1 else 0)",
+    "norm": "a norm is sqrt(sum(k: X[k] * X[k]))",
+    "product": "it is called prod",
+    "maximum": "it is called max",
+    "minimum": "it is called min",
+    "forall": "it is called all",
+    "exists": "it is called any",
 }
 """Reductions of other languages."""
 
 GUARDS = {
-    "edge": "clamp", "nearest": "clamp", "replicate": "clamp", "border": "clamp", "repeat": "clamp", "circular": "wrap", "periodic": "wrap",
-    "cyclic": "wrap", "mirror": "reflect", "symmetric": "reflect", "zero": "0", "zeros": "0", "constant": "0",
+    "edge": "clamp",
+    "nearest": "clamp",
+    "replicate": "clamp",
+    "border": "clamp",
+    "repeat": "clamp",
+    "circular": "wrap",
+    "periodic": "wrap",
+    "cyclic": "wrap",
+    "mirror": "reflect",
+    "symmetric": "reflect",
+    "zero": "0",
+    "zeros": "0",
+    "constant": "0",
 }
 """Names that other libraries give to what stands outside an array."""
 
 
 NAMES = {
-    "True": "it is written true", "False": "it is written false", "TRUE": "it is written true", "FALSE": "it is written false",
-    "NaN": "it is written nan", "NAN": "it is written nan", "Inf": "it is written inf", "INF": "it is written inf",
-    "INFINITY": "it is written inf", "infinity": "it is written inf", "pi": "write the number: 3.141592653589793",
-    "PI": "write the number: 3.141592653589793", "e": "e to the power x is exp(x); the number is 2.718281828459045",
-    "None": "every element has a value: write the number that stands there", "null": "every element has a value: write that number",
+    "True": "it is written true",
+    "False": "it is written false",
+    "TRUE": "it is written true",
+    "FALSE": "it is written false",
+    "NaN": "it is written nan",
+    "NAN": "it is written nan",
+    "Inf": "it is written inf",
+    "INF": "it is written inf",
+    "INFINITY": "it is written inf",
+    "infinity": "it is written inf",
+    "pi": "write the number: 3.141592653589793",
+    "PI": "write the number: 3.141592653589793",
+    "e": "e to the power x is exp(x); the number is 2.718281828459045",
+    "None": "every element has a value: write the number that stands there",
+    "null": "every element has a value: write that number",
     "nil": "every element has a value: write that number",
 }
 """Constants of other languages."""
 
 _COMPLEX = "there are no complex numbers: keep the real and the imaginary part in two tensors"
-TYPES = {"complex": _COMPLEX, "c64": _COMPLEX, "c128": _COMPLEX, "complex64": _COMPLEX, "complex128": _COMPLEX,
-         "str": "there are no texts: use numbers", "string": "there are no texts: use numbers",
-         "tensor": "an element type stands before the sizes: f32[N]", "Tensor": "an element type stands before the sizes: f32[N]",
-         "array": "an element type stands before the sizes: f32[N]", "i128": "integers have at most 64 bits: i64",
-         "u128": "integers have at most 64 bits: u64", "int128": "integers have at most 64 bits: i64"}
+TYPES = {
+    "complex": _COMPLEX,
+    "c64": _COMPLEX,
+    "c128": _COMPLEX,
+    "complex64": _COMPLEX,
+    "complex128": _COMPLEX,
+    "str": "there are no texts: use numbers",
+    "string": "there are no texts: use numbers",
+    "tensor": "an element type stands before the sizes: f32[N]",
+    "Tensor": "an element type stands before the sizes: f32[N]",
+    "array": "an element type stands before the sizes: f32[N]",
+    "i128": "integers have at most 64 bits: i64",
+    "u128": "integers have at most 64 bits: u64",
+    "int128": "integers have at most 64 bits: i64",
+}
 """Types that there are not."""
 
 
@@ -107,7 +179,9 @@ def compared(text: str) -> Fix:
 
 
 def words(e: Expr) -> str:
-    """An expression as the user wrote it; variables and constants, which have no place, as they print."""
+    """An expression as the user wrote it; variables and constants, which have no place, as they
+    print.
+    """
     return show(e) if isinstance(e, Var | Const) or e.span is None else " ".join(e.span.text.split())
 
 
@@ -142,7 +216,11 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
             return "statements need no separator"
         case "[" if expected == {":"}:
             arrow = "->" in words_before and "{" not in words_before
-            return "an output has a name and a type: -> Y: f32[N]" if arrow else "a tensor has a name and a type: X: f32[N]"
+            return (
+                "an output has a name and a type: -> Y: f32[N]"
+                if arrow
+                else "a tensor has a name and a type: X: f32[N]"
+            )
         case "(" if {"[", "="} <= expected:
             return "elements stand in square brackets: Y[i] = X[i]"
         case "=" if "let" in expected and "let" in words_before:
@@ -178,7 +256,11 @@ def _other_languages(token: str, previous: str, words_before: Sequence[str], exp
         case "{" if expected == {"->"}:
             return "an output has a name and a type: op f(X: f32[N]) -> Y: f32[N] { ... }"
         case _ if previous in ("mod", "xor") and "[" in expected:
-            return "the remainder is x % y" if previous == "mod" else "exclusive or of bits is bit_xor(x, y), of bools x != y"
+            return (
+                "the remainder is x % y"
+                if previous == "mod"
+                else "exclusive or of bits is bit_xor(x, y), of bools x != y"
+            )
         case _ if previous == "return":
             return "there is no `return`: an equation says each element of an output, Y[i] = X[i]"
     return ""

@@ -1,4 +1,6 @@
-"""The definitions of a text that one of them needs, found without parsing: of a library with many operators, few are used."""
+"""The definitions of a text that one of them needs, found without parsing: of a library with
+many operators, few are used.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ Range = tuple[int, int]
 
 
 def needed(text: str, name: str) -> list[Range]:
-    """Where the definition of `name` stands and those of all names in it, in turn, in the order of the text.
+    """Where the definition of `name` stands and those of all names in it, in turn, in the order of
+    the text.
 
-    Every definition begins a line; up to the next one, all is its own. A `use` is needed by all. What is not found so is the whole text:
-    whoever parses it then says what is wrong.
+    Every definition begins a line; up to the next one, all is its own. A `use` is needed by all.
+    What is not found so is the whole text: whoever parses it then says what is wrong.
     """
     begins = list(_BEGIN.finditer(text))
     stops = [*(b.start() for b in begins[1:]), len(text)]

@@ -1,7 +1,8 @@
-"""A lexer for Lark: the terminals of the grammar as one regular expression. Tokens know their source.
+"""A lexer for Lark: the terminals of the grammar as one regular expression. Tokens know their
+source.
 
-Lark's contextual lexer tries only terminals that may follow. It would take `==` in the place of `=` for two
-tokens, and messages would be about the second one.
+Lark's contextual lexer tries only terminals that may follow. It would take `==` in the place of `=`
+for two tokens, and messages would be about the second one.
 """
 
 from __future__ import annotations
@@ -113,5 +114,8 @@ def _check_nesting(stack: list[Any]) -> None:
             depth += (token.value in _OPENING and not infix) - (token.value in _CLOSING)
             if depth > MAX_NESTING:
                 span = Span(token.source, token.start_pos, token.start_pos + 1)
-                raise ParseError(f"nesting deeper than {MAX_NESTING}", span,
-                                 help="give parts of the expression names with equations of their own")
+                raise ParseError(
+                    f"nesting deeper than {MAX_NESTING}",
+                    span,
+                    help="give parts of the expression names with equations of their own",
+                )

@@ -1,4 +1,6 @@
-"""Why a text does not parse, in words: what was found, what was expected, and for usual mistakes what to write instead."""
+"""Why a text does not parse, in words: what was found, what was expected, and for usual mistakes
+what to write instead.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from texpr.lang.syntax.words import KEYWORDS
 from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
 
-_EXPRESSION = frozenset({"INT", "FLOAT", "REDUCE", "(", "-", "inf", "nan", "true", "false", "not", "if", "NAME"})
+_EXPRESSION = frozenset(
+    {"INT", "FLOAT", "REDUCE", "(", "-", "inf", "nan", "true", "false", "not", "if", "NAME"}
+)
 _OPERATOR = frozenset({"+", "-", "*", "/", "//", "%", "**", "COMPARE", "<", ">", "and", "or"})
 _ASSIGN = frozenset({"=", "UPDATE"})
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
@@ -20,7 +24,9 @@ _EXAMPLE = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }"
 
 
 class _Found(NamedTuple):
-    """A token. `type` is the text of reserved words and symbols, else Lark's name of the terminal, or $END."""
+    """A token. `type` is the text of reserved words and symbols, else Lark's name of the
+    terminal, or $END.
+    """
 
     type: str
     text: str
@@ -83,7 +89,11 @@ def _open_bracket(source: Source, token: _Found, before: list[_Found], expected:
             stack.append(t)
         elif t.type in _CLOSER.values() and stack:
             stack.pop()
-    if not stack or _CLOSER[stack[-1].type] not in expected or (stack[-1].type == "{" and token.type != "$END"):
+    if (
+        not stack
+        or _CLOSER[stack[-1].type] not in expected
+        or (stack[-1].type == "{" and token.type != "$END")
+    ):
         return []
     line, column = source.position(stack[-1].start)
     return [f"`{stack[-1].text}` was opened at line {line}, column {column}"]
@@ -111,7 +121,9 @@ def _help(source: Source, token: _Found, before: list[_Found], expected: set[str
             return "statements need no separator; constants come after `;` in an operator's head"
         case _ if "op" in expected:
             return f"an operator looks like: {_EXAMPLE}"
-        case word, _ if "NAME" in expected and not expected & {"INT", "+"} and (word in KEYWORDS or word == "REDUCE"):
+        case word, _ if (
+            "NAME" in expected and not expected & {"INT", "+"} and (word in KEYWORDS or word == "REDUCE")
+        ):
             return f"`{token.text}` is a reserved word"
         case _ if "else" in expected:
             return "a condition needs both sides: if c then a else b"

@@ -31,8 +31,11 @@ def parse_program(text: str, name: str, only: str | None = None) -> tuple[Source
     source = as_source(text, name)
     items = _parsed(source, "program", [(0, len(source.text))] if only is None else needed(source.text, only))
     if not items:
-        raise ParseError("empty program", Span(source, 0, 0),
-                         help="an operator looks like: op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+        raise ParseError(
+            "empty program",
+            Span(source, 0, 0),
+            help="an operator looks like: op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }",
+        )
     return source, items
 
 

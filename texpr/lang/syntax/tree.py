@@ -1,4 +1,6 @@
-"""What the parser makes of a text: the syntax tree, before any name has a meaning. Every node knows its place."""
+"""What the parser makes of a text: the syntax tree, before any name has a meaning. Every node
+knows its place.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +208,9 @@ class Let(Tree):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equation(Tree):
-    """`targets update value for ranges where where`; `update` is `=`, `+=`, `*=`, `max=` or `min=`."""
+    """`targets update value for ranges where where`; `update` is `=`, `+=`, `*=`, `max=` or
+    `min=`.
+    """
 
     targets: tuple[Target, ...]
     update: str
@@ -240,7 +244,9 @@ class Function(Tree):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use(Tree):
-    """`use "math.tx": gelu, softmax` or `use ops: softmax`; `origin` is the path or the library's name."""
+    """`use "math.tx": gelu, softmax` or `use ops: softmax`; `origin` is the path or the
+    library's name.
+    """
 
     origin: Word
     file: bool

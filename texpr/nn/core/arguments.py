@@ -14,7 +14,9 @@ from texpr.support.errors import CallError
 def whole(layer: str, name: str, value: object, least: int = 1) -> int:
     """An integer of at least `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:  # type: ignore[attr-defined]
-        raise CallError(f"{layer}: {name} is {value!r}, expected an integer of at least {least}", code="arguments")
+        raise CallError(
+            f"{layer}: {name} is {value!r}, expected an integer of at least {least}", code="arguments"
+        )
     return value.__index__()  # type: ignore[attr-defined]
 
 
@@ -23,7 +25,9 @@ def sizes(layer: str, name: str, value: object, rank: int, least: int = 1) -> tu
     if isinstance(value, tuple | list):
         if len(value) != rank:
             several = {1: "one in a tuple", 2: "a pair of them"}.get(rank, f"{rank} of them")
-            raise CallError(f"{layer}: {name} is {value!r}, expected an integer or {several}", code="arguments")
+            raise CallError(
+                f"{layer}: {name} is {value!r}, expected an integer or {several}", code="arguments"
+            )
         return tuple(whole(layer, name, v, least) for v in value)
     return (whole(layer, name, value, least),) * rank
 
@@ -31,7 +35,10 @@ def sizes(layer: str, name: str, value: object, rank: int, least: int = 1) -> tu
 def one_of(layer: str, name: str, value: object, choices: Sequence[str]) -> str:
     """One of some words."""
     if value not in choices:
-        raise CallError(f"{layer}: {name} is {value!r}, expected {', '.join(choices[:-1])} or {choices[-1]}", code="arguments")
+        raise CallError(
+            f"{layer}: {name} is {value!r}, expected {', '.join(choices[:-1])} or {choices[-1]}",
+            code="arguments",
+        )
     return str(value)
 
 
@@ -46,7 +53,10 @@ def number(owner: str, name: str, value: object, least: float = 0.0, below: floa
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not good or not isfinite(value) or not least <= value < below:  # type: ignore[arg-type, operator]
         limit = f" and below {below:g}" if isfinite(below) else ""
-        raise CallError(f"{owner}: {name} is {value!r}, expected a finite number of at least {least:g}{limit}", code="arguments")
+        raise CallError(
+            f"{owner}: {name} is {value!r}, expected a finite number of at least {least:g}{limit}",
+            code="arguments",
+        )
     return float(value)  # type: ignore[arg-type]
 
 
@@ -66,5 +76,7 @@ def float_dtype(layer: str, dtype: object) -> DType:
         except TypeError:
             found = None
     if found is None or not found.is_float:
-        raise CallError(f"{layer}: dtype is {dtype!r}, expected f32, f64, f16, bf16, f8e4m3 or f8e5m2", code="dtype")
+        raise CallError(
+            f"{layer}: dtype is {dtype!r}, expected f32, f64, f16, bf16, f8e4m3 or f8e5m2", code="dtype"
+        )
     return found

@@ -11,7 +11,9 @@ from texpr.nn.core.protocol import ModuleLike
 from texpr.support.errors import CallError
 
 Observer = Callable[[ModuleLike, tuple[Any, ...], Any, int, int], None]
-"""Called after a forward with the module, its inputs and outputs, and which equations of the capture are its own."""
+"""Called after a forward with the module, its inputs and outputs, and which equations of the
+capture are its own.
+"""
 
 _observer: ContextVar[Observer | None] = ContextVar("texpr_nn_observer", default=None)
 
@@ -31,8 +33,12 @@ class Handle:
         self._registry.pop(self, None)
 
 
-def run_forward(module: ModuleLike, capture: CaptureLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
+def run_forward(
+    module: ModuleLike, capture: CaptureLike, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Run `forward` and the hooks around it, tell the observer, and add the module's name to
+    complaints.
+    """
     before = len(capture.equations)
     try:
         with capture.made_by(module):

@@ -32,22 +32,39 @@ def as_input(value: object, dtype: DType | None) -> NetworkInput:
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
     """
-    if type(value) is np.ndarray and dtype in _HELD and value.dtype == _HELD[dtype] and value.flags.c_contiguous:
-        return NetworkInput(value, dtype)  # in nearly all calls; a dtype of NumPy's equals None where it is float64
+    if (
+        type(value) is np.ndarray
+        and dtype in _HELD
+        and value.dtype == _HELD[dtype]
+        and value.flags.c_contiguous
+    ):
+        return NetworkInput(
+            value, dtype
+        )  # in nearly all calls; a dtype of NumPy's equals None where it is float64
     if is_masked(value):
-        raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
+        raise CallError(
+            "the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)"
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise CallError(f"the input is no array: {error}", code="type") from None
     found = from_numpy(array.dtype)
     if found is None:
-        raise CallError(f"the input has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: x.astype(...)")
+        raise CallError(
+            f"the input has dtype {array.dtype}, which texpr does not have",
+            code="dtype",
+            help="convert it: x.astype(...)",
+        )
     array = as_bits(array, found)
     if not found.is_float or dtype is None:
         return NetworkInput(array, found)
     if found == dtype and array.flags.c_contiguous and array.dtype.isnative:
         return NetworkInput(array, found)
     if found == dtype:
-        return NetworkInput(np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype)
-    return NetworkInput(np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype)
+        return NetworkInput(
+            np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype
+        )
+    return NetworkInput(
+        np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype
+    )

@@ -43,8 +43,11 @@ def with_batch(layer: Module, x: Any, ndim: int, function: Callable[[Any], Any])
         return function(x)
     if x.ndim == ndim - 1:
         return without_batch(function(ops.expand(x, axis=0, times=1)))
-    raise CallError(f"{type(layer).__name__}: the input has {x.ndim} dimensions, expected {ndim}, or {ndim - 1} without a batch",
-                    code="rank")
+    raise CallError(
+        f"{type(layer).__name__}: the input has {x.ndim} dimensions, expected {ndim}, or {ndim - 1} without "
+        f"a batch",
+        code="rank",
+    )
 
 
 def without_batch(x: Any, axis: int = 0) -> Any:
@@ -58,7 +61,8 @@ def zeros(like: Symbolic, shape: Sequence[int]) -> Symbolic:
 
 
 def broadcast(x: Symbolic, shape: Sequence[int]) -> Symbolic:
-    """A tensor repeated along axes that it does not have, or has with length 1, so that it gets this shape.
+    """A tensor repeated along axes that it does not have, or has with length 1, so that it gets
+    this shape.
 
     Raises:
         CallError: its other axes have other lengths.
@@ -69,5 +73,7 @@ def broadcast(x: Symbolic, shape: Sequence[int]) -> Symbolic:
         if x.shape[axis] == 1 and size != 1:
             x = ops.expand(without_batch(x, axis), axis=axis, times=size)  # type: ignore[assignment]
     if x.shape != tuple(shape):
-        raise CallError(f"a tensor of shape {list(x.shape)} cannot be repeated to {list(shape)}", code="shape")
+        raise CallError(
+            f"a tensor of shape {list(x.shape)} cannot be repeated to {list(shape)}", code="shape"
+        )
     return x

@@ -1,8 +1,8 @@
 """Modules on lazy tensors: a call of a module is one operator in what waits to be computed.
 
-The module is captured once per shapes, as when it is called on arrays; its program then takes part in the history of tensors, with the
-parameters as leaves, so that `loss.backward()` gives each parameter its `grad`. What a program changes, such as running statistics, is
-computed at once.
+The module is captured once per shapes, as when it is called on arrays; its program then takes part
+in the history of tensors, with the parameters as leaves, so that `loss.backward()` gives each
+parameter its `grad`. What a program changes, such as running statistics, is computed at once.
 """
 
 from __future__ import annotations
@@ -55,19 +55,27 @@ class CapturedCall:
             outputs = module(*inputs, **options)
             results = [capture.own_result(y) for y in pytree.leaves(outputs)]
         if capture.rows:
-            raise CallError(f"{type(module).__name__} asks for distinct values of an input, which is not checked of tensors",
-                            code="distinct", help="call it on arrays")
+            raise CallError(
+                f"{type(module).__name__} asks for distinct values of an input, which is not checked of "
+                f"tensors",
+                code="distinct",
+                help="call it on arrays",
+            )
         updates = capture.updates
         distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
         weight = sum(v.data.nbytes for v in capture.variables)
         cache = cache_of_program(capture.differentiable(distinct), weight)
-        return CapturedCall(cache, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates))
+        return CapturedCall(
+            cache, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates)
+        )
 
     @property
     def program(self) -> Program:
-        """The operators of the module: its inputs are data, the values of `variables`, and `constants`."""
+        """The operators of the module: its inputs are data, the values of `variables`, and
+        `constants`.
+        """
         assert self.cache.program is not None
         return self.cache.program
 
@@ -87,5 +95,11 @@ class CapturedCall:
 
 def as_tensor(value: object, dtype: DType | None) -> Tensor:
     """An input of a module: floats in the network's dtype, everything else as it is."""
-    found = leaf_of(value) if isinstance(value, Variable) else value if isinstance(value, Tensor) else tensor(value)
+    found = (
+        leaf_of(value)
+        if isinstance(value, Variable)
+        else value
+        if isinstance(value, Tensor)
+        else tensor(value)
+    )
     return found.astype(dtype) if found.dtype.is_float and dtype is not None else found

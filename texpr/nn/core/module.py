@@ -34,8 +34,9 @@ from texpr.support.warn import warn
 class Module(KnowsArguments):
     """Base of all layers and networks, with the names and rules of torch.nn.Module.
 
-    A parameter, buffer or module assigned to an attribute is registered under its name. `forward` applies operators of `texpr.ops`, own
-    ones, or other modules; called on arrays it is captured once per shapes, compiled, and run.
+    A parameter, buffer or module assigned to an attribute is registered under its name. `forward`
+    applies operators of `texpr.ops`, own ones, or other modules; called on arrays it is captured
+    once per shapes, compiled, and run.
     """
 
     training: bool
@@ -58,17 +59,28 @@ class Module(KnowsArguments):
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
-            raise CallError(f"`{name}` is assigned before {type(self).__name__} is ready", code="module",
-                            help="call super().__init__() first")
+            raise CallError(
+                f"`{name}` is assigned before {type(self).__name__} is ready",
+                code="module",
+                help="call super().__init__() first",
+            )
         if isinstance(value, Module) and any(m is self for m in value.modules()):
-            raise CallError(f"`{name}` of {type(self).__name__} would contain it", code="module", help="modules are trees, or share parts")
+            raise CallError(
+                f"`{name}` of {type(self).__name__} would contain it",
+                code="module",
+                help="modules are trees, or share parts",
+            )
         for registry, kind in _KINDS.items():
             known = self.__dict__.get(registry, {})
             if isinstance(value, kind):
                 known[name] = value
             elif name in known and pytree.is_tensor(value) and not isinstance(value, Variable):
-                raise CallError(f"`{name}` of {type(self).__name__} is a {kind.__name__.lower()} and would become a "
-                                f"{type(value).__name__}", code="module", help=f"write its value: .{name}.data[...] = ...")
+                raise CallError(
+                    f"`{name}` of {type(self).__name__} is a {kind.__name__.lower()} and would become a "
+                    f"{type(value).__name__}",
+                    code="module",
+                    help=f"write its value: .{name}.data[...] = ...",
+                )
             else:
                 known.pop(name, None)
         object.__setattr__(self, name, value)
@@ -85,7 +97,8 @@ class Module(KnowsArguments):
         setattr(self, name, param)
 
     def register_buffer(self, name: str, tensor: object, persistent: bool = True) -> None:
-        """Assign values to an attribute that are not trained and that programs may change, such as running statistics.
+        """Assign values to an attribute that are not trained and that programs may change, such as
+        running statistics.
 
         Args:
             tensor: the first values, or None for a buffer that a configuration does not have.
@@ -100,14 +113,18 @@ class Module(KnowsArguments):
     register_module = add_module
 
     def register_forward_hook(self, hook: Hook) -> Handle:
-        """Call `hook(module, inputs, outputs)` whenever `forward` is captured; what it returns, unless None, replaces the outputs.
+        """Call `hook(module, inputs, outputs)` whenever `forward` is captured; what it returns,
+        unless None, replaces the outputs.
 
-        Its arguments are symbolic tensors, and operators applied to them become part of the program. `.remove()` of the result ends it.
+        Its arguments are symbolic tensors, and operators applied to them become part of the
+        program. `.remove()` of the result ends it.
         """
         return Handle(self._hooks, hook)
 
     def register_forward_pre_hook(self, hook: Hook) -> Handle:
-        """Call `hook(module, inputs)` before `forward` is captured; what it returns, unless None, replaces the tuple of inputs."""
+        """Call `hook(module, inputs)` before `forward` is captured; what it returns, unless
+        None, replaces the tuple of inputs.
+        """
         return Handle(self._pre_hooks, hook)
 
     def forward(self, *inputs: Any) -> Any:
@@ -115,16 +132,22 @@ class Module(KnowsArguments):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """Compute: on symbolic tensors as a part of the program that is being captured, on arrays at once, on lazy tensors when somebody
-        looks at the results.
+        """Compute: on symbolic tensors as a part of the program that is being captured, on arrays
+        at once, on lazy tensors when somebody looks at the results.
 
-        Arguments may be nested in tuples, lists and dicts, and so may results. Float arrays are converted to the dtype of the
-        module's parameters. Numbers by position are arrays too; numbers by name are part of the program.
+        Arguments may be nested in tuples, lists and dicts, and so may results. Float arrays are
+        converted to the dtype of the module's parameters. Numbers by position are arrays too;
+        numbers by name are part of the program.
 
         Raises:
             CallError: inputs that do not fit; the message names the layer.
         """
-        if inputs and not options and all([type(x) is np.ndarray for x in inputs]) and active_capture.get() is None:
+        if (
+            inputs
+            and not options
+            and all([type(x) is np.ndarray for x in inputs])
+            and active_capture.get() is None
+        ):
             # Nothing is to be taken apart, which takes longer than small networks.
             return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
         given = tuple(map(pytree.argument, inputs)), options
@@ -151,7 +174,9 @@ class Module(KnowsArguments):
         given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
         key = (*(g.spec for g in given), places, nesting, found)
-        return self._plans.get_or_make(key, lambda: _CompiledCall.of(self, given, places, nesting))([g.array for g in given])
+        return self._plans.get_or_make(key, lambda: _CompiledCall.of(self, given, places, nesting))(
+            [g.array for g in given]
+        )
 
     def _input_dtype(self) -> DType | None:
         """The dtype that float arrays are converted to; None where they stay what they are."""
@@ -168,16 +193,20 @@ class Module(KnowsArguments):
 
     @property
     def device(self) -> str:
-        """The name of the device that parameters and buffers lie on: of the first of them; without any, the one of new tensors."""
-        return next((v.device for v in (*self.parameters(), *self.buffers())), gpu.full_name(current().device))
+        """The name of the device that parameters and buffers lie on: of the first of them;
+        without any, the one of new tensors.
+        """
+        return next(
+            (v.device for v in (*self.parameters(), *self.buffers())), gpu.full_name(current().device)
+        )
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the host."""
         return self.to(gpu.HOST)
 
     def to(self, dtype: object) -> Self:
-        """Convert all float parameters and buffers, in place, to f8e4m3, f8e5m2, f16, bf16, f32 or f64; or, given the name of a
-        device, move all of them there.
+        """Convert all float parameters and buffers, in place, to f8e4m3, f8e5m2, f16, bf16, f32 or
+        f64; or, given the name of a device, move all of them there.
 
         Raises:
             CallError: another dtype.
@@ -207,8 +236,8 @@ class Module(KnowsArguments):
         return self.to("f16")
 
     def bfloat16(self) -> Self:
-        """Convert all float parameters and buffers to bf16. Arrays of it are held as 16 bits, results are arrays of `ml_dtypes.bfloat16`
-        where that is installed, else of f32.
+        """Convert all float parameters and buffers to bf16. Arrays of it are held as 16 bits,
+        results are arrays of `ml_dtypes.bfloat16` where that is installed, else of f32.
         """
         return self.to("bf16")
 
@@ -233,8 +262,11 @@ class Module(KnowsArguments):
         found = self
         for part in filter(None, target.split(".")):
             if part not in found._modules:
-                raise CallError(f"{type(self).__name__} has no module `{target}`: there is no `{part}` in {type(found).__name__}",
-                                code="module")
+                raise CallError(
+                    f"{type(self).__name__} has no module `{target}`: there is no `{part}` in "
+                    f"{type(found).__name__}",
+                    code="module",
+                )
             found = found._modules[part]
         return found
 
@@ -272,7 +304,9 @@ class Module(KnowsArguments):
                     yield (f"{prefix}.{name}" if prefix else name), parameter
 
     def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
-        """All buffers with their dotted names, persistent or not; one that is used twice comes once."""
+        """All buffers with their dotted names, persistent or not; one that is used twice comes
+        once.
+        """
         seen: set[Buffer] = set()
         for prefix, module in self.named_modules():
             for name, buffer in module._buffers.items():
@@ -311,7 +345,9 @@ class Module(KnowsArguments):
         return self
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of all parameters and persistent buffers by dotted name; one that is used twice has both names."""
+        """Copies of all parameters and persistent buffers by dotted name; one that is used twice
+        has both names.
+        """
         return {name: variable.numpy().copy() for name, variable in self._named_state().items()}
 
     def _named_state(self) -> dict[str, Variable]:
@@ -324,11 +360,14 @@ class Module(KnowsArguments):
             stack += [(f"{prefix}{n}.", m) for n, m in reversed(module._modules.items())]
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, object], strict: bool = True) -> tuple[list[str], list[str]]:
+    def load_state_dict(
+        self, state_dict: Mapping[str, object], strict: bool = True
+    ) -> tuple[list[str], list[str]]:
         """Take the values of `state_dict`; all of them fit, or none is taken.
 
         Args:
-            state_dict: arrays by name, NumPy's or another library's: that of a torch.nn.Module of the same layers is one.
+            state_dict: arrays by name, NumPy's or another library's: that of a torch.nn.Module of
+                the same layers is one.
             strict: the names must be exactly the module's.
         Returns:
             the names that `state_dict` lacks, and those that the module does not have.
@@ -336,14 +375,25 @@ class Module(KnowsArguments):
             CheckpointError: names, shapes or dtypes differ; every difference is listed.
         """
         if not isinstance(state_dict, Mapping) or not all(isinstance(n, str) for n in state_dict):
-            raise CheckpointError(f"state_dict is a {type(state_dict).__name__}, expected arrays by name", code="checkpoint")
+            raise CheckpointError(
+                f"state_dict is a {type(state_dict).__name__}, expected arrays by name", code="checkpoint"
+            )
         own, state = self._named_state(), {n: np.asarray(a) for n, a in state_dict.items()}
-        missing, unexpected, wrong = compare_states(own, {n: (a.shape, a.dtype.name) for n, a in state.items()})
-        complaints = [*wrong, *([f"missing: {', '.join(missing)}"] if strict and missing else []),
-                      *([f"unexpected: {', '.join(unexpected)}"] if strict and unexpected else [])]
+        missing, unexpected, wrong = compare_states(
+            own, {n: (a.shape, a.dtype.name) for n, a in state.items()}
+        )
+        complaints = [
+            *wrong,
+            *([f"missing: {', '.join(missing)}"] if strict and missing else []),
+            *([f"unexpected: {', '.join(unexpected)}"] if strict and unexpected else []),
+        ]
         if complaints:
-            raise CheckpointError(f"the values do not fit {type(self).__name__}", code="checkpoint", notes=complaints,
-                                  help="strict=False ignores missing and unexpected names" if strict and not wrong else "")
+            raise CheckpointError(
+                f"the values do not fit {type(self).__name__}",
+                code="checkpoint",
+                notes=complaints,
+                help="strict=False ignores missing and unexpected names" if strict and not wrong else "",
+            )
         for name, variable in own.items():
             if name in state:
                 variable.data = as_input(state[name], variable.dtype).array
@@ -357,7 +407,9 @@ class Module(KnowsArguments):
         self.__dict__.update(state, _plans=LruCache(), _structure=(None, ()))
 
     def summary(self, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
-        """A table of layers: output shapes, parameters, multiply-adds. See `texpr.nn.core.summary`."""
+        """A table of layers: output shapes, parameters, multiply-adds. See
+        `texpr.nn.core.summary`.
+        """
         from texpr.nn.core.summary import summary
 
         return summary(self, *input_shapes, dtype=dtype)
@@ -379,7 +431,9 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modul
 
 
 def structure(module: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules, hooks and variables there are, modes, dtypes, devices."""
+    """What a captured program depends on besides shapes: which modules, hooks and variables
+    there are, modes, dtypes, devices.
+    """
     stamp, found = module._structure
     if stamp is not Structures.stamp:
         stamp = Structures.stamp
@@ -397,14 +451,18 @@ def _structure(module: Module) -> tuple:
 
 
 def dtype_of(structure: tuple) -> DType | None:
-    """The dtype of the first float variable of a `structure`: parameters come before buffers. None without any."""
+    """The dtype of the first float variable of a `structure`: parameters come before buffers.
+    None without any.
+    """
     for _, dtype in structure[2]:
         if dtype.is_float:
             return dtype
     return None
 
 
-def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[list[str], list[str], list[str]]:
+def compare_states(
+    own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]
+) -> tuple[list[str], list[str], list[str]]:
     """Names that are missing, names that are unexpected, and complaints about shapes and dtypes."""
     missing = [n for n in own if n not in found]
     unexpected = sorted(n for n in found if n not in own)
@@ -412,7 +470,10 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     for name, variable in own.items():
         expected = ML_DTYPES.get(variable.dtype) or variable.data.dtype.name
         shape, dtype = found.get(name, (variable.shape, expected))
-        if tuple(shape) != variable.shape or dtype not in (expected, "float32" if variable.dtype.as_bits else expected):
+        if tuple(shape) != variable.shape or dtype not in (
+            expected,
+            "float32" if variable.dtype.as_bits else expected,
+        ):
             wrong.append(f"{name} is {dtype}{list(shape)}, expected {expected}{list(variable.shape)}")
     return missing, unexpected, wrong
 
@@ -436,7 +497,9 @@ class _CompiledCall:
     dtypes: tuple[DType, ...]
 
     @staticmethod
-    def of(module: Module, given: Sequence[NetworkInput], places: tuple[int, ...], nesting: pytree.Skeleton) -> _CompiledCall:
+    def of(
+        module: Module, given: Sequence[NetworkInput], places: tuple[int, ...], nesting: pytree.Skeleton
+    ) -> _CompiledCall:
         if not given:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
@@ -445,7 +508,9 @@ class _CompiledCall:
             inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
             results = [as_symbolic(y, capture, module.dtype) for y in pytree.leaves(outputs)]
-        return _CompiledCall(Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results))
+        return _CompiledCall(
+            Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results)
+        )
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
         return pytree.rebuild(self.nesting, map(readable, map(to_host, self.plan(*arrays)), self.dtypes))
@@ -458,5 +523,8 @@ def _warn_of_lists(name: str, module: Module) -> None:
         own = (*_KINDS, "_hooks", "_pre_hooks", "_plans", "_structure")
         if attribute not in own and any(isinstance(v, Module | Parameter) for v in held):
             where = f"{name}.{attribute}" if name else attribute
-            warn(f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or parameters: they are not "
-                          "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential")
+            warn(
+                f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or "
+                f"parameters: they are not "
+                "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential"
+            )

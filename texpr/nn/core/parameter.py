@@ -1,4 +1,6 @@
-"""The variables of modules: parameters, which an optimizer changes, and buffers, which programs themselves may change."""
+"""The variables of modules: parameters, which an optimizer changes, and buffers, which programs
+themselves may change.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from texpr.support.options import current
 class Parameter(Variable):
     """A variable that training changes, unless `requires_grad` is False.
 
-    Assign it to an attribute of a module to register it there. It lies on the device that `options(device=...)` says.
+    Assign it to an attribute of a module to register it there. It lies on the device that
+    `options(device=...)` says.
 
     Attributes:
         grad: what `backward()` of lazy tensors has added up; None before.
@@ -21,7 +24,9 @@ class Parameter(Variable):
 
     __slots__ = ("_grad", "requires_grad")
 
-    def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None) -> None:
+    def __init__(
+        self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None
+    ) -> None:
         super().__init__(data, name, dtype, current().device)
         self._grad: Tensor | None = None
         self.requires_grad = requires_grad
@@ -40,7 +45,8 @@ class Parameter(Variable):
 
 
 class Buffer(Variable):
-    """A variable that is no parameter, such as a running mean. Assign it to an attribute of a module to register it there.
+    """A variable that is no parameter, such as a running mean. Assign it to an attribute of a
+    module to register it there.
 
     Args:
         persistent: whether `state_dict` has it.
@@ -49,6 +55,8 @@ class Buffer(Variable):
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data: object, persistent: bool = True, name: str = "buffer", dtype: DType | None = None) -> None:
+    def __init__(
+        self, data: object, persistent: bool = True, name: str = "buffer", dtype: DType | None = None
+    ) -> None:
         super().__init__(data, name, dtype, current().device)
         self.persistent = persistent

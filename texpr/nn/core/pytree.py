@@ -1,4 +1,6 @@
-"""Nested arguments and results: tensors in containers, beside values that only say how to compute."""
+"""Nested arguments and results: tensors in containers, beside values that only say how to
+compute.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from texpr.support.errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value that is no tensor. 1, 1.0 and True are equal and say different things, and so do 0.0 and -0.0."""
+    """A value that is no tensor. 1, 1.0 and True are equal and say different things, and so do
+    0.0 and -0.0.
+    """
 
     kind: type
     text: str
@@ -25,7 +29,9 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Nested containers without their tensors, which are None among `values`: what a captured program depends on."""
+    """Nested containers without their tensors, which are None among `values`: what a captured
+    program depends on.
+    """
 
     tree: Tree
     values: tuple[Plain | None, ...]
@@ -46,7 +52,9 @@ def positional(count: int) -> Skeleton:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is data: an array, a symbolic tensor, a variable, or another library's array."""
+    """Whether a value is data: an array, a symbolic tensor, a variable, or another library's
+    array.
+    """
     return isinstance(value, np.ndarray | np.generic | Symbolic | Variable) or hasattr(value, "__array__")
 
 
@@ -70,15 +78,20 @@ def skeleton(tree: object) -> Skeleton:
 
 def _plain(value: object) -> Plain:
     if not isinstance(value, Hashable):
-        raise CallError(f"an argument is a {type(value).__name__}, expected tensors, numbers, texts, or containers of them",
-                        code="arguments")
+        raise CallError(
+            f"an argument is a {type(value).__name__}, expected tensors, numbers, texts, or containers of "
+            f"them",
+            code="arguments",
+        )
     return Plain(type(value), str(value) if isinstance(value, float) else "", value)
 
 
 def rebuild(nesting: Skeleton, tensors: Iterable[Any]) -> Any:
     """The tree of a skeleton with these tensors."""
     rest = iter(tensors)
-    return nesting.tree.built(iter([next(rest) if value is None else value.value for value in nesting.values]))
+    return nesting.tree.built(
+        iter([next(rest) if value is None else value.value for value in nesting.values])
+    )
 
 
 def _array(value: object) -> np.ndarray:
@@ -89,7 +102,9 @@ def _array(value: object) -> np.ndarray:
 
 
 def argument(value: object) -> object:
-    """A positional argument: numbers, and sequences of nothing but numbers, are arrays; truth values are not."""
+    """A positional argument: numbers, and sequences of nothing but numbers, are arrays; truth
+    values are not.
+    """
     if isinstance(value, tuple | list):
         return value if any(True for _ in leaves(value)) else _array(value)
     return np.asarray(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -11,7 +11,9 @@ V = TypeVar("V")
 
 
 class Registry(dict[str, V]):
-    """A dict whose changes are noted, however they are made: programs that were captured before may not hold any more."""
+    """A dict whose changes are noted, however they are made: programs that were captured before
+    may not hold any more.
+    """
 
     __slots__ = ()
 

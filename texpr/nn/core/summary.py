@@ -18,10 +18,11 @@ from texpr.support.table import aligned
 
 
 def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
-    """Layers in the order in which they compute, with output shapes, parameters, and multiply-adds (MACs) of the forward pass.
+    """Layers in the order in which they compute, with output shapes, parameters, and multiply-adds
+    (MACs) of the forward pass.
 
-    A layer that is used twice is listed twice, its parameters once. A module around others stands behind them, with what is its own: the
-    products of attention, those of a recurrent layer.
+    A layer that is used twice is listed twice, its parameters once. A module around others stands
+    behind them, with what is its own: the products of attention, those of a recurrent layer.
 
     Args:
         input_shapes: of the inputs, batch included.
@@ -30,8 +31,11 @@ def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -
         CallError: the shapes do not fit the model.
     """
     if not input_shapes or not all(isinstance(s, tuple | list) for s in input_shapes) or dtype not in DTYPES:
-        raise CallError("summary takes the shapes of the inputs, batch included, and a dtype", code="arguments",
-                        help="for example model.summary((1, 64))")
+        raise CallError(
+            "summary takes the shapes of the inputs, batch included, and a dtype",
+            code="arguments",
+            help="for example model.summary((1, 64))",
+        )
     names: dict[object, str] = {module: name for name, module in model.named_modules()}
     capture = Capture("summary")
     rows: list[tuple[str, str, int, int]] = []
@@ -67,8 +71,11 @@ def _shapes(outputs: Any) -> str:
 def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> str:
     total = sum(p.size for p in model.parameters())
     trained = sum(p.size for p in model.parameters() if p.requires_grad)
-    body = [("layer", "output", "parameters", "MACs"), *((a, b, f"{c:,}", f"{d:,}") for a, b, c, d in rows),
-            ("total", "", f"{total:,}", f"{sum(r[3] for r in rows):,}")]
+    body = [
+        ("layer", "output", "parameters", "MACs"),
+        *((a, b, f"{c:,}", f"{d:,}") for a, b, c, d in rows),
+        ("total", "", f"{total:,}", f"{sum(r[3] for r in rows):,}"),
+    ]
     lines = aligned(body, "<<>>").split("\n")
     rule = "-" * len(lines[0])
     notes = [f"{total - trained:,} parameters are frozen"] if trained != total else []

@@ -1,9 +1,19 @@
-"""Examples and batches of them, with the names of torch.utils.data; a loader may be saved in the middle of an epoch."""
+"""Examples and batches of them, with the names of torch.utils.data; a loader may be saved in the
+middle of an epoch.
+"""
 
 from texpr.nn.data.data_loader import DataLoader, default_collate
 from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 from texpr.support.suggest import suggest_names
 
-__all__ = ["ConcatDataset", "DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
+__all__ = [
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "Subset",
+    "TensorDataset",
+    "default_collate",
+    "random_split",
+]
 
 suggest_names(__name__)

@@ -17,7 +17,9 @@ def checked_inputs(x: object, dtype: DType | None) -> NetworkInput:
     """
     given = as_input(x, dtype)
     if given.array.ndim == 0 or len(given.array) == 0:
-        raise CallError(f"x has shape {given.array.shape}, expected at least one example along axis 0", code="data")
+        raise CallError(
+            f"x has shape {given.array.shape}, expected at least one example along axis 0", code="data"
+        )
     return given
 
 
@@ -46,18 +48,34 @@ def as_target(y: object, labels: bool, dtype: DType | None) -> NetworkInput:
     if array.dtype.kind == "f" and array.ndim > 1:
         return as_input(array, dtype)  # probabilities of classes
     if array.dtype.kind not in "iub":
-        raise CallError(f"the labels are {array.dtype}, expected integers", code="data", help="convert them: y.astype(np.int64)")
+        raise CallError(
+            f"the labels are {array.dtype}, expected integers",
+            code="data",
+            help="convert them: y.astype(np.int64)",
+        )
     return NetworkInput(array.astype(np.int64, copy=False), I64)
 
 
 def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> None:
-    """Raise CallError for the first label that is neither a class nor the one that counts for nothing."""
-    if y.size and y.dtype == np.int64 and int(y.view(np.uint64).max()) < classes:  # what is below 0 is very large without a sign
+    """Raise CallError for the first label that is neither a class nor the one that counts for
+    nothing.
+    """
+    if (
+        y.size and y.dtype == np.int64 and int(y.view(np.uint64).max()) < classes
+    ):  # what is below 0 is very large without a sign
         return
     bad = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), y.shape)
         where = f"[{', '.join(map(str, at))}]" if at else ""
-        aside = f"nn.CrossEntropyLoss(ignore_index={y[at]}), if labels of {y[at]} do not count" if y[at] < 0 else ""
-        raise CallError(f"the label y{where} is {y[at]}, expected 0 to {classes - 1}", code="data", help=aside,
-                        notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",))
+        aside = (
+            f"nn.CrossEntropyLoss(ignore_index={y[at]}), if labels of {y[at]} do not count"
+            if y[at] < 0
+            else ""
+        )
+        raise CallError(
+            f"the label y{where} is {y[at]}, expected 0 to {classes - 1}",
+            code="data",
+            help=aside,
+            notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",),
+        )

@@ -19,11 +19,12 @@ from texpr.support.suggest import suggests
 class DataLoader:
     """Batches of a data set: every iteration is one epoch.
 
-    The order of epoch e is a function of (seed, e), and `state_dict()` says which batch comes next: a loader that takes it goes on there,
-    with the same batches.
+    The order of epoch e is a function of (seed, e), and `state_dict()` says which batch comes next:
+    a loader that takes it goes on there, with the same batches.
 
     Args:
-        dataset: has a length and gives examples by their numbers; an example is an array, a number, or a tuple, list or dict of them.
+        dataset: has a length and gives examples by their numbers; an example is an array, a number,
+            or a tuple, list or dict of them.
         batch_size: examples per batch.
         shuffle: another order in every epoch, or that of the data set.
         num_workers: threads that fetch batches ahead; 0 fetches each when it is asked for.
@@ -35,12 +36,24 @@ class DataLoader:
         position: how many of its batches were handed out.
     """
 
-    def __init__(self, dataset: Any, batch_size: int = 1, shuffle: bool = False, *, num_workers: int = 0,
-                 collate_fn: Callable[[list[Any]], Any] | None = None, drop_last: bool = False, prefetch_factor: int = 2,
-                 seed: int = 0) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        drop_last: bool = False,
+        prefetch_factor: int = 2,
+        seed: int = 0,
+    ) -> None:
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-            raise CallError(f"DataLoader: {type(dataset).__name__} has no length or no examples by number", code="data",
-                            help="wrap arrays in nn.data.TensorDataset(x, y)")
+            raise CallError(
+                f"DataLoader: {type(dataset).__name__} has no length or no examples by number",
+                code="data",
+                help="wrap arrays in nn.data.TensorDataset(x, y)",
+            )
         self.dataset, self.batch_size = dataset, whole("DataLoader", "batch_size", batch_size)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
         self.num_workers = whole("DataLoader", "num_workers", num_workers, 0)
@@ -73,7 +86,9 @@ class DataLoader:
     def order(self, epoch: int) -> np.ndarray:
         """The numbers of the examples in the order of an epoch."""
         count = len(self.dataset)
-        return np.random.default_rng((self.seed, epoch)).permutation(count) if self.shuffle else np.arange(count)
+        return (
+            np.random.default_rng((self.seed, epoch)).permutation(count) if self.shuffle else np.arange(count)
+        )
 
     def _fetched(self, indices: np.ndarray) -> Any:
         if self.collate_fn is None and isinstance(self.dataset, TensorDataset):
@@ -81,7 +96,9 @@ class DataLoader:
         return (self.collate_fn or default_collate)([self.dataset[int(k)] for k in indices])
 
     def _ahead(self, wanted: Iterator[np.ndarray]) -> Iterator[Any]:
-        """Batches in order, fetched by threads; what a thread raises is raised here, with its trace."""
+        """Batches in order, fetched by threads; what a thread raises is raised here, with its
+        trace.
+        """
         pool = ThreadPoolExecutor(self.num_workers, "texpr-loader")
         waiting: deque[Future[Any]] = deque()
         try:
@@ -96,30 +113,45 @@ class DataLoader:
 
     def state_dict(self) -> dict[str, int]:
         """Which batch comes next."""
-        return {"seed": self.seed, "epoch": self.epoch, "position": self.position, "count": len(self.dataset),
-                "batch_size": self.batch_size}
+        return {
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "position": self.position,
+            "count": len(self.dataset),
+            "batch_size": self.batch_size,
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another loader was.
 
         Raises:
-            CheckpointError: it had other data, another batch size, or was further than there are batches.
+            CheckpointError: it had other data, another batch size, or was further than there are
+                batches.
         """
         own = self.state_dict()
         if not set(own) <= set(state_dict):
             raise CheckpointError("the state of the loader is incomplete", code="checkpoint")
         for name in ("count", "batch_size"):
             if state_dict[name] != own[name]:
-                raise CheckpointError(f"the loader was saved with {name} {state_dict[name]}, and has {own[name]}", code="checkpoint")
-        self.seed, self.epoch = whole("DataLoader", "seed", state_dict["seed"], 0), whole("DataLoader", "epoch", state_dict["epoch"], 0)
+                raise CheckpointError(
+                    f"the loader was saved with {name} {state_dict[name]}, and has {own[name]}",
+                    code="checkpoint",
+                )
+        self.seed, self.epoch = (
+            whole("DataLoader", "seed", state_dict["seed"], 0),
+            whole("DataLoader", "epoch", state_dict["epoch"], 0),
+        )
         self.position = whole("DataLoader", "position", state_dict["position"], 0)
         if self.position > len(self):
-            raise CheckpointError(f"the loader was at batch {self.position}, and has {len(self)}", code="checkpoint")
+            raise CheckpointError(
+                f"the loader was at batch {self.position}, and has {len(self)}", code="checkpoint"
+            )
         self._goes_on = True
 
 
 def default_collate(examples: list[Any]) -> Any:
-    """Examples as a batch: arrays and numbers are stacked; tuples, lists and dicts stay what they are.
+    """Examples as a batch: arrays and numbers are stacked; tuples, lists and dicts stay what they
+    are.
 
     Raises:
         CallError: arrays of different shapes, or what cannot be stacked.
@@ -133,5 +165,9 @@ def default_collate(examples: list[Any]) -> Any:
     arrays = [np.asarray(e) for e in examples]
     if any(a.shape != arrays[0].shape for a in arrays) or arrays[0].dtype.kind not in "fiub":
         found = sorted({f"{a.dtype}{list(a.shape)}" for a in arrays})
-        raise CallError(f"examples cannot be stacked: {', '.join(found[:3])}", code="data", help="give collate_fn, or pad them")
+        raise CallError(
+            f"examples cannot be stacked: {', '.join(found[:3])}",
+            code="data",
+            help="give collate_fn, or pad them",
+        )
     return np.stack(arrays)

@@ -34,7 +34,10 @@ class TensorDataset(Dataset):
         lengths = [len(t) if t.ndim else None for t in self.tensors]
         if not lengths or None in lengths or len(set(lengths)) > 1:
             shapes = ", ".join(str(list(t.shape)) for t in self.tensors) or "none"
-            raise CallError(f"TensorDataset: the arrays have shapes {shapes}, expected equal lengths of axis 0", code="data")
+            raise CallError(
+                f"TensorDataset: the arrays have shapes {shapes}, expected equal lengths of axis 0",
+                code="data",
+            )
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         return tuple(t[index] for t in self.tensors)
@@ -52,7 +55,9 @@ class Subset(Dataset):
 
     def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray) -> None:
         self.dataset, self.indices = dataset, np.asarray(indices, np.int64)
-        if self.indices.ndim != 1 or (self.indices.size and not (0 <= self.indices.min() and self.indices.max() < len(dataset))):
+        if self.indices.ndim != 1 or (
+            self.indices.size and not (0 <= self.indices.min() and self.indices.max() < len(dataset))
+        ):
             raise CallError(f"Subset: an index is outside of 0 to {len(dataset) - 1}", code="data")
 
     def __getitem__(self, index: int) -> Any:
@@ -86,7 +91,8 @@ def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[
     """Parts of a data set, drawn at random.
 
     Args:
-        lengths: numbers of examples that add up to all, or shares that add up to 1; what rounding leaves goes to the first parts.
+        lengths: numbers of examples that add up to all, or shares that add up to 1; what rounding
+            leaves goes to the first parts.
         seed: of the drawing.
     Raises:
         CallError: lengths that do not add up.
@@ -98,7 +104,9 @@ def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[
         for k in range(count - sum(counts)):
             counts[k % len(counts)] += 1
     if sum(counts) != count or any(n < 0 for n in counts):
-        raise CallError(f"random_split: lengths {list(lengths)} do not add up to {count}, or to 1", code="data")
+        raise CallError(
+            f"random_split: lengths {list(lengths)} do not add up to {count}, or to 1", code="data"
+        )
     order = np.random.default_rng(seed).permutation(count)
     ends = list(accumulate(counts))
     return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, counts)]

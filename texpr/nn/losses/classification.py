@@ -20,9 +20,11 @@ from texpr.support.errors import CallError
 
 
 class _OfLabels(WeightedLoss):
-    """Base of losses whose targets are class numbers: input is (batch, classes, ...), target (batch, ...), or without the batch.
+    """Base of losses whose targets are class numbers: input is (batch, classes, ...), target
+    (batch, ...), or without the batch.
 
-    The mean divides by the weights of the targets that count. Where none does, it is NaN, as torch has it.
+    The mean divides by the weights of the targets that count. Where none does, it is NaN, as torch
+    has it.
     """
 
     labels = True
@@ -58,14 +60,17 @@ class NLLLoss(_OfLabels):
     """-weight[target] input[target], of log-probabilities."""
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
-        return ops.nll_loss_ignoring(input, target, **present(weight=self.weight), axis=axis, ignore=self.ignore_index)
+        return ops.nll_loss_ignoring(
+            input, target, **present(weight=self.weight), axis=axis, ignore=self.ignore_index
+        )
 
 
 class CrossEntropyLoss(_OfLabels):
-    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...) class numbers of any integer type.
+    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...)
+    class numbers of any integer type.
 
-    Or target probabilities in the input's shape and dtype, whose mean is over batch and places. Computed from the logits as log-sum-exp,
-    so it does not overflow.
+    Or target probabilities in the input's shape and dtype, whose mean is over batch and places.
+    Computed from the logits as log-sum-exp, so it does not overflow.
 
     Args:
         weight: of each class.
@@ -73,14 +78,25 @@ class CrossEntropyLoss(_OfLabels):
         label_smoothing: this share of the target goes to all classes alike. Szegedy et al., 2016.
     """
 
-    def __init__(self, weight: object = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
+    def __init__(
+        self,
+        weight: object = None,
+        *,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
         super().__init__(weight, ignore_index=ignore_index, reduction=reduction)
-        self.label_smoothing = number("CrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0 + 1e-12)
+        self.label_smoothing = number(
+            "CrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0 + 1e-12
+        )
 
     def forward(self, input: Any, target: Any) -> Any:
         if not target.dtype.is_float:
             return super().forward(input, target)
-        return self.reduced(ops.cross_entropy_soft_places(input, target, **self._constants(min(input.ndim - 1, 1))))
+        return self.reduced(
+            ops.cross_entropy_soft_places(input, target, **self._constants(min(input.ndim - 1, 1)))
+        )
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
         return ops.cross_entropy_ignoring(input, target, **self._constants(axis), ignore=self.ignore_index)
@@ -90,7 +106,9 @@ class CrossEntropyLoss(_OfLabels):
 
 
 class BCELoss(WeightedLoss):
-    """-(target log input + (1 - target) log(1 - input)) of probabilities; logarithms are at least -100."""
+    """-(target log input + (1 - target) log(1 - input)) of probabilities; logarithms are at
+    least -100.
+    """
 
     threshold = 0.5
 
@@ -99,7 +117,9 @@ class BCELoss(WeightedLoss):
 
 
 class BCEWithLogitsLoss(WeightedLoss):
-    """BCELoss of sigmoid(input), without overflow; pos_weight, over the last axes, counts the positives."""
+    """BCELoss of sigmoid(input), without overflow; pos_weight, over the last axes, counts the
+    positives.
+    """
 
     threshold = 0.0
     pos_weight: Buffer | None
@@ -112,17 +132,21 @@ class BCEWithLogitsLoss(WeightedLoss):
         target = as_float(target, input)
         if self.pos_weight is None:
             return self.weighted(ops.bce_with_logits(input, target))
-        shape = input.shape[input.ndim - self.pos_weight.ndim:]
+        shape = input.shape[input.ndim - self.pos_weight.ndim :]
         count = broadcast(input.capture.variable(self.pos_weight), shape)
         return self.weighted(ops.bce_with_logits_weighted(input, target, count))
 
 
 class MultiMarginLoss(WeightedLoss):
-    """The mean over the other classes of max(0, margin - x_target + x)^p. Weston and Watkins, 1999."""
+    """The mean over the other classes of max(0, margin - x_target + x)^p. Weston and Watkins,
+    1999.
+    """
 
     labels = True
 
-    def __init__(self, p: float = 1, margin: float = 1.0, weight: object = None, *, reduction: str = "mean") -> None:
+    def __init__(
+        self, p: float = 1, margin: float = 1.0, weight: object = None, *, reduction: str = "mean"
+    ) -> None:
         super().__init__(weight, reduction)
         if p not in (1, 2):
             raise CallError(f"MultiMarginLoss: p is {p!r}, expected 1 or 2", code="arguments")
@@ -166,8 +190,12 @@ def _wide(x: Any) -> Any:
 
 
 def _by_rows(each: Callable[[Any, Any], Any], input: Any, target: Any) -> Any:
-    """A loss of every row of (batch, classes), also for tensors without a batch or with more axes before the classes."""
+    """A loss of every row of (batch, classes), also for tensors without a batch or with more
+    axes before the classes.
+    """
     if input.ndim == 2 or not input.ndim:
         return each(input, target)
     around, rows = input.shape[:-1], (prod(input.shape[:-1]), input.shape[-1])
-    return each(input.reshape(rows), target.reshape(rows if target.ndim == input.ndim else rows[:1])).reshape(around)
+    return each(input.reshape(rows), target.reshape(rows if target.ndim == input.ndim else rows[:1])).reshape(
+        around
+    )

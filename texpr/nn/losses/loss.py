@@ -16,9 +16,11 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class Loss(Module):
-    """Base of losses that are computed per element and then averaged (`mean`), added (`sum`) or left alone (`none`).
+    """Base of losses that are computed per element and then averaged (`mean`), added (`sum`) or
+    left alone (`none`).
 
-    A loss of one's own says `each(output, target)` in operators. torch's `size_average` and `reduce` do not exist.
+    A loss of one's own says `each(output, target)` in operators. torch's `size_average` and
+    `reduce` do not exist.
 
     Attributes:
         labels: True if targets are class numbers rather than floats.

@@ -1,4 +1,6 @@
-"""Functions of single elements and along axes, as layers. `inplace` is torch's and changes nothing: the memory plan decides."""
+"""Functions of single elements and along axes, as layers. `inplace` is torch's and changes
+nothing: the memory plan decides.
+"""
 
 from __future__ import annotations
 
@@ -98,13 +100,17 @@ class Mish(_Elementwise):
 
 
 class SELU(_Elementwise):
-    """elu with the scale and alpha that keep mean 0 and variance 1. Klambauer et al., Self-Normalizing Neural Networks, 2017."""
+    """elu with the scale and alpha that keep mean 0 and variance 1. Klambauer et al.,
+    Self-Normalizing Neural Networks, 2017.
+    """
 
     operator = "selu"
 
 
 class ELU(_Elementwise):
-    """x where x > 0, else alpha (exp(x) - 1). Clevert, Unterthiner and Hochreiter, Exponential Linear Units, 2015."""
+    """x where x > 0, else alpha (exp(x) - 1). Clevert, Unterthiner and Hochreiter, Exponential
+    Linear Units, 2015.
+    """
 
     operator = "elu"
 
@@ -113,7 +119,9 @@ class ELU(_Elementwise):
 
 
 class CELU(_Elementwise):
-    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0). Barron, Continuously Differentiable Exponential Linear Units, 2017."""
+    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0). Barron, Continuously Differentiable
+    Exponential Linear Units, 2017.
+    """
 
     operator = "celu"
 
@@ -178,7 +186,9 @@ class Threshold(_Elementwise):
 
 
 class GELU(_Elementwise):
-    """x Phi(x) with the normal distribution Phi, or its approximation by tanh. Hendrycks and Gimpel, 2016."""
+    """x Phi(x) with the normal distribution Phi, or its approximation by tanh. Hendrycks and
+    Gimpel, 2016.
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -190,7 +200,9 @@ class GELU(_Elementwise):
 
 
 class PReLU(Module):
-    """x where x > 0, else weight x, with a weight for all channels (axis 1) or one each. He et al., Delving Deep into Rectifiers, 2015."""
+    """x where x > 0, else weight x, with a weight for all channels (axis 1) or one each. He et
+    al., Delving Deep into Rectifiers, 2015.
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: object = "f32") -> None:
         super().__init__()
@@ -198,14 +210,20 @@ class PReLU(Module):
         self.weight = parameter(self, "weight", (self.num_parameters,), dtype, float(init))
 
     def forward(self, input: Any) -> Any:
-        return ops.prelu_shared(input, self.weight) if self.num_parameters == 1 else ops.prelu(input, self.weight)
+        return (
+            ops.prelu_shared(input, self.weight)
+            if self.num_parameters == 1
+            else ops.prelu(input, self.weight)
+        )
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
 
 
 class RReLU(Seeded):
-    """x where x > 0, else x times a number of lower..upper: drawn for each element in training, else their mean. Xu et al., 2015."""
+    """x where x > 0, else x times a number of lower..upper: drawn for each element in training,
+    else their mean. Xu et al., 2015.
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -233,7 +251,9 @@ class _Along(Module):
 
     def forward(self, input: Any) -> Any:
         if not -input.ndim <= self.dim < input.ndim:
-            raise CallError(f"{type(self).__name__}: there is no axis {self.dim} of {input.ndim}", code="rank")
+            raise CallError(
+                f"{type(self).__name__}: there is no axis {self.dim} of {input.ndim}", code="rank"
+            )
         return getattr(ops, self.operator)(input, axis=self.dim % input.ndim)
 
     def extra_repr(self) -> str:
@@ -241,7 +261,9 @@ class _Along(Module):
 
 
 class _Softmax(_Along):
-    """Base of softmax and its kin: one number is a vector of one, and of nothing there is nothing."""
+    """Base of softmax and its kin: one number is a vector of one, and of nothing there is
+    nothing.
+    """
 
     def forward(self, input: Any) -> Any:
         if not input.ndim and self.dim in (-1, 0):

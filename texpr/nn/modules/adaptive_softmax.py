@@ -17,7 +17,9 @@ from texpr.support.errors import CallError
 
 
 class Likelihood(NamedTuple):
-    """What AdaptiveLogSoftmaxWithLoss gives: log-probabilities of the targets (batch), and minus their mean."""
+    """What AdaptiveLogSoftmaxWithLoss gives: log-probabilities of the targets (batch), and minus
+    their mean.
+    """
 
     output: Any
     loss: Any
@@ -26,30 +28,52 @@ class Likelihood(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """log p(class | x) = log p(cluster | x) + log p(class | cluster, x); the first classes are clusters of their own.
 
-    Called on (batch, in_features) and class numbers (batch). Every cluster is computed for every example: shapes do not depend on data
-    here. Grave et al., Efficient Softmax Approximation for GPUs, 2017.
+    Called on (batch, in_features) and class numbers (batch). Every cluster is computed for every
+    example: shapes do not depend on data here. Grave et al., Efficient Softmax Approximation for
+    GPUs, 2017.
 
     Args:
-        cutoffs: classes below the first one are in the head; then each cluster ends, in increasing order.
+        cutoffs: classes below the first one are in the head; then each cluster ends, in increasing
+            order.
         div_value: cluster k projects to in_features / div_value^(k + 1) numbers first.
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, *,
-                 dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.in_features, self.n_classes = whole(name, "in_features", in_features), whole(name, "n_classes", n_classes)
+        self.in_features, self.n_classes = (
+            whole(name, "in_features", in_features),
+            whole(name, "n_classes", n_classes),
+        )
         ends = [whole(name, f"cutoffs[{k}]", c) for k, c in enumerate(cutoffs)]
         if not ends or ends != sorted(set(ends)) or ends[-1] >= self.n_classes:
-            raise CallError(f"{name}: cutoffs is {list(cutoffs)}, expected increasing numbers below {n_classes}", code="arguments")
+            raise CallError(
+                f"{name}: cutoffs is {list(cutoffs)}, expected increasing numbers below {n_classes}",
+                code="arguments",
+            )
         self.cutoffs, self.div_value = [*ends, self.n_classes], number(name, "div_value", div_value, 1e-9)
         self.head_bias = bool(head_bias)
         self.head = Linear(self.in_features, ends[0] + len(ends), self.head_bias, dtype=dtype)
         self.tail = ModuleList()
         for k, (start, end) in enumerate(zip(self.cutoffs, self.cutoffs[1:])):
             width = int(self.in_features // self.div_value ** (k + 1))
-            self.tail.append(Sequential(Linear(self.in_features, whole(name, f"the width of cluster {k}", width), False, dtype=dtype),
-                                        Linear(width, end - start, False, dtype=dtype)))
+            self.tail.append(
+                Sequential(
+                    Linear(
+                        self.in_features, whole(name, f"the width of cluster {k}", width), False, dtype=dtype
+                    ),
+                    Linear(width, end - start, False, dtype=dtype),
+                )
+            )
 
     def __call__(self, input: Any, target: Any) -> Any:
         """The likelihood; targets that are arrays are checked.
@@ -63,8 +87,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input: Any, target: Any) -> Likelihood:
         if input.ndim != 2 or target.shape != input.shape[:1]:
-            raise CallError(f"{type(self).__name__}: the input is {list(input.shape)} and the target {list(target.shape)}, expected "
-                            f"[batch, {self.in_features}] and [batch]", code="shape")
+            raise CallError(
+                f"{type(self).__name__}: the input is {list(input.shape)} and the target "
+                f"{list(target.shape)}, expected "
+                f"[batch, {self.in_features}] and [batch]",
+                code="shape",
+            )
         each = ops.nll_loss(self._scores(input), target)
         return Likelihood(-each, each.mean())
 

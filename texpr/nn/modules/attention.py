@@ -19,7 +19,9 @@ from texpr.support.errors import CallError
 
 @dataclass
 class Masks:
-    """What is added to scores, by the names of `ops.attention_masks`: for all (L, S), for columns (N, S), for every head (N * H, L, S)."""
+    """What is added to scores, by the names of `ops.attention_masks`: for all (L, S), for
+    columns (N, S), for every head (N * H, L, S).
+    """
 
     mask: Any = None
     padding: Any = None
@@ -35,10 +37,11 @@ class Masks:
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads, each on embed_dim / num_heads features, and a projection of their results.
+    """Attention of `num_heads` heads, each on embed_dim / num_heads features, and a projection of
+    their results.
 
-    Inputs are (length, batch, features), or (batch, length, features) with batch_first, or without the batch. Keys and values may have
-    features of their own (kdim, vdim).
+    Inputs are (length, batch, features), or (batch, length, features) with batch_first, or without
+    the batch. Keys and values may have features of their own (kdim, vdim).
 
     Args:
         dropout: of the attention weights, in training.
@@ -50,14 +53,28 @@ class MultiheadAttention(Module):
     bias_k: Parameter | None
     bias_v: Parameter | None
 
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
-                 add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, *,
-                 dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__()
         self.embed_dim = whole("MultiheadAttention", "embed_dim", embed_dim)
         self.num_heads = whole("MultiheadAttention", "num_heads", num_heads)
         if self.embed_dim % self.num_heads:
-            raise CallError(f"MultiheadAttention: {embed_dim} features cannot be divided among {num_heads} heads", code="arguments")
+            raise CallError(
+                f"MultiheadAttention: {embed_dim} features cannot be divided among {num_heads} heads",
+                code="arguments",
+            )
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.batch_first, self.add_zero_attn = bool(batch_first), bool(add_zero_attn)
         self._drop = Dropout(dropout)
@@ -87,9 +104,19 @@ class MultiheadAttention(Module):
             if row is not None:
                 init.xavier_normal_(row)
 
-    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
-                average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
-        """The results, and where need_weights, how much each column counts: the mean over the heads unless average_attn_weights is False.
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
+        """The results, and where need_weights, how much each column counts: the mean over the heads
+        unless average_attn_weights is False.
 
         Args:
             key_padding_mask: (batch, columns): true, or -inf, where a column is not seen.
@@ -97,12 +124,16 @@ class MultiheadAttention(Module):
             is_causal: says that attn_mask hides what comes later; it is given all the same.
         """
         if is_causal and attn_mask is None:
-            raise CallError("MultiheadAttention: is_causal needs the attn_mask that it speaks of", code="arguments")
+            raise CallError(
+                "MultiheadAttention: is_causal needs the attn_mask that it speaks of", code="arguments"
+            )
         alone = query.ndim == 2
         own = query is key and key is value
         if alone:
             query, key, value = (ops.expand(x, axis=0, times=1) for x in (query, key, value))
-            key_padding_mask = None if key_padding_mask is None else ops.expand(key_padding_mask, axis=0, times=1)
+            key_padding_mask = (
+                None if key_padding_mask is None else ops.expand(key_padding_mask, axis=0, times=1)
+            )
         elif not self.batch_first:
             query = ops.swap_axes(query)
             key, value = (query, query) if own else (ops.swap_axes(key), ops.swap_axes(value))
@@ -122,7 +153,9 @@ class MultiheadAttention(Module):
             x = ops.linear(query, self.in_proj_weight, **present(bias=self.in_proj_bias))
             return tuple(ops.split_packed_heads(x, H=self.num_heads))  # type: ignore[return-value]
         found = []
-        for k, (x, name) in enumerate(zip((query, key, value), ("q_proj_weight", "k_proj_weight", "v_proj_weight"))):
+        for k, (x, name) in enumerate(
+            zip((query, key, value), ("q_proj_weight", "k_proj_weight", "v_proj_weight"))
+        ):
             weight = self._part(self.in_proj_weight, k) if self._packed else self._parameters[name]
             bias = None if self.in_proj_bias is None else self._part(self.in_proj_bias, k)
             found.append(ops.split_heads(ops.linear(x, weight, **present(bias=bias)), H=self.num_heads))
@@ -133,7 +166,10 @@ class MultiheadAttention(Module):
 
     def _with_rows(self, k: Any, v: Any, masks: Masks) -> tuple[Any, Any, Masks]:
         """The rows that add_bias_kv and add_zero_attn ask for."""
-        for rows in ((self.bias_k, self.bias_v) if self.bias_k is not None else None, "zero" if self.add_zero_attn else None):
+        for rows in (
+            (self.bias_k, self.bias_v) if self.bias_k is not None else None,
+            "zero" if self.add_zero_attn else None,
+        ):
             if rows is None:
                 continue
             n, h, _, d = k.shape
@@ -147,7 +183,9 @@ class MultiheadAttention(Module):
     def _masks(self, query: Symbolic, key_padding_mask: Any, attn_mask: Any) -> Masks:
         padding, mask = (None if m is None else as_bias(m, query) for m in (key_padding_mask, attn_mask))
         if mask is not None and mask.ndim not in (2, 3):
-            raise CallError(f"MultiheadAttention: attn_mask has {mask.ndim} dimensions, expected 2 or 3", code="rank")
+            raise CallError(
+                f"MultiheadAttention: attn_mask has {mask.ndim} dimensions, expected 2 or 3", code="rank"
+            )
         return Masks(mask, padding) if mask is None or mask.ndim == 2 else Masks(None, padding, mask)
 
     def _attended(self, q: Any, k: Any, v: Any, masks: Masks, need_weights: bool) -> tuple[Any, Any]:
@@ -164,7 +202,9 @@ class MultiheadAttention(Module):
 
 
 def as_bias(mask: Any, like: Symbolic) -> Any:
-    """A mask that is true where something is hidden as one that is added; others are that already."""
+    """A mask that is true where something is hidden as one that is added; others are that
+    already.
+    """
     if mask.dtype.name == "bool":
         return ops.mask_bias(mask, zeros(like, ()))
     return mask

@@ -26,10 +26,17 @@ class _Container(Module, Generic[Entry]):
         if self.kind is Parameter and not isinstance(entry, Variable | Module | type):
             entry = Parameter(entry, name=name)
         if not isinstance(entry, self.kind):
-            raise CallError(f"entry {name} of {type(self).__name__} is a {type(entry).__name__}, expected a {self.kind.__name__.lower()}",
-                            code="module", help="call it: nn.ReLU()" if isinstance(entry, type) else "")
+            raise CallError(
+                f"entry {name} of {type(self).__name__} is a {type(entry).__name__}, expected a "
+                f"{self.kind.__name__.lower()}",
+                code="module",
+                help="call it: nn.ReLU()" if isinstance(entry, type) else "",
+            )
         if hasattr(type(self), name):
-            raise CallError(f"{type(self).__name__} cannot have an entry {name!r}, which is one of its methods", code="module")
+            raise CallError(
+                f"{type(self).__name__} cannot have an entry {name!r}, which is one of its methods",
+                code="module",
+            )
         setattr(self, name, entry)
 
     def __len__(self) -> int:
@@ -156,13 +163,19 @@ class ParameterDict(_Dict[Parameter]):
 
 
 class Sequential(_List[Module]):
-    """Modules one after the other: the output of each is the input of the next. Takes modules, or one mapping of names to modules."""
+    """Modules one after the other: the output of each is the input of the next. Takes modules,
+    or one mapping of names to modules.
+    """
 
     kind = Module
 
     def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
-        named = modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else {str(k): m for k, m in enumerate(modules)}
+        named = (
+            modules[0]
+            if len(modules) == 1 and isinstance(modules[0], Mapping)
+            else {str(k): m for k, m in enumerate(modules)}
+        )
         for name, module in named.items():
             self._register(name, module)
 

@@ -20,7 +20,7 @@ Sizes = int | Sequence[int]
 
 def by_axis(letter: str, values: Sequence[int]) -> dict[str, int]:
     """Constants of operators on windows: strides (1, 2) of an image are SH=1 and SW=2."""
-    return {letter + axis: value for axis, value in zip("UHW"[-len(values):], values)}
+    return {letter + axis: value for axis, value in zip("UHW"[-len(values) :], values)}
 
 
 class _Convolution(Module):
@@ -28,17 +28,37 @@ class _Convolution(Module):
 
     rank = 1
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, dilation: Sizes, groups: int,
-                 padding_mode: str) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes,
+        dilation: Sizes,
+        groups: int,
+        padding_mode: str,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.in_channels, self.out_channels = whole(name, "in_channels", in_channels), whole(name, "out_channels", out_channels)
-        self.kernel_size, self.stride = sizes(name, "kernel_size", kernel_size, self.rank), sizes(name, "stride", stride, self.rank)
-        self.dilation, self.groups = sizes(name, "dilation", dilation, self.rank), whole(name, "groups", groups)
+        self.in_channels, self.out_channels = (
+            whole(name, "in_channels", in_channels),
+            whole(name, "out_channels", out_channels),
+        )
+        self.kernel_size, self.stride = (
+            sizes(name, "kernel_size", kernel_size, self.rank),
+            sizes(name, "stride", stride, self.rank),
+        )
+        self.dilation, self.groups = (
+            sizes(name, "dilation", dilation, self.rank),
+            whole(name, "groups", groups),
+        )
         self.padding_mode = one_of(name, "padding_mode", padding_mode, tuple(MODES))
         if self.in_channels % self.groups or self.out_channels % self.groups:
-            raise CallError(f"{name}: {in_channels} input and {out_channels} output channels cannot be divided into {groups} groups",
-                            code="arguments")
+            raise CallError(
+                f"{name}: {in_channels} input and {out_channels} output channels cannot be divided into "
+                f"{groups} groups",
+                code="arguments",
+            )
 
     bias: Parameter | None
     weight: Parameter
@@ -54,7 +74,9 @@ class _Convolution(Module):
         fill(self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        shown = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        ]
         shown += [f"padding={self.padding!r}"] if self.padding != (0,) * self.rank else []
         shown += [f"dilation={self.dilation}"] if self.dilation != (1,) * self.rank else []
         shown += [f"groups={self.groups}"] if self.groups != 1 else []
@@ -63,21 +85,37 @@ class _Convolution(Module):
 
 
 class Conv1d(_Convolution):
-    """Convolution of (batch, channels, length); the weight is (out, in / groups, kernel). First values even within 1 / sqrt(fan in).
+    """Convolution of (batch, channels, length); the weight is (out, in / groups, kernel). First
+    values even within 1 / sqrt(fan in).
 
     Args:
-        padding: elements at both ends; "valid" for none, "same" for as many results as inputs, where the stride is 1.
+        padding: elements at both ends; "valid" for none, "same" for as many results as inputs,
+            where the stride is 1.
         padding_mode: what these elements are: zeros, reflect, replicate or circular.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
-                 dilation: Sizes = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, dilation, groups, padding_mode)
         name = type(self).__name__
         if isinstance(padding, str):
             self.padding = one_of(name, "padding", padding, ("valid", "same"))
             if padding == "same" and self.stride != (1,) * self.rank:
-                raise CallError(f"{name}: padding is 'same' and the stride {self.stride}, expected 1", code="arguments")
+                raise CallError(
+                    f"{name}: padding is 'same' and the stride {self.stride}, expected 1", code="arguments"
+                )
         else:
             self.padding = sizes(name, "padding", padding, self.rank, 0)
         self._make_parameters(self.out_channels, self.in_channels, bias, dtype)
@@ -85,7 +123,9 @@ class Conv1d(_Convolution):
     def _sides(self) -> list[tuple[int, int]]:
         """Elements before and after each axis; of an odd number, the larger half is behind."""
         if isinstance(self.padding, str):
-            whole_ = [d * (k - 1) if self.padding == "same" else 0 for d, k in zip(self.dilation, self.kernel_size)]
+            whole_ = [
+                d * (k - 1) if self.padding == "same" else 0 for d, k in zip(self.dilation, self.kernel_size)
+            ]
             return [(n // 2, n - n // 2) for n in whole_]
         return [(p, p) for p in self.padding]
 
@@ -105,7 +145,9 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(Conv1d):
-    """Convolution of (batch, channels, height, width); the weight is (out, in / groups, kernel height, kernel width). See Conv1d."""
+    """Convolution of (batch, channels, height, width); the weight is (out, in / groups, kernel
+    height, kernel width). See Conv1d.
+    """
 
     rank = 2
 
@@ -117,16 +159,29 @@ class Conv3d(Conv1d):
 
 
 class ConvTranspose1d(_Convolution):
-    """The adjoint of Conv1d, which makes sequences longer; the weight is (in, out / groups, kernel).
+    """The adjoint of Conv1d, which makes sequences longer; the weight is (in, out / groups,
+    kernel).
 
     Args:
         padding: elements taken away at both ends.
         output_padding: more elements at the end, fewer than the stride or the dilation.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0,
-                 output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1, padding_mode: str = "zeros", *,
-                 dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        *,
+        dtype: object = "f32",
+    ) -> None:
         name = type(self).__name__
         if padding_mode != "zeros":
             raise CallError(f"{name}: padding_mode is {padding_mode!r}, expected zeros", code="arguments")
@@ -139,12 +194,18 @@ class ConvTranspose1d(_Convolution):
 
     def _extra(self, more: tuple[int, ...]) -> tuple[int, ...]:
         if any(not 0 <= e < max(s, d) for e, s, d in zip(more, self.stride, self.dilation)):
-            raise CallError(f"{type(self).__name__}: output_padding {more} is not below the stride {self.stride} or the dilation "
-                            f"{self.dilation}", code="arguments")
+            raise CallError(
+                f"{type(self).__name__}: output_padding {more} is not below the stride {self.stride} or the "
+                f"dilation "
+                f"{self.dilation}",
+                code="arguments",
+            )
         return more
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
-        """Compute; output_size says how long the results' last axes are, where the stride leaves a choice."""
+        """Compute; output_size says how long the results' last axes are, where the stride leaves
+        a choice.
+        """
         return with_batch(self, input, self.rank + 2, lambda x: self._spread(x, output_size))
 
     def _spread(self, x: Any, output_size: Sequence[int] | None) -> Any:
@@ -152,14 +213,21 @@ class ConvTranspose1d(_Convolution):
         if output_size is not None:
             windows = zip(x.shape[2:], self.stride, self.padding, self.dilation, self.kernel_size)
             least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in windows]
-            extra = self._extra(tuple(int(n) - m for n, m in zip(list(output_size)[-self.rank:], least)))
-        constants = {**by_axis("S", self.stride), **by_axis("P", self.padding), **by_axis("D", self.dilation), **by_axis("E", extra)}
+            extra = self._extra(tuple(int(n) - m for n, m in zip(list(output_size)[-self.rank :], least)))
+        constants = {
+            **by_axis("S", self.stride),
+            **by_axis("P", self.padding),
+            **by_axis("D", self.dilation),
+            **by_axis("E", extra),
+        }
         operator = getattr(ops, f"conv_transpose{self.rank}d")
         return operator(x, self.weight, **present(bias=self.bias), G=self.groups, **constants)
 
 
 class ConvTranspose2d(ConvTranspose1d):
-    """The adjoint of Conv2d, which makes images larger; the weight is (in, out / groups, kernel height, kernel width)."""
+    """The adjoint of Conv2d, which makes images larger; the weight is (in, out / groups, kernel
+    height, kernel width).
+    """
 
     rank = 2
 
@@ -171,17 +239,29 @@ class ConvTranspose3d(ConvTranspose1d):
 
 
 class Unfold(Module):
-    """The windows of (batch, channels, height, width) as columns: (batch, channels * window, windows)."""
+    """The windows of (batch, channels, height, width) as columns: (batch, channels * window,
+    windows).
+    """
 
-    def __init__(self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> None:
+    def __init__(
+        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.kernel_size, self.dilation = sizes(name, "kernel_size", kernel_size, 2), sizes(name, "dilation", dilation, 2)
+        self.kernel_size, self.dilation = (
+            sizes(name, "kernel_size", kernel_size, 2),
+            sizes(name, "dilation", dilation, 2),
+        )
         self.padding, self.stride = sizes(name, "padding", padding, 2, 0), sizes(name, "stride", stride, 2)
 
     def _constants(self) -> dict[str, int]:
         window = dict(zip("RQ", self.kernel_size))
-        return {**window, **by_axis("S", self.stride), **by_axis("P", self.padding), **by_axis("D", self.dilation)}
+        return {
+            **window,
+            **by_axis("S", self.stride),
+            **by_axis("P", self.padding),
+            **by_axis("D", self.dilation),
+        }
 
     def forward(self, input: Any) -> Any:
         return with_batch(self, input, 4, lambda x: ops.unfold2d(x, **self._constants()))
@@ -191,9 +271,18 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """The adjoint of Unfold: columns added where windows of (height, width) = output_size take them from."""
+    """The adjoint of Unfold: columns added where windows of (height, width) = output_size take
+    them from.
+    """
 
-    def __init__(self, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> None:
+    def __init__(
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = sizes("Fold", "output_size", output_size, 2)
 

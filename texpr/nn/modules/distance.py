@@ -33,7 +33,9 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """(sum over the last axis of |x1 - x2 + eps|^p)^(1/p), or the largest |x1 - x2 + eps| where p is infinite."""
+    """(sum over the last axis of |x1 - x2 + eps|^p)^(1/p), or the largest |x1 - x2 + eps| where
+    p is infinite.
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -19,8 +19,9 @@ from texpr.support.errors import CallError
 class Seeded(Module):
     """Base of layers that draw random numbers when they compute.
 
-    The numbers are functions of `seed`, a u64 that every training step (and every call in training mode) increases by one. The first seed
-    is drawn when the layer is made, so `nn.manual_seed` repeats all of them, whatever the schedules and the threads are.
+    The numbers are functions of `seed`, a u64 that every training step (and every call in training
+    mode) increases by one. The first seed is drawn when the layer is made, so `nn.manual_seed`
+    repeats all of them, whatever the schedules and the threads are.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,9 @@ def _first_seed() -> np.ndarray:
 
 
 class Dropout(Seeded):
-    """In training, every element is 0 with probability p, else divided by 1 - p; in evaluation, nothing happens. p may be 1."""
+    """In training, every element is 0 with probability p, else divided by 1 - p; in evaluation,
+    nothing happens. p may be 1.
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -60,7 +63,9 @@ class Dropout(Seeded):
 
 
 class Dropout1d(Dropout):
-    """Dropout of whole channels of (batch, channels, length) or (channels, length). Tompson et al., 2015."""
+    """Dropout of whole channels of (batch, channels, length) or (channels, length). Tompson et
+    al., 2015.
+    """
 
     rank = 1
 
@@ -81,7 +86,9 @@ class Dropout3d(Dropout1d):
 
 
 class AlphaDropout(Dropout):
-    """Dropout after SELU: elements become what selu tends to, and mean 0 and variance 1 stay. Klambauer et al., 2017."""
+    """Dropout after SELU: elements become what selu tends to, and mean 0 and variance 1 stay.
+    Klambauer et al., 2017.
+    """
 
     def _dropped(self, x: Any, seed: Symbolic) -> Any:
         return ops.alpha_dropout(x, seed, axis=x.ndim, p=self.p)
@@ -97,6 +104,9 @@ class FeatureAlphaDropout(Dropout):
 def _leading(layer: Module, x: Any, rank: int) -> int:
     """How many axes name a channel."""
     if x.ndim not in (rank + 1, rank + 2):
-        raise CallError(f"{type(layer).__name__}: the input has {x.ndim} dimensions, expected {rank + 2}, or {rank + 1} without a batch",
-                        code="rank")
+        raise CallError(
+            f"{type(layer).__name__}: the input has {x.ndim} dimensions, expected {rank + 2}, or {rank + 1} "
+            f"without a batch",
+            code="rank",
+        )
     return x.ndim - rank

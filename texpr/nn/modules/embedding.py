@@ -27,19 +27,35 @@ class _Table(Module):
     """Rows with first values as torch's: normally distributed, but for row padding_idx, which is 0.
 
     Args:
-        max_norm: rows that are looked up and are longer are first brought to this norm, in the weight itself.
+        max_norm: rows that are looked up and are longer are first brought to this norm, in the
+            weight itself.
         norm_type: the p of that norm, above 0 or infinite.
         scale_grad_by_freq: the gradient of a row is divided by how often a call names it.
         sparse: means nothing: gradients have the same values and are dense.
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: float | None, norm_type: float,
-                 scale_grad_by_freq: bool, sparse: bool, _weight: object, dtype: object) -> None:
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        max_norm: float | None,
+        norm_type: float,
+        scale_grad_by_freq: bool,
+        sparse: bool,
+        _weight: object,
+        dtype: object,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_embeddings, self.embedding_dim = whole(name, "num_embeddings", num_embeddings), whole(name, "embedding_dim", embedding_dim)
+        self.num_embeddings, self.embedding_dim = (
+            whole(name, "num_embeddings", num_embeddings),
+            whole(name, "embedding_dim", embedding_dim),
+        )
         if padding_idx is not None and not -self.num_embeddings <= padding_idx < self.num_embeddings:
-            raise CallError(f"{name}: padding_idx is {padding_idx}, there are {num_embeddings} rows", code="arguments")
+            raise CallError(
+                f"{name}: padding_idx is {padding_idx}, there are {num_embeddings} rows", code="arguments"
+            )
         self.padding_idx = None if padding_idx is None else padding_idx % self.num_embeddings
         self.max_norm = None if max_norm is None else number(name, "max_norm", max_norm)
         self.norm_type = inf if norm_type == inf else number(name, "norm_type", norm_type)
@@ -73,51 +89,115 @@ class _Table(Module):
         rows: Any = self.weight
         if self.max_norm is not None:
             capture = input.capture
-            rows = ops.embedding_limited(capture.latest(self.weight), input, limit=self.max_norm, p=self.norm_type)
+            rows = ops.embedding_limited(
+                capture.latest(self.weight), input, limit=self.max_norm, p=self.norm_type
+            )
             capture.assign(self.weight, rows)
         return ops.embedding_by_frequency(rows, input) if self.scale_grad_by_freq else rows
 
     def extra_repr(self) -> str:
         shown = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        shown += [f"{name}={getattr(self, name)}" for name in ("padding_idx", "max_norm") if getattr(self, name) is not None]
+        shown += [
+            f"{name}={getattr(self, name)}"
+            for name in ("padding_idx", "max_norm")
+            if getattr(self, name) is not None
+        ]
         shown += [f"norm_type={self.norm_type:g}"] if self.norm_type != 2 else []
-        return ", ".join([*shown, *(f"{name}=True" for name in ("scale_grad_by_freq", "sparse") if getattr(self, name))])
+        return ", ".join(
+            [*shown, *(f"{name}=True" for name in ("scale_grad_by_freq", "sparse") if getattr(self, name))]
+        )
 
 
 class Embedding(_Table):
-    """Row i of a table of (num_embeddings, embedding_dim) for every index i (i64). Row padding_idx gets no gradient."""
+    """Row i of a table of (num_embeddings, embedding_dim) for every index i (i64). Row
+    padding_idx gets no gradient.
+    """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: object = None, *,
-                 dtype: object = "f32") -> None:
-        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight, dtype)
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: object = None,
+        *,
+        dtype: object = "f32",
+    ) -> None:
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            dtype,
+        )
 
     def forward(self, input: Any) -> Any:
         input = _indices(input)
         rows = self._rows(input)
-        return ops.embedding(rows, input) if self.padding_idx is None else ops.embedding_padded(rows, input, padding=self.padding_idx)
+        return (
+            ops.embedding(rows, input)
+            if self.padding_idx is None
+            else ops.embedding_padded(rows, input, padding=self.padding_idx)
+        )
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or largest elements of the rows of every bag of indices; row padding_idx does not count.
+    """The sum, mean or largest elements of the rows of every bag of indices; row padding_idx does
+    not count.
 
-    Bags are rows of indices (bags, indices), or one line of indices with the place where each bag begins (`offsets`, the first is 0).
+    Bags are rows of indices (bags, indices), or one line of indices with the place where each bag
+    begins (`offsets`, the first is 0).
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: object = None,
-                 include_last_offset: bool = False, padding_idx: int | None = None, *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: object = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         self_mode = one_of("EmbeddingBag", "mode", mode, ("sum", "mean", "max"))
         if self_mode == "max" and scale_grad_by_freq:
-            raise CallError("EmbeddingBag: scale_grad_by_freq with mode 'max', expected sum or mean", code="arguments")
-        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight, dtype)
+            raise CallError(
+                "EmbeddingBag: scale_grad_by_freq with mode 'max', expected sum or mean", code="arguments"
+            )
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            dtype,
+        )
         self.mode, self.include_last_offset = self_mode, bool(include_last_offset)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         if (input.ndim, offsets is None) not in ((2, True), (1, False)):
-            raise CallError("EmbeddingBag: expected rows of indices, or a line of indices and offsets", code="rank")
+            raise CallError(
+                "EmbeddingBag: expected rows of indices, or a line of indices and offsets", code="rank"
+            )
         if per_sample_weights is not None and self.mode != "sum":
-            raise CallError(f"EmbeddingBag: per_sample_weights with mode {self.mode!r}, expected sum", code="arguments")
+            raise CallError(
+                f"EmbeddingBag: per_sample_weights with mode {self.mode!r}, expected sum", code="arguments"
+            )
         input = _indices(input)
         where, rows = () if offsets is None else (_indices(offsets),), self._rows(input)
         name = "embedding_bag" if offsets is None else "embedding_offsets"

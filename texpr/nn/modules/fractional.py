@@ -21,34 +21,53 @@ Ratios = float | Sequence[float]
 
 
 class FractionalMaxPool2d(Seeded):
-    """The largest element of each of output_size windows of kernel_size, or of output_ratio times as many as there are elements.
+    """The largest element of each of output_size windows of kernel_size, or of output_ratio times
+    as many as there are elements.
 
-    The windows are spread over each image and channel anew in every call, in evaluation too; by `_random_samples`, numbers of 0..1 of shape
-    (batch, channels, 2), where they are given. With return_indices also the places in the image, row by row. Graham, Fractional
-    Max-Pooling, 2014.
+    The windows are spread over each image and channel anew in every call, in evaluation too; by
+    `_random_samples`, numbers of 0..1 of shape (batch, channels, 2), where they are given. With
+    return_indices also the places in the image, row by row. Graham, Fractional Max-Pooling, 2014.
     """
 
     rank = 2
     _random_samples: Buffer | None
 
-    def __init__(self, kernel_size: Sizes, output_size: Sizes | None = None, output_ratio: Ratios | None = None,
-                 return_indices: bool = False, _random_samples: object = None) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: Ratios | None = None,
+        return_indices: bool = False,
+        _random_samples: object = None,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
         if (output_size is None) == (output_ratio is None):
             raise CallError(f"{name}: give either output_size or output_ratio", code="arguments")
-        self.kernel_size, self.return_indices = sizes(name, "kernel_size", kernel_size, self.rank), bool(return_indices)
+        self.kernel_size, self.return_indices = (
+            sizes(name, "kernel_size", kernel_size, self.rank),
+            bool(return_indices),
+        )
         self.output_size = None if output_size is None else sizes(name, "output_size", output_size, self.rank)
         self.output_ratio = None if output_ratio is None else self._ratios(output_ratio)
-        self.register_buffer("_random_samples", None if _random_samples is None else np.asarray(_random_samples), persistent=True)
+        self.register_buffer(
+            "_random_samples",
+            None if _random_samples is None else np.asarray(_random_samples),
+            persistent=True,
+        )
 
     def _ratios(self, given: Ratios) -> tuple[float, ...]:
         ratios: tuple[float, ...] = (given,) * self.rank if isinstance(given, int | float) else tuple(given)
         name = type(self).__name__
         if len(ratios) != self.rank:
-            raise CallError(f"{name}: output_ratio is {given!r}, expected a number or {self.rank} of them", code="arguments")
+            raise CallError(
+                f"{name}: output_ratio is {given!r}, expected a number or {self.rank} of them",
+                code="arguments",
+            )
         if not all(number(name, "output_ratio", r, 0.0, 1.0) for r in ratios):
-            raise CallError(f"{name}: output_ratio is {given!r}, expected numbers above 0 and below 1", code="arguments")
+            raise CallError(
+                f"{name}: output_ratio is {given!r}, expected numbers above 0 and below 1", code="arguments"
+            )
         return ratios
 
     def forward(self, input: Any) -> Any:
@@ -62,8 +81,14 @@ class FractionalMaxPool2d(Seeded):
         shape = x.shape[2:]
         wanted = self.output_size or tuple(int(n * r) for n, r in zip(shape, self.output_ratio or ()))
         if any(m < 1 or m + k - 1 > n for n, m, k in zip(shape, wanted, self.kernel_size)):
-            raise CallError(f"{type(self).__name__}: {wanted} windows of {self.kernel_size} do not fit into {shape}", code="shape")
-        constants = {**dict(zip("SUV"[-self.rank:], wanted)), **dict(zip("ORQ"[-self.rank:], self.kernel_size))}
+            raise CallError(
+                f"{type(self).__name__}: {wanted} windows of {self.kernel_size} do not fit into {shape}",
+                code="shape",
+            )
+        constants = {
+            **dict(zip("SUV"[-self.rank :], wanted)),
+            **dict(zip("ORQ"[-self.rank :], self.kernel_size)),
+        }
         return getattr(ops, f"fractional_maxpool{self.rank}d")(x, self._samples(x), **constants)
 
     def _samples(self, x: Any) -> Symbolic:
@@ -74,7 +99,11 @@ class FractionalMaxPool2d(Seeded):
         return ops.random_uniform(self.next_seed(x.capture), N=prod(shape)).astype(x.dtype).reshape(shape)  # type: ignore[union-attr]
 
     def extra_repr(self) -> str:
-        wanted = f"output_ratio={self.output_ratio}" if self.output_size is None else f"output_size={self.output_size}"
+        wanted = (
+            f"output_ratio={self.output_ratio}"
+            if self.output_size is None
+            else f"output_size={self.output_size}"
+        )
         return f"kernel_size={self.kernel_size}, {wanted}"
 
 

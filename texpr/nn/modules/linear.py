@@ -31,9 +31,14 @@ class Linear(Module):
     First values as torch's: even within 1 / sqrt(in_features).
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, *, dtype: object = "f32") -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, *, dtype: object = "f32"
+    ) -> None:
         super().__init__()
-        self.in_features, self.out_features = whole("Linear", "in_features", in_features), whole("Linear", "out_features", out_features)
+        self.in_features, self.out_features = (
+            whole("Linear", "in_features", in_features),
+            whole("Linear", "out_features", out_features),
+        )
         self.weight = parameter(self, "weight", (self.out_features, self.in_features), dtype)
         self.bias = parameter(self, "bias", (self.out_features,), dtype) if bias else None
         self.reset_parameters()
@@ -45,21 +50,35 @@ class Linear(Module):
         fill(self.weight, self.bias)
 
     def forward(self, input: Any) -> Any:
-        return ops.linear(input, self.weight) if self.bias is None else ops.linear(input, self.weight, self.bias)
+        return (
+            ops.linear(input, self.weight) if self.bias is None else ops.linear(input, self.weight, self.bias)
+        )
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}{'' if self.bias is not None else ', bias=False'}"
 
 
 class Bilinear(Module):
-    """y_o = x1^T W_o x2 + b_o over the last axes; W is (out_features, in1_features, in2_features). Even within 1 / sqrt(in1_features)."""
+    """y_o = x1^T W_o x2 + b_o over the last axes; W is (out_features, in1_features,
+    in2_features). Even within 1 / sqrt(in1_features).
+    """
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__()
         self.in1_features = whole("Bilinear", "in1_features", in1_features)
         self.in2_features = whole("Bilinear", "in2_features", in2_features)
         self.out_features = whole("Bilinear", "out_features", out_features)
-        self.weight = parameter(self, "weight", (self.out_features, self.in1_features, self.in2_features), dtype)
+        self.weight = parameter(
+            self, "weight", (self.out_features, self.in1_features, self.in2_features), dtype
+        )
         self.bias = parameter(self, "bias", (self.out_features,), dtype) if bias else None
         self.reset_parameters()
 
@@ -72,7 +91,11 @@ class Bilinear(Module):
             init.uniform_(each, -bound, bound)
 
     def forward(self, input1: Any, input2: Any) -> Any:
-        return ops.bilinear(input1, input2, self.weight) if self.bias is None else ops.bilinear(input1, input2, self.weight, self.bias)
+        return (
+            ops.bilinear(input1, input2, self.weight)
+            if self.bias is None
+            else ops.bilinear(input1, input2, self.weight, self.bias)
+        )
 
     def extra_repr(self) -> str:
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
@@ -105,17 +128,27 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
-        if not self.unflattened_size or self.unflattened_size.count(-1) > 1 or any(s < 1 and s != -1 for s in self.unflattened_size):
-            raise CallError(f"Unflatten: unflattened_size is {unflattened_size!r}, expected sizes, one of which may be -1",
-                            code="arguments")
+        if (
+            not self.unflattened_size
+            or self.unflattened_size.count(-1) > 1
+            or any(s < 1 and s != -1 for s in self.unflattened_size)
+        ):
+            raise CallError(
+                f"Unflatten: unflattened_size is {unflattened_size!r}, expected sizes, one of which may be "
+                f"-1",
+                code="arguments",
+            )
 
     def forward(self, input: Any) -> Any:
         axis = _axis(self, input, self.dim)
         size, known = input.shape[axis], prod(s for s in self.unflattened_size if s != -1)
         sizes = [s if s != -1 else size // known for s in self.unflattened_size]
         if prod(sizes) != size:
-            raise CallError(f"Unflatten: axis {axis} has extent {size}, which is not {' x '.join(map(str, self.unflattened_size))}",
-                            code="shape")
+            raise CallError(
+                f"Unflatten: axis {axis} has extent {size}, which is not "
+                f"{' x '.join(map(str, self.unflattened_size))}",
+                code="shape",
+            )
         for k, first in enumerate(sizes[:-1]):
             input = ops.unflatten(input, axis=axis + k, D=first)
         return input
@@ -125,7 +158,9 @@ class Unflatten(Module):
 
 
 def fill(weight: Parameter, bias: Parameter | None) -> None:
-    """First values of linear layers and convolutions, as torch has them: even within 1 / sqrt(fan in), the bias after the weight."""
+    """First values of linear layers and convolutions, as torch has them: even within 1 /
+    sqrt(fan in), the bias after the weight.
+    """
     init.kaiming_uniform_(weight, a=sqrt(5))
     if bias is not None:
         bound = 1 / sqrt(max(1, init.fans(weight.shape)[0]))

@@ -15,7 +15,8 @@ from texpr.support.errors import CallError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedSequence:
-    """Sequences beside each other, with how long each is: shapes do not depend on data, so one program serves all lengths.
+    """Sequences beside each other, with how long each is: shapes do not depend on data, so one
+    program serves all lengths.
 
     Attributes:
         padded: (time, batch, ...), 0 behind the ends.
@@ -36,7 +37,8 @@ class PackedSequence:
 
     @property
     def data(self) -> Any:
-        """The elements alone, (elements, ...): those of the first time, longer sequences first, then those of the second.
+        """The elements alone, (elements, ...): those of the first time, longer sequences first,
+        then those of the second.
 
         Raises:
             CallError: the lengths are computed, or given when a program runs.
@@ -44,7 +46,9 @@ class PackedSequence:
         lengths, (time, batch) = self.known_lengths(), self.padded.shape[:2]
         longest_first = np.argsort(-lengths, kind="stable")
         places = [t * batch + n for t in range(time) for n in longest_first if t < lengths[n]]
-        return ops.take(self.padded.reshape((time * batch, *self.padded.shape[2:])), np.array(places, np.int64))
+        return ops.take(
+            self.padded.reshape((time * batch, *self.padded.shape[2:])), np.array(places, np.int64)
+        )
 
     def known_lengths(self) -> np.ndarray:
         """The lengths as numbers.
@@ -53,6 +57,10 @@ class PackedSequence:
             CallError: they are computed, or given when a program runs.
         """
         if isinstance(self.lengths, Symbolic):
-            raise CallError("the lengths of a packed sequence are an input of the program, and shapes do not depend on data",
-                            code="symbolic", help="use .padded and .lengths")
+            raise CallError(
+                "the lengths of a packed sequence are an input of the program, and shapes do not depend on "
+                "data",
+                code="symbolic",
+                help="use .padded and .lengths",
+            )
         return self.lengths.numpy() if isinstance(self.lengths, Tensor) else np.asarray(self.lengths)

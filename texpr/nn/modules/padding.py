@@ -11,12 +11,19 @@ from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
 from texpr.support.errors import CallError
 
-MODES = {"zeros": ops.pad, "reflect": ops.pad_reflect, "replicate": ops.pad_edge, "circular": ops.pad_circular}
+MODES = {
+    "zeros": ops.pad,
+    "reflect": ops.pad_reflect,
+    "replicate": ops.pad_edge,
+    "circular": ops.pad_circular,
+}
 """What is added, by torch's names."""
 
 
 def padded(x: Any, sides: Sequence[tuple[int, int]], mode: str = "zeros", **constants: float) -> Any:
-    """The last axes of x with so many elements before and after; a negative number takes elements away."""
+    """The last axes of x with so many elements before and after; a negative number takes
+    elements away.
+    """
     for axis, (before, after) in enumerate(sides, x.ndim - len(sides)):
         cut = max(-before, 0), max(-after, 0)
         if any(cut):
@@ -27,7 +34,9 @@ def padded(x: Any, sides: Sequence[tuple[int, int]], mode: str = "zeros", **cons
 
 
 class _Pad(Module):
-    """Base of padding layers: numbers of elements before and after, from the last axis to the first, or one for all sides."""
+    """Base of padding layers: numbers of elements before and after, from the last axis to the
+    first, or one for all sides.
+    """
 
     rank = 1
     mode = "zeros"
@@ -37,13 +46,21 @@ class _Pad(Module):
         super().__init__()
         every = (padding,) * (2 * self.rank) if isinstance(padding, int) else tuple(padding)
         if len(every) != 2 * self.rank:
-            raise CallError(f"{type(self).__name__}: padding is {padding!r}, expected an integer or {2 * self.rank} of them",
-                            code="arguments")
-        self.padding = tuple(whole(type(self).__name__, "padding", p, -(1 << 40) if self.least is None else self.least) for p in every)
+            raise CallError(
+                f"{type(self).__name__}: padding is {padding!r}, expected an integer or {2 * self.rank} of "
+                f"them",
+                code="arguments",
+            )
+        self.padding = tuple(
+            whole(type(self).__name__, "padding", p, -(1 << 40) if self.least is None else self.least)
+            for p in every
+        )
 
     def forward(self, input: Any) -> Any:
         sides = [(self.padding[2 * k], self.padding[2 * k + 1]) for k in reversed(range(self.rank))]
-        return with_batch(self, input, self.rank + 2, lambda x: padded(x, sides, self.mode, **self.constants()))
+        return with_batch(
+            self, input, self.rank + 2, lambda x: padded(x, sides, self.mode, **self.constants())
+        )
 
     def constants(self) -> dict[str, float]:
         """Of the operator."""

@@ -23,28 +23,48 @@ class _Pool(Module):
     rank = 1
     operator = ""
 
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
         self.kernel_size = sizes(name, "kernel_size", kernel_size, self.rank)
         self.stride = self.kernel_size if stride is None else sizes(name, "stride", stride, self.rank)
-        self.padding, self.dilation = sizes(name, "padding", padding, self.rank, 0), sizes(name, "dilation", dilation, self.rank)
+        self.padding, self.dilation = (
+            sizes(name, "padding", padding, self.rank, 0),
+            sizes(name, "dilation", dilation, self.rank),
+        )
         self.ceil_mode = bool(ceil_mode)
         if any(2 * p > k for p, k in zip(self.padding, self.kernel_size)):
-            shown = (self.padding[0], self.kernel_size[0]) if self.rank == 1 else (self.padding, self.kernel_size)
-            raise CallError(f"{name}: padding {shown[0]} is more than half of the window {shown[1]}", code="arguments")
+            shown = (
+                (self.padding[0], self.kernel_size[0]) if self.rank == 1 else (self.padding, self.kernel_size)
+            )
+            raise CallError(
+                f"{name}: padding {shown[0]} is more than half of the window {shown[1]}", code="arguments"
+            )
 
     def forward(self, input: Any) -> Any:
         return with_batch(self, input, self.rank + 2, self._pooled)
 
     def _pooled(self, x: Any) -> Any:
         operator = getattr(ops, f"{self.operator}{self.rank}d")
-        constants = {**dict(zip("ORQ"[-self.rank:], self.kernel_size)), **by_axis("S", self.stride), **self._edges(x.shape[2:])}
+        constants = {
+            **dict(zip("ORQ"[-self.rank :], self.kernel_size)),
+            **by_axis("S", self.stride),
+            **self._edges(x.shape[2:]),
+        }
         return operator(x, **constants, **self.constants())
 
     def _edges(self, shape: Sequence[int]) -> dict[str, int]:
         """Padding, and what has to be added behind so that the windows that begin inside fit."""
-        more = [_missing(*axis) for axis in zip(shape, self.kernel_size, self.stride, self.padding, self.dilation)]
+        more = [
+            _missing(*axis) for axis in zip(shape, self.kernel_size, self.stride, self.padding, self.dilation)
+        ]
         extra = by_axis("E", more) if self.ceil_mode and any(more) else {}
         return {**by_axis("P", self.padding), **extra}
 
@@ -68,23 +88,33 @@ def _missing(n: int, k: int, s: int, p: int, d: int) -> int:
 class MaxPool1d(_Pool):
     """The largest element of every window; what is added at the edges is never the largest.
 
-    With return_indices also its place in the plane of the last axes, row by row, which MaxUnpool takes.
+    With return_indices also its place in the plane of the last axes, row by row, which MaxUnpool
+    takes.
     """
 
     operator = "maxpool"
 
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
-                 return_indices: bool = False, ceil_mode: bool = False) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__(kernel_size, stride, padding, dilation, ceil_mode)
         self.return_indices = bool(return_indices)
 
     def forward(self, input: Any) -> Any:
         pooled = super().forward(input)
-        return (pooled, with_batch(self, input, self.rank + 2, self._places)) if self.return_indices else pooled
+        return (
+            (pooled, with_batch(self, input, self.rank + 2, self._places)) if self.return_indices else pooled
+        )
 
     def _places(self, x: Any) -> Any:
         edges = self._edges(x.shape[2:])
-        more = [edges.get(f"E{axis}", 0) for axis in "UHW"[-self.rank:]]
+        more = [edges.get(f"E{axis}", 0) for axis in "UHW"[-self.rank :]]
         return window_places(x, self.kernel_size, self.stride, self.padding, self.dilation, more)
 
     def constants(self) -> dict[str, Any]:
@@ -108,8 +138,14 @@ class AvgPool1d(_Pool):
 
     operator = "avgpool"
 
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-                 count_include_pad: bool = True) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
         super().__init__(kernel_size, stride, padding, ceil_mode=ceil_mode)
         self.count_include_pad, self.divisor_override = bool(count_include_pad), None
 
@@ -124,8 +160,15 @@ class AvgPool2d(AvgPool1d):
 
     rank = 2
 
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-                 count_include_pad: bool = True, divisor_override: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         if divisor_override is not None:
             self.divisor_override = whole(type(self).__name__, "divisor_override", divisor_override)
@@ -145,7 +188,9 @@ class LPPool1d(_Pool):
 
     operator = "lppool"
 
-    def __init__(self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__(kernel_size, stride, ceil_mode=ceil_mode)
         self.norm_type = number(type(self).__name__, "norm_type", norm_type)
 
@@ -172,7 +217,9 @@ class LPPool3d(LPPool1d):
 
 
 class _AdaptivePool(Module):
-    """Base of pooling to a number of results: window k of m covers elements floor(k n / m) to ceil((k + 1) n / m)."""
+    """Base of pooling to a number of results: window k of m covers elements floor(k n / m) to
+    ceil((k + 1) n / m).
+    """
 
     rank = 1
     operator = ""
@@ -185,7 +232,9 @@ class _AdaptivePool(Module):
 
     def forward(self, input: Any) -> Any:
         def pooled(x: Any) -> Any:
-            return getattr(ops, f"{self.operator}{self.rank}d")(x, **dict(zip("ZUV"[-self.rank:], self._wanted(x))))
+            return getattr(ops, f"{self.operator}{self.rank}d")(
+                x, **dict(zip("ZUV"[-self.rank :], self._wanted(x)))
+            )
 
         return with_batch(self, input, self.rank + 2, pooled)
 

@@ -1,4 +1,6 @@
-"""Where in their windows the largest elements are, as torch's `return_indices` says: place in the plane of the last axes, row by row."""
+"""Where in their windows the largest elements are, as torch's `return_indices` says: place in
+the plane of the last axes, row by row.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,25 @@ from texpr.compiler import Op, op
 from texpr.support.errors import CallError
 
 
-def window_places(x: Any, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-                  more: Sequence[int]) -> Any:
-    """The places (batch, channels, ...) of the largest elements of windows; the first of equal ones, never one of the padding.
+def window_places(
+    x: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    more: Sequence[int],
+) -> Any:
+    """The places (batch, channels, ...) of the largest elements of windows; the first of equal
+    ones, never one of the padding.
 
     Args:
         more: what is added behind, beyond the padding.
     """
     axes = range(len(kernel))
-    out = [(n + 2 * p + e - d * (k - 1) - 1) // s + 1
-           for n, k, s, p, d, e in zip(x.shape[2:], kernel, stride, padding, dilation, more)]
+    out = [
+        (n + 2 * p + e - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d, e in zip(x.shape[2:], kernel, stride, padding, dilation, more)
+    ]
     reads = [f"{stride[k]}*y{k} + {dilation[k]}*r{k} - {padding[k]}" for k in axes]
     ranges = ", ".join(f"r{k} in 0..{kernel[k]}" for k in axes)
     found = [f"{stride[k]}*y{k} + {dilation[k]}*a{k}[{_at(axes)}] - {padding[k]}" for k in axes]
@@ -33,7 +44,9 @@ def adaptive_places(x: Any, wanted: Sequence[int]) -> Any:
     """The places of the largest elements of `wanted` windows along each of the last axes."""
     shape, axes = x.shape[2:], range(len(wanted))
     first = [f"((y{k}*{n})//{m})" for k, (n, m) in enumerate(zip(shape, wanted))]
-    inside = " and ".join(f"({first[k]} + r{k})*{m} < (y{k} + 1)*{n}" for k, (n, m) in enumerate(zip(shape, wanted)))
+    inside = " and ".join(
+        f"({first[k]} + r{k})*{m} < (y{k} + 1)*{n}" for k, (n, m) in enumerate(zip(shape, wanted))
+    )
     ranges = ", ".join(f"r{k} in 0..{(n + m - 1) // m + 1}" for k, (n, m) in enumerate(zip(shape, wanted)))
     reads = ", ".join(f"{first[k]} + r{k}" for k in axes)
     found = [f"{first[k]} + a{k}[{_at(axes)}]" for k in axes]
@@ -42,14 +55,16 @@ def adaptive_places(x: Any, wanted: Sequence[int]) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _places(dtype: str, shape: tuple[int, ...], out: tuple[int, ...], largest: str, found: tuple[str, ...]) -> Op:
+def _places(
+    dtype: str, shape: tuple[int, ...], out: tuple[int, ...], largest: str, found: tuple[str, ...]
+) -> Op:
     """The operator of an argmax whose results are places inside of windows."""
     if min(out, default=1) < 1:
         raise CallError(f"the windows do not fit into {list(shape[2:])}", code="shape")
     axes = range(len(out))
     head, dims = f"{shape[0]}, {shape[1]}, ", ", ".join(map(str, out))
     lets = "\n".join(f"  let a{k}: i64[{head}{dims}]" for k in axes)
-    place = " + ".join(f"({found[k]})*{prod(shape[2 + k + 1:])}" for k in axes)
+    place = " + ".join(f"({found[k]})*{prod(shape[2 + k + 1 :])}" for k in axes)
     return op(f"""op largest_places(X: {dtype}[{", ".join(map(str, shape))}]) -> I: i64[{head}{dims}] {{
 {lets}
   {", ".join(f"a{k}[{_at(axes)}]" for k in axes)} = {largest}

@@ -17,7 +17,8 @@ from texpr.support.errors import CallError
 
 
 class _Recurrent(Module):
-    """What recurrent layers and cells share: weights of one layer in one direction, even within 1 / sqrt(hidden_size) at first.
+    """What recurrent layers and cells share: weights of one layer in one direction, even within 1 /
+    sqrt(hidden_size) at first.
 
     Attributes:
         gates: how many there are.
@@ -54,11 +55,13 @@ class _Recurrent(Module):
 
 
 class RNNBase(_Recurrent):
-    """Layers over time. Inputs are (time, batch, input_size), or (batch, time, input_size) with batch_first, or without the batch.
+    """Layers over time. Inputs are (time, batch, input_size), or (batch, time, input_size) with
+    batch_first, or without the batch.
 
-    Calling gives the outputs of the last layer for all times, both directions beside each other, and the last states of all layers and
-    directions (layers * directions, batch, hidden_size). Of a `utils.rnn.PackedSequence` each sequence ends after its length, where the
-    backward direction begins; the outputs are packed too.
+    Calling gives the outputs of the last layer for all times, both directions beside each other,
+    and the last states of all layers and directions (layers * directions, batch, hidden_size). Of a
+    `utils.rnn.PackedSequence` each sequence ends after its length, where the backward direction
+    begins; the outputs are packed too.
 
     Args:
         num_layers: each takes the outputs of the one below.
@@ -66,16 +69,32 @@ class RNNBase(_Recurrent):
         bidirectional: also backward in time.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.input_size, self.hidden_size = whole(name, "input_size", input_size), whole(name, "hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (
+            whole(name, "input_size", input_size),
+            whole(name, "hidden_size", hidden_size),
+        )
         self.num_layers = whole(name, "num_layers", num_layers)
         self.batch_first, self.bidirectional = bool(batch_first), bool(bidirectional)
         self.bias, self.proj_size = bool(bias), whole(name, "proj_size", proj_size, 0)
         if self.proj_size >= self.hidden_size:
-            raise CallError(f"{name}: proj_size {proj_size} is not below hidden_size {hidden_size}", code="arguments")
+            raise CallError(
+                f"{name}: proj_size {proj_size} is not below hidden_size {hidden_size}", code="arguments"
+            )
         self.dropout = share(name, "dropout", dropout)
         self._between = Dropout(dropout)
         width = self._carried[0] * (2 if bidirectional else 1)
@@ -92,8 +111,11 @@ class RNNBase(_Recurrent):
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
             if input.padded.ndim != 3:
-                raise CallError(f"{type(self).__name__}: the packed sequences have {input.padded.ndim} dimensions, "
-                                "expected (time, batch, input_size)", code="rank")
+                raise CallError(
+                    f"{type(self).__name__}: the packed sequences have {input.padded.ndim} dimensions, "
+                    "expected (time, batch, input_size)",
+                    code="rank",
+                )
             y, last = self._run(input.padded, None if hx is None else self._listed(hx), input.lengths)
             return PackedSequence(y, input.lengths), self._shown(last)
         if input.ndim == 2:
@@ -101,7 +123,11 @@ class RNNBase(_Recurrent):
             y, last = self._run(ops.expand(input, axis=1, times=1), states)
             return without_batch(y, 1), self._shown([without_batch(h, 1) for h in last])
         if input.ndim != 3:
-            raise CallError(f"{type(self).__name__}: the input has {input.ndim} dimensions, expected 3, or 2 without a batch", code="rank")
+            raise CallError(
+                f"{type(self).__name__}: the input has {input.ndim} dimensions, expected 3, or 2 without a "
+                f"batch",
+                code="rank",
+            )
         x = ops.swap_axes(input) if self.batch_first else input
         y, last = self._run(x, None if hx is None else self._listed(hx))
         return ops.swap_axes(y) if self.batch_first else y, self._shown(last)
@@ -109,14 +135,19 @@ class RNNBase(_Recurrent):
     def _listed(self, hx: Any) -> list[Any]:
         found = list(hx) if isinstance(hx, tuple | list) else [hx]
         if len(found) != self.states:
-            raise CallError(f"{type(self).__name__}: {len(found)} states are given, expected {self.states}", code="arguments")
+            raise CallError(
+                f"{type(self).__name__}: {len(found)} states are given, expected {self.states}",
+                code="arguments",
+            )
         return found
 
     def _shown(self, states: Sequence[Any]) -> Any:
         return tuple(states) if self.states > 1 else states[0]
 
     def _run(self, x: Any, states: Sequence[Any] | None, lengths: Any = None) -> tuple[Any, list[Any]]:
-        """All layers on (time, batch, features), and the last states of each, stacked; as far as the lengths say where there are some."""
+        """All layers on (time, batch, features), and the last states of each, stacked; as far as
+        the lengths say where there are some.
+        """
         last: list[tuple[Any, ...]] = []
         firsts = self._firsts(x, states)
         for layer in range(self.num_layers):
@@ -144,7 +175,9 @@ class RNNBase(_Recurrent):
                 return x
             return ops.flip(x) if lengths is None else ops.flip_lengths(x, lengths)
 
-        y, *ends = getattr(ops, self.operator)(turned(x), *states, **self._weights(suffix), **present(lengths=lengths))
+        y, *ends = getattr(ops, self.operator)(
+            turned(x), *states, **self._weights(suffix), **present(lengths=lengths)
+        )
         return turned(y), *ends
 
     def extra_repr(self) -> str:
@@ -160,19 +193,36 @@ class RNNBase(_Recurrent):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or max(., 0). See RNNBase. Elman, Finding Structure in Time, 1990."""
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or max(., 0). See RNNBase. Elman, Finding
+    Structure in Time, 1990.
+    """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        *,
+        dtype: object = "f32",
+    ) -> None:
         self_kind = one_of("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
+        super().__init__(
+            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype
+        )
         self.nonlinearity, self.operator = self_kind, "rnn" if self_kind == "tanh" else "rnn_relu"
 
 
 class LSTM(RNNBase):
-    """Long short-term memory, with hidden states that are projected to proj_size where that is not 0. See RNNBase.
+    """Long short-term memory, with hidden states that are projected to proj_size where that is not
+    0. See RNNBase.
 
-    States are pairs: hidden states and cell states. Hochreiter and Schmidhuber, 1997; Gers et al., 2000; Sak et al., 2014.
+    States are pairs: hidden states and cell states. Hochreiter and Schmidhuber, 1997; Gers et al.,
+    2000; Sak et al., 2014.
     """
 
     gates, states = 4, 2
@@ -184,24 +234,45 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units, the reset gate after the product. See RNNBase. Cho et al., Learning Phrase Representations, 2014."""
+    """Gated recurrent units, the reset gate after the product. See RNNBase. Cho et al., Learning
+    Phrase Representations, 2014.
+    """
 
     gates, operator = 3, "gru"
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, *, dtype: object = "f32") -> None:
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        *,
+        dtype: object = "f32",
+    ) -> None:
+        super().__init__(
+            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype
+        )
 
 
 class _Cell(_Recurrent):
-    """One step of a recurrent layer: (batch, input_size) and states (batch, hidden_size), or without the batch; new states."""
+    """One step of a recurrent layer: (batch, input_size) and states (batch, hidden_size), or
+    without the batch; new states.
+    """
 
     operator = ""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *, dtype: object = "f32") -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *, dtype: object = "f32"
+    ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.input_size, self.hidden_size = whole(name, "input_size", input_size), whole(name, "hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (
+            whole(name, "input_size", input_size),
+            whole(name, "hidden_size", hidden_size),
+        )
         self.bias = bool(bias)
         self._add_weights("", self.input_size, bias, dtype)
         self.reset_parameters()
@@ -227,7 +298,15 @@ class RNNCell(_Cell):
 
     operator = "rnn_cell"
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", *, dtype: object = "f32") -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        *,
+        dtype: object = "f32",
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, dtype=dtype)
         self.nonlinearity = one_of("RNNCell", "nonlinearity", nonlinearity, ("tanh", "relu"))
         self.operator = "rnn_cell" if nonlinearity == "tanh" else "rnn_relu_cell"

@@ -12,23 +12,38 @@ from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
 from texpr.support.errors import CallError
 
-_RANKS = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "linear": (1,), "bilinear": (2,), "trilinear": (3,), "bicubic": (2,)}
+_RANKS = {
+    "nearest": (1, 2, 3),
+    "nearest-exact": (1, 2, 3),
+    "linear": (1,),
+    "bilinear": (2,),
+    "trilinear": (3,),
+    "bicubic": (2,),
+}
 """How many axes each mode is for."""
 
 
 class Upsample(Module):
-    """The last axes of (batch, channels, ...) with other lengths, axis after axis: nearest elements, or means of near ones.
+    """The last axes of (batch, channels, ...) with other lengths, axis after axis: nearest
+    elements, or means of near ones.
 
     Args:
         size: the lengths, one for all or one each; or
         scale_factor: what the lengths are multiplied by.
         mode: nearest, nearest-exact, linear, bilinear, trilinear or bicubic.
         align_corners: the first and last elements stay where they are.
-        recompute_scale_factor: take the factor from the lengths, which are whole, not the one that was given.
+        recompute_scale_factor: take the factor from the lengths, which are whole, not the one that
+            was given.
     """
 
-    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = "nearest",
-                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | Sequence[float] | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.mode = one_of("Upsample", "mode", mode, tuple(_RANKS))
         if (size is None) == (scale_factor is None):
@@ -41,7 +56,10 @@ class Upsample(Module):
     def forward(self, input: Any) -> Any:
         rank = input.ndim - 2
         if rank not in _RANKS[self.mode]:
-            raise CallError(f"Upsample: the input has {input.ndim} dimensions, which mode {self.mode!r} is not for", code="rank")
+            raise CallError(
+                f"Upsample: the input has {input.ndim} dimensions, which mode {self.mode!r} is not for",
+                code="rank",
+            )
         x = input
         for axis, (length, scale) in enumerate(self._lengths(input.shape[2:]), 2):
             x = self._resized(x, axis, length, scale)
@@ -52,15 +70,22 @@ class Upsample(Module):
         if self.size is not None:
             lengths = [whole("Upsample", "size", m) for m in _each("size", self.size, len(before))]
             return [(m, n / m) for n, m in zip(before, lengths)]
-        factors = [number("Upsample", "scale_factor", f, 1e-300) for f in _each("scale_factor", self.scale_factor, len(before))]
+        factors = [
+            number("Upsample", "scale_factor", f, 1e-300)
+            for f in _each("scale_factor", self.scale_factor, len(before))
+        ]
         found = [(floor(n * f), f) for n, f in zip(before, factors)]
         if not all(m for m, _ in found) and all(before):
-            raise CallError(f"Upsample: scale_factor {self.scale_factor} leaves nothing of {list(before)}", code="shape")
+            raise CallError(
+                f"Upsample: scale_factor {self.scale_factor} leaves nothing of {list(before)}", code="shape"
+            )
         return [(m, n / m if self.recompute_scale_factor else 1 / f) for n, (m, f) in zip(before, found)]
 
     def _resized(self, x: Any, axis: int, length: int, scale: float) -> Any:
         if self.mode.startswith("nearest"):
-            return ops.resize_axis_nearest(x, axis=axis, M=length, scale=scale, shift=0.5 if self.mode == "nearest-exact" else 0.0)
+            return ops.resize_axis_nearest(
+                x, axis=axis, M=length, scale=scale, shift=0.5 if self.mode == "nearest-exact" else 0.0
+            )
         operator = ops.resize_axis_cubic if self.mode == "bicubic" else ops.resize_axis_linear
         if self.align_corners:
             scale = (x.shape[axis] - 1) / (length - 1) if length > 1 else 0.0
@@ -74,47 +99,62 @@ class Upsample(Module):
 def _each(name: str, value: Any, count: int) -> Sequence[Any]:
     """A value for each axis."""
     if isinstance(value, tuple | list) and len(value) != count:
-        raise CallError(f"Upsample: {name} is {value}, and the input has {count} axes besides batch and channels", code="arguments")
+        raise CallError(
+            f"Upsample: {name} is {value}, and the input has {count} axes besides batch and channels",
+            code="arguments",
+        )
     return value if isinstance(value, tuple | list) else (value,) * count
 
 
 class UpsamplingNearest2d(Upsample):
     """Every element of an image repeated."""
 
-    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Means of the four elements around, corners on corners."""
 
-    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, "bilinear", True)
 
 
 class PixelShuffle(Module):
-    """(channels * r^2, height, width) to (channels, height * r, width * r), r = upscale_factor. Shi et al., 2016."""
+    """(channels * r^2, height, width) to (channels, height * r, width * r), r = upscale_factor.
+    Shi et al., 2016.
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = whole("PixelShuffle", "upscale_factor", upscale_factor)
 
     def forward(self, input: Any) -> Any:
-        return with_batch(self, input, 4, lambda x: ops.pixel_shuffle(x, R=self.upscale_factor, Q=self.upscale_factor))
+        return with_batch(
+            self, input, 4, lambda x: ops.pixel_shuffle(x, R=self.upscale_factor, Q=self.upscale_factor)
+        )
 
     def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
-    """(channels, height * r, width * r) to (channels * r^2, height, width), r = downscale_factor."""
+    """(channels, height * r, width * r) to (channels * r^2, height, width), r =
+    downscale_factor.
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = whole("PixelUnshuffle", "downscale_factor", downscale_factor)
 
     def forward(self, input: Any) -> Any:
-        return with_batch(self, input, 4, lambda x: ops.pixel_unshuffle(x, R=self.downscale_factor, Q=self.downscale_factor))
+        return with_batch(
+            self, input, 4, lambda x: ops.pixel_unshuffle(x, R=self.downscale_factor, Q=self.downscale_factor)
+        )
 
     def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"

@@ -18,10 +18,12 @@ from texpr.support.errors import CallError
 
 
 class MaxUnpool1d(Module):
-    """Zeros, but for the places that `indices` names, as MaxPool with return_indices gives them: there are the elements of the input.
+    """Zeros, but for the places that `indices` names, as MaxPool with return_indices gives them:
+    there are the elements of the input.
 
-    Called on input, indices, and by name output_size where it is not (input - 1) * stride - 2 * padding + kernel_size. Where places
-    meet, the last element counts. Indices outside are refused where they are data; those that a program computes are left out.
+    Called on input, indices, and by name output_size where it is not (input - 1) * stride - 2 *
+    padding + kernel_size. Where places meet, the last element counts. Indices outside are refused
+    where they are data; those that a program computes are left out.
     """
 
     rank = 1
@@ -35,8 +37,12 @@ class MaxUnpool1d(Module):
 
     def forward(self, input: Any, indices: Any, output_size: Sequence[int] | None = None) -> Any:
         if input.shape != indices.shape or input.ndim not in (self.rank + 1, self.rank + 2):
-            raise CallError(f"{type(self).__name__}: the input is {list(input.shape)} and the indices {list(indices.shape)}, expected the "
-                            f"same {self.rank + 2} dimensions, or {self.rank + 1} without a batch", code="shape")
+            raise CallError(
+                f"{type(self).__name__}: the input is {list(input.shape)} and the indices "
+                f"{list(indices.shape)}, expected the "
+                f"same {self.rank + 2} dimensions, or {self.rank + 1} without a batch",
+                code="shape",
+            )
         if input.ndim == self.rank + 1:
             x, places = (ops.expand(each, axis=0, times=1) for each in (input, indices))
             return without_batch(self._placed(x, places, output_size))
@@ -49,16 +55,26 @@ class MaxUnpool1d(Module):
         return _unpooled(self.rank, checked)(flat, places, S=prod(size)).reshape((*x.shape[:2], *size))
 
     def _size(self, shape: Sequence[int], output_size: Sequence[int] | None) -> tuple[int, ...]:
-        usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(shape, self.stride, self.padding, self.kernel_size))
+        usual = tuple(
+            (n - 1) * s - 2 * p + k for n, s, p, k in zip(shape, self.stride, self.padding, self.kernel_size)
+        )
         if output_size is None:
             return usual
         if isinstance(output_size, Symbolic):
-            raise CallError(f"{type(self).__name__}: output_size is an array, expected numbers", code="arguments",
-                            help="give it by name: output_size=...")
-        wanted = tuple(int(n) for n in output_size)[-self.rank:]
-        if len(wanted) != self.rank or any(not u - s < n < u + s for n, u, s in zip(wanted, usual, self.stride)):
-            raise CallError(f"{type(self).__name__}: output_size is {tuple(output_size)}, expected within {self.stride} of {usual}",
-                            code="arguments")
+            raise CallError(
+                f"{type(self).__name__}: output_size is an array, expected numbers",
+                code="arguments",
+                help="give it by name: output_size=...",
+            )
+        wanted = tuple(int(n) for n in output_size)[-self.rank :]
+        if len(wanted) != self.rank or any(
+            not u - s < n < u + s for n, u, s in zip(wanted, usual, self.stride)
+        ):
+            raise CallError(
+                f"{type(self).__name__}: output_size is {tuple(output_size)}, expected within {self.stride} "
+                f"of {usual}",
+                code="arguments",
+            )
         return wanted
 
     def extra_repr(self) -> str:
@@ -67,7 +83,9 @@ class MaxUnpool1d(Module):
 
 @lru_cache
 def _unpooled(rank: int, checked: bool) -> Op:
-    """Elements at places of a plane of S elements, 0 elsewhere. Places that are data are checked; computed ones outside are left out."""
+    """Elements at places of a plane of S elements, 0 elsewhere. Places that are data are
+    checked; computed ones outside are left out.
+    """
     axes, sizes = [f"y{k}" for k in range(rank)], [f"N{k}" for k in range(rank)]
     at, position = ", ".join(axes), axes[0]
     for axis, size in zip(axes[1:], sizes[1:]):

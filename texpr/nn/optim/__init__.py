@@ -1,4 +1,6 @@
-"""Optimizers, with torch.optim's names, formulas and defaults. Their updates are operators (`texpr/ops/library/optimize.tx`)."""
+"""Optimizers, with torch.optim's names, formulas and defaults. Their updates are operators
+(`texpr/ops/library/optimize.tx`).
+"""
 
 from texpr.nn.optim import lr_scheduler
 from texpr.nn.optim.adam import Adam, Adamax, AdamW, Lion, NAdam, RAdam, SparseAdam
@@ -9,12 +11,31 @@ from texpr.nn.optim.optimizer import Optimizer
 from texpr.nn.optim.sgd import SGD
 from texpr.support.suggest import suggest_names
 
-__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "AveragedModel", "Lion", "NAdam", "Optimizer", "RAdam",
-           "RMSprop", "Rprop", "SparseAdam", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "AveragedModel",
+    "Lion",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SparseAdam",
+    "lr_scheduler",
+]
 
 _ABSENT = {
-    "Adafactor": "its mean squares are of rows and columns, and states here have the shape of the parameter; Adam has all of them",
-    "Muon": "it orthogonalises each matrix of gradients; an nn.optim.Optimizer of one's own says an update in operators",
+    "Adafactor": "its mean squares are of rows and columns, and states here have the shape of the parameter; "
+    "Adam has all of them",
+    "Muon": "it orthogonalises each matrix of gradients; an nn.optim.Optimizer of one's own says an update "
+    "in operators",
     "swa_utils": "AveragedModel is in texpr.nn.optim itself",
 }
 suggest_names(__name__, _ABSENT)

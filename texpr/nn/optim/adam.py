@@ -20,66 +20,134 @@ _SHARED = ("beta1", "beta2", "eps", "decay", "shrink")
 class Adam(Optimizer):
     """Steps of about lr in every coordinate, from running means of the gradient and of its square.
 
-    p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps); weight_decay * p is added to the gradient, or with
-    `decoupled_weight_decay`, p shrinks by lr * weight_decay first. `amsgrad` divides by the largest v so far. Kingma and Ba, Adam, 2015.
+    p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps); weight_decay * p is added
+    to the gradient, or with `decoupled_weight_decay`, p shrinks by lr * weight_decay first.
+    `amsgrad` divides by the largest v so far. Kingma and Ba, Adam, 2015.
     """
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 amsgrad: bool = False, *, maximize: bool = False, decoupled_weight_decay: bool = False) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=bool(amsgrad), maximize=bool(maximize),
-                         decoupled_weight_decay=bool(decoupled_weight_decay))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            amsgrad=bool(amsgrad),
+            maximize=bool(maximize),
+            decoupled_weight_decay=bool(decoupled_weight_decay),
+        )
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         beta1, beta2 = group["betas"]
-        return {**super().numbers(group, step), **decays(group), "step_size": group["lr"] / (1 - beta1**step),
-                "root": sqrt(1 - beta2**step)}
+        return {
+            **super().numbers(group, step),
+            **decays(group),
+            "step_size": group["lr"] / (1 - beta1**step),
+            "root": sqrt(1 - beta2**step),
+        }
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
         largest = self.group(parameter)["amsgrad"]
-        operator, states = (ops.amsgrad_update, (*_MEANS, "max_exp_avg_sq")) if largest else (ops.adam_update, _MEANS)
+        operator, states = (
+            (ops.amsgrad_update, (*_MEANS, "max_exp_avg_sq")) if largest else (ops.adam_update, _MEANS)
+        )
         self.apply(capture, operator, parameter, gradient, states, ("step_size", "root", *_SHARED))
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself: p = (1 - lr * weight_decay) * p before the step.
+    """Adam whose weight decay shrinks the parameter itself: p = (1 - lr * weight_decay) * p before
+    the step.
 
     Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019.
     """
 
-    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
-                 amsgrad: bool = False, *, maximize: bool = False) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True
+        )
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves rows alone whose gradient is 0, with their means: those of a table that a step did not look up.
+    """Adam that leaves rows alone whose gradient is 0, with their means: those of a table that a
+    step did not look up.
 
     p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps), where t counts all steps.
     """
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, *, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(params, lr=lr, betas=betas, eps=eps, maximize=bool(maximize))
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         beta1, beta2 = group["betas"]
-        return {**super().numbers(group, step), "step_size": group["lr"] * sqrt(1 - beta2**step) / (1 - beta1**step)}
+        return {
+            **super().numbers(group, step),
+            "step_size": group["lr"] * sqrt(1 - beta2**step) / (1 - beta1**step),
+        }
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.sparse_adam_update, parameter, gradient, _MEANS, ("step_size", "beta1", "beta2", "eps"))
+        self.apply(
+            capture,
+            ops.sparse_adam_update,
+            parameter,
+            gradient,
+            _MEANS,
+            ("step_size", "beta1", "beta2", "eps"),
+        )
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient, which fades by beta2 in each step, for the mean square. Kingma and Ba, Adam, 2015."""
+    """Adam with the largest gradient, which fades by beta2 in each step, for the mean square.
+    Kingma and Ba, Adam, 2015.
+    """
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, *,
-                 maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 2e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=bool(maximize)
+        )
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         return {**super().numbers(group, step), "step_size": group["lr"] / (1 - group["betas"][0] ** step)}
@@ -94,18 +162,41 @@ class NAdam(Optimizer):
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
-                         decoupled_weight_decay=bool(decoupled_weight_decay), maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 2e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum_decay=momentum_decay,
+            decoupled_weight_decay=bool(decoupled_weight_decay),
+            maximize=bool(maximize),
+        )
         self._products: dict[int, tuple[int, float]] = {}
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         beta1, beta2 = group["betas"]
         now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         product = self._product(group, step)
-        return {**super().numbers(group, step), **decays(group), "root": sqrt(1 - beta2**step),
-                "now": group["lr"] * (1 - now) / (1 - product), "ahead": group["lr"] * ahead / (1 - product * ahead)}
+        return {
+            **super().numbers(group, step),
+            **decays(group),
+            "root": sqrt(1 - beta2**step),
+            "now": group["lr"] * (1 - now) / (1 - product),
+            "ahead": group["lr"] * ahead / (1 - product * ahead),
+        }
 
     def _product(self, group: Group, step: int) -> float:
         """Of the factors of all steps so far, from what was found for the step before."""
@@ -129,44 +220,84 @@ class RAdam(Optimizer):
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-                         decoupled_weight_decay=bool(decoupled_weight_decay), maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            decoupled_weight_decay=bool(decoupled_weight_decay),
+            maximize=bool(maximize),
+        )
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         beta1, beta2 = group["betas"]
         power = beta2**step
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * power / (1 - power)
-        known = sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) if length > 5 else 0.0
-        return {**super().numbers(group, step), **decays(group), "step_size": group["lr"] / (1 - beta1**step),
-                "rectified": known * sqrt(1 - power)}
+        known = (
+            sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+            if length > 5
+            else 0.0
+        )
+        return {
+            **super().numbers(group, step),
+            **decays(group),
+            "step_size": group["lr"] / (1 - beta1**step),
+            "rectified": known * sqrt(1 - power),
+        }
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.radam_update, parameter, gradient, _MEANS, ("step_size", "rectified", *_SHARED))
+        self.apply(
+            capture, ops.radam_update, parameter, gradient, _MEANS, ("step_size", "rectified", *_SHARED)
+        )
 
 
 class Lion(Optimizer):
-    """The sign of a running mean of gradients; no element moves by more than lr. Weight decay as AdamW has it.
+    """The sign of a running mean of gradients; no element moves by more than lr. Weight decay as
+    AdamW has it.
 
     Chen et al., Symbolic Discovery of Optimization Algorithms, 2023.
     """
 
     limits = _BELOW_ONE
 
-    def __init__(self, params: Params, lr: float = 1e-4, betas: Betas = (0.9, 0.99), weight_decay: float = 0, *,
-                 maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-4,
+        betas: Betas = (0.9, 0.99),
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(params, lr=lr, betas=betas, weight_decay=weight_decay, maximize=bool(maximize))
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         return {**super().numbers(group, step), "shrink": 1 - group["lr"] * group["weight_decay"]}
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.lion_update, parameter, gradient, ("exp_avg",), ("lr", "beta1", "beta2", "shrink"))
+        self.apply(
+            capture, ops.lion_update, parameter, gradient, ("exp_avg",), ("lr", "beta1", "beta2", "shrink")
+        )
 
 
 def decays(group: Group) -> dict[str, float]:
     """Weight decay as a part of the gradient, or apart from it."""
     apart = group.get("decoupled_weight_decay", False)
-    return {"decay": 0.0, "shrink": 1 - group["lr"] * group["weight_decay"]} if apart else {"decay": group["weight_decay"], "shrink": 1.0}
+    return (
+        {"decay": 0.0, "shrink": 1 - group["lr"] * group["weight_decay"]}
+        if apart
+        else {"decay": group["weight_decay"], "shrink": 1.0}
+    )

@@ -1,4 +1,6 @@
-"""Steps by what gradients were before: RMSprop, Adagrad, Adadelta, Rprop; and averaged gradient descent."""
+"""Steps by what gradients were before: RMSprop, Adagrad, Adadelta, Rprop; and averaged gradient
+descent.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,58 @@ from texpr.nn.optim.optimizer import Optimizer
 
 
 class RMSprop(Optimizer):
-    """p = p - lr * g / (sqrt(v) + eps) with a running mean v of squared gradients, less the square of their mean where `centered`.
+    """p = p - lr * g / (sqrt(v) + eps) with a running mean v of squared gradients, less the square
+    of their mean where `centered`.
 
-    With momentum, b = momentum * b + that quotient, p = p - lr * b. Tieleman and Hinton, Lecture 6.5, 2012.
+    With momentum, b = momentum * b + that quotient, p = p - lr * b. Tieleman and Hinton, Lecture
+    6.5, 2012.
     """
 
     limits = {"alpha": (0.0, 1.0)}
 
-    def __init__(self, params: Params, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
-                 momentum: float = 0, centered: bool = False, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=bool(centered),
-                         maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            alpha=alpha,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            centered=bool(centered),
+            maximize=bool(maximize),
+        )
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
         group = self.group(parameter)
         if group["momentum"] == 0 and not group["centered"]:
-            return self.apply(capture, ops.rmsprop_update, parameter, gradient, ("square_avg",), ("lr", "alpha", "eps", "weight_decay"))
-        return self.apply(capture, ops.rmsprop_momentum_update, parameter, gradient, ("square_avg", "grad_avg", "momentum_buffer"),
-                          ("lr", "alpha", "eps", "momentum", "weight_decay"), centered=group["centered"])
+            return self.apply(
+                capture,
+                ops.rmsprop_update,
+                parameter,
+                gradient,
+                ("square_avg",),
+                ("lr", "alpha", "eps", "weight_decay"),
+            )
+        return self.apply(
+            capture,
+            ops.rmsprop_momentum_update,
+            parameter,
+            gradient,
+            ("square_avg", "grad_avg", "momentum_buffer"),
+            ("lr", "alpha", "eps", "momentum", "weight_decay"),
+            centered=group["centered"],
+        )
 
     def structure(self) -> tuple:
         """A momentum that was 0 and is set later needs a buffer."""
@@ -43,10 +79,26 @@ class Adagrad(Optimizer):
     Duchi, Hazan and Singer, Adaptive Subgradient Methods, 2011.
     """
 
-    def __init__(self, params: Params, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
-                 eps: float = 1e-10, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
-                         eps=eps, maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+            maximize=bool(maximize),
+        )
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         return {**super().numbers(group, step), "slower": group["lr"] / (1 + (step - 1) * group["lr_decay"])}
@@ -55,37 +107,71 @@ class Adagrad(Optimizer):
         return self.group(parameter)["initial_accumulator_value"]
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.adagrad_update, parameter, gradient, ("sum",), ("slower", "eps", "weight_decay"))
+        self.apply(
+            capture, ops.adagrad_update, parameter, gradient, ("sum",), ("slower", "eps", "weight_decay")
+        )
 
 
 class Adadelta(Optimizer):
-    """Steps in the units of the parameter, from running means of squared steps and squared gradients. Zeiler, ADADELTA, 2012."""
+    """Steps in the units of the parameter, from running means of squared steps and squared
+    gradients. Zeiler, ADADELTA, 2012.
+    """
 
     limits = {"rho": (0.0, 1.0)}
 
-    def __init__(self, params: Params, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, *,
-                 maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=bool(maximize))
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.adadelta_update, parameter, gradient, ("square_avg", "acc_delta"), ("lr", "rho", "eps", "weight_decay"))
+        self.apply(
+            capture,
+            ops.adadelta_update,
+            parameter,
+            gradient,
+            ("square_avg", "acc_delta"),
+            ("lr", "rho", "eps", "weight_decay"),
+        )
 
 
 class Rprop(Optimizer):
-    """Steps that grow by etas[1] while the gradient keeps its sign and shrink by etas[0] where it changes, within step_sizes.
+    """Steps that grow by etas[1] while the gradient keeps its sign and shrink by etas[0] where it
+    changes, within step_sizes.
 
     Riedmiller and Braun, A Direct Adaptive Method for Faster Backpropagation Learning: RPROP, 1993.
     """
 
-    def __init__(self, params: Params, lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
-                 step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(params, lr=lr, etas=etas, step_sizes=step_sizes, maximize=bool(maximize))
 
     def first_state(self, parameter: Parameter, name: str) -> float:
         return self.group(parameter)["lr"] if name == "step_size" else 0.0
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.rprop_update, parameter, gradient, ("prev", "step_size"), ("eta2", "eta1", "step_size1", "step_size2"))
+        self.apply(
+            capture,
+            ops.rprop_update,
+            parameter,
+            gradient,
+            ("prev", "step_size"),
+            ("eta2", "eta1", "step_size1", "step_size2"),
+        )
 
 
 class ASGD(Optimizer):
@@ -94,14 +180,32 @@ class ASGD(Optimizer):
     Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, 1992.
     """
 
-    def __init__(self, params: Params, lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
-                 weight_decay: float = 0, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=bool(maximize)
+        )
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
         before = step - 1
         eta = group["lr"] / (1 + group["lambd"] * group["lr"] * before) ** group["alpha"]
-        return {**super().numbers(group, step), "eta": eta, "gain": 1 / max(1.0, before - group["t0"]), "shrink": 1 - group["lambd"] * eta}
+        return {
+            **super().numbers(group, step),
+            "eta": eta,
+            "gain": 1 / max(1.0, before - group["t0"]),
+            "shrink": 1 - group["lambd"] * eta,
+        }
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self.apply(capture, ops.asgd_update, parameter, gradient, ("ax",), ("eta", "gain", "shrink", "weight_decay"))
+        self.apply(
+            capture, ops.asgd_update, parameter, gradient, ("ax",), ("eta", "gain", "shrink", "weight_decay")
+        )

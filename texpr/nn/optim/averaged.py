@@ -17,10 +17,12 @@ from texpr.runtime.call.signal_guard import deferred_interrupts
 
 
 class AveragedModel(Module):
-    """A copy of a model that `update_parameters` moves towards it; its parameters are means over the models it has seen.
+    """A copy of a model that `update_parameters` moves towards it; its parameters are means over
+    the models it has seen.
 
-    The first update copies; then p = p + (1 - decay) * (model's p - p), an exponential moving average; or, where decay is None, each model
-    counts the same. Izmailov et al., Averaging Weights Leads to Wider Optima, 2018. Buffers are copied unless `use_buffers`.
+    The first update copies; then p = p + (1 - decay) * (model's p - p), an exponential moving
+    average; or, where decay is None, each model counts the same. Izmailov et al., Averaging Weights
+    Leads to Wider Optima, 2018. Buffers are copied unless `use_buffers`.
     """
 
     n_averaged: Buffer
@@ -40,8 +42,12 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take in the model as it is now; it has the same structure."""
         count = int(self.n_averaged.numpy())
-        self._share.data[...] = 1.0 if count == 0 else 1 / (count + 1) if self.decay is None else 1 - self.decay
-        plan = self._updates.get_or_make((structure(self.module), structure(model)), lambda: self._captured(model))
+        self._share.data[...] = (
+            1.0 if count == 0 else 1 / (count + 1) if self.decay is None else 1 - self.decay
+        )
+        plan = self._updates.get_or_make(
+            (structure(self.module), structure(model)), lambda: self._captured(model)
+        )
         plan.compute()
         with deferred_interrupts:
             plan.commit()
@@ -53,7 +59,9 @@ class AveragedModel(Module):
     def _captured(self, model: Module) -> Plan:
         capture = Capture("average")
         pairs = [*zip(self.module.parameters(), model.parameters(), strict=True)]
-        pairs += [p for p in zip(self.module.buffers(), model.buffers()) if self.use_buffers and p[0].dtype.is_float]
+        pairs += [
+            p for p in zip(self.module.buffers(), model.buffers()) if self.use_buffers and p[0].dtype.is_float
+        ]
         with capture:
             for own, other in pairs:
                 share = capture.variable(self._share).astype(own.dtype)

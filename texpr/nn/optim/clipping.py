@@ -17,7 +17,8 @@ Gradients = Mapping[Parameter, Symbolic]
 
 
 class ClipNorm:
-    """All gradients times min(1, max_norm / (norm + 1e-6)), where norm is that of all their elements as one vector.
+    """All gradients times min(1, max_norm / (norm + 1e-6)), where norm is that of all their
+    elements as one vector.
 
     Pascanu, Mikolov and Bengio, On the Difficulty of Training Recurrent Neural Networks, 2013.
     """

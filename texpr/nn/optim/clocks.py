@@ -1,6 +1,8 @@
-"""How many updates each parameter has had: one that was frozen, or had no gradient, begins where it was when it is trained again.
+"""How many updates each parameter has had: one that was frozen, or had no gradient, begins where it
+was when it is trained again.
 
-Parameters that were always updated together share a *clock*, so that the scalars of a step are computed once for all of them.
+Parameters that were always updated together share a *clock*, so that the scalars of a step are
+computed once for all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Clocks:
         self._of |= dict.fromkeys(parameters, clock)
 
     def advance(self, parameters: Collection[Parameter]) -> None:
-        """Count an update of some parameters. Those that shared their clock and stay behind get another one."""
+        """Count an update of some parameters. Those that shared their clock and stay behind get
+        another one.
+        """
         if len(parameters) == len(self._of):
             self.counts = [count + 1 for count in self.counts]
             return

@@ -13,20 +13,29 @@ Limits = tuple[float, float]
 
 
 class Group(dict[str, Any]):
-    """Parameters as "params", and options: numbers, tuples of numbers, truth values. What is set is checked.
+    """Parameters as "params", and options: numbers, tuples of numbers, truth values. What is set is
+    checked.
 
     Raises:
         CallError: a value that is no finite number within its limits.
     """
 
-    def __init__(self, owner: str, limits: Mapping[str, Limits], options: Mapping[str, Any], params: Sequence[Parameter] = ()) -> None:
+    def __init__(
+        self,
+        owner: str,
+        limits: Mapping[str, Limits],
+        options: Mapping[str, Any],
+        params: Sequence[Parameter] = (),
+    ) -> None:
         super().__init__({"params": list(params)} if params else {})
         self._owner, self._limits = owner, limits
         self._known: tuple[tuple, dict[str, float], tuple[tuple[str, bool], ...]] = (), {}, ()
         self.update(options)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value if isinstance(value, bool) or name == "params" else self._checked(name, value))
+        super().__setitem__(
+            name, value if isinstance(value, bool) or name == "params" else self._checked(name, value)
+        )
 
     def __reduce__(self) -> tuple:
         options = {name: value for name, value in self.items() if name != "params"}
@@ -52,10 +61,17 @@ class Group(dict[str, Any]):
         return self._sorted()[2]
 
     def _sorted(self) -> tuple[tuple, dict[str, float], tuple[tuple[str, bool], ...]]:
-        """All options with the numbers and the truth values of them, which are sought anew where an option has changed."""
+        """All options with the numbers and the truth values of them, which are sought anew where
+        an option has changed.
+        """
         options = tuple(self.items())
         if options != self._known[0]:
             numbers = {n: v for n, v in options if isinstance(v, float)}
-            numbers |= {f"{n.removesuffix('s')}{k + 1}": e for n, v in options if isinstance(v, tuple) for k, e in enumerate(v)}
+            numbers |= {
+                f"{n.removesuffix('s')}{k + 1}": e
+                for n, v in options
+                if isinstance(v, tuple)
+                for k, e in enumerate(v)
+            }
             self._known = options, numbers, tuple((n, v) for n, v in options if isinstance(v, bool))
         return self._known

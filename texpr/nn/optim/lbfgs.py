@@ -27,7 +27,8 @@ CURVED = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """The last steps and what they changed in the gradient, newest first, with room for more; then the step that is not among them yet.
+    """The last steps and what they changed in the gradient, newest first, with room for more; then
+    the step that is not among them yet.
 
     Attributes:
         steps, changes: (room, elements).
@@ -45,11 +46,13 @@ class _History:
 
 
 class LBFGS(Optimizer):
-    """Steps along -H g, where H is what the last history_size steps tell of the inverse of the Hessian.
+    """Steps along -H g, where H is what the last history_size steps tell of the inverse of the
+    Hessian.
 
-    `step(closure)` makes up to max_iter of them; closure() forgets gradients, computes the loss on lazy tensors, calls its `backward()` and
-    returns it. It is called as often as the search asks, which no program with a fixed number of operations does: `Trainer` and
-    `TrainingStep` refuse it. Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization, 1989.
+    `step(closure)` makes up to max_iter of them; closure() forgets gradients, computes the loss on
+    lazy tensors, calls its `backward()` and returns it. It is called as often as the search asks,
+    which no program with a fixed number of operations does: `Trainer` and `TrainingStep` refuse it.
+    Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization, 1989.
 
     Args:
         max_eval: calls of the closure in a step; 5/4 of max_iter unless given.
@@ -59,17 +62,40 @@ class LBFGS(Optimizer):
         maximize: look for a maximum.
     """
 
-    def __init__(self, params: Params, lr: float = 1.0, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None, *,
-                 maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1.0,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
+    ) -> None:
         most = whole("LBFGS", "max_iter", max_iter)
-        super().__init__(params, lr=lr, max_iter=most, max_eval=most * 5 // 4 if max_eval is None else whole("LBFGS", "max_eval", max_eval),
-                         tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
-                         history_size=whole("LBFGS", "history_size", history_size), maximize=bool(maximize))
+        super().__init__(
+            params,
+            lr=lr,
+            max_iter=most,
+            max_eval=most * 5 // 4 if max_eval is None else whole("LBFGS", "max_eval", max_eval),
+            tolerance_grad=tolerance_grad,
+            tolerance_change=tolerance_change,
+            history_size=whole("LBFGS", "history_size", history_size),
+            maximize=bool(maximize),
+        )
         if line_search_fn not in (None, "strong_wolfe"):
-            raise CallError(f"LBFGS: line_search_fn is {line_search_fn!r}, expected None or 'strong_wolfe'", code="arguments")
+            raise CallError(
+                f"LBFGS: line_search_fn is {line_search_fn!r}, expected None or 'strong_wolfe'",
+                code="arguments",
+            )
         if len(self.param_groups) > 1 or len({(p.dtype, p.device) for p in self.parameters}) > 1:
-            raise CallError("LBFGS: the parameters are of several groups, dtypes or devices, expected one", code="arguments")
+            raise CallError(
+                "LBFGS: the parameters are of several groups, dtypes or devices, expected one",
+                code="arguments",
+            )
         self.line_search_fn = line_search_fn
         self._history: _History | None = None
 
@@ -79,8 +105,11 @@ class LBFGS(Optimizer):
         Raises:
             CallError: always.
         """
-        raise CallError("LBFGS computes the loss as often as its search asks, and a compiled step computes it once", code="arguments",
-                        help="write the loop: optimizer.step(closure)")
+        raise CallError(
+            "LBFGS computes the loss as often as its search asks, and a compiled step computes it once",
+            code="arguments",
+            help="write the loop: optimizer.step(closure)",
+        )
 
     def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor:  # type: ignore[override]
         """Move the parameters towards a minimum, or with `maximize` a maximum; the loss before.
@@ -89,10 +118,17 @@ class LBFGS(Optimizer):
             CallError: there is no closure, or the loss depends on no parameter.
         """
         if closure is None:
-            raise CallError("LBFGS: step() was called without a closure", code="arguments",
-                            help="pass a function that computes the loss, calls its backward() and returns it")
+            raise CallError(
+                "LBFGS: step() was called without a closure",
+                code="arguments",
+                help="pass a function that computes the loss, calls its backward() and returns it",
+            )
         first = closure()
-        here, calls, group = Point(0.0, self._sign * float(first), self._gradient(), 0.0), 1, self.param_groups[0]
+        here, calls, group = (
+            Point(0.0, self._sign * float(first), self._gradient(), 0.0),
+            1,
+            self.param_groups[0],
+        )
         for iteration in range(int(group["max_iter"])):
             if _largest(here.gradient) <= group["tolerance_grad"]:
                 break
@@ -107,15 +143,23 @@ class LBFGS(Optimizer):
             assert self._history is not None
             self._history = replace(self._history, step=self._times(direction, here.at))
             calls += looked
-            tired = last or calls >= group["max_eval"] or abs(here.loss - start.loss) < group["tolerance_change"]
+            tired = (
+                last or calls >= group["max_eval"] or abs(here.loss - start.loss) < group["tolerance_change"]
+            )
             if tired or _largest(self._history.step) <= group["tolerance_change"]:
                 break
         return first
 
     def state_dict(self) -> dict[str, object]:
-        """The number of steps, the options, and what the last steps have told, by names `history.NAME`."""
+        """The number of steps, the options, and what the last steps have told, by names
+        `history.NAME`.
+        """
         known = self._history
-        parts = {} if known is None else {f"history.{f.name}": np.asarray(getattr(known, f.name)) for f in fields(known)}
+        parts = (
+            {}
+            if known is None
+            else {f"history.{f.name}": np.asarray(getattr(known, f.name)) for f in fields(known)}
+        )
         return {**super().state_dict(), **parts}
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
@@ -127,17 +171,31 @@ class LBFGS(Optimizer):
         names = [f"history.{f.name}" for f in fields(_History)]
         parts = [np.asarray(state_dict[n]) for n in names if n in state_dict]
         count = sum(p.size for p in self.parameters)
-        if parts and (len(parts) < len(names) or any(a.shape[-1:] != (count,) for k, a in enumerate(parts) if k not in (2, 3))):
+        if parts and (
+            len(parts) < len(names)
+            or any(a.shape[-1:] != (count,) for k, a in enumerate(parts) if k not in (2, 3))
+        ):
             raise CheckpointError(f"LBFGS: the history is not of {count} elements", code="checkpoint")
         super().load_state_dict({n: v for n, v in state_dict.items() if n not in names})
         like = self.parameters[0]
         if parts:
             made = [tensor(a, like.dtype.name, device=like.device) for a in parts]
-            self._history = _History(made[0], made[1], tuple(parts[2].tolist()), float(parts[3]), made[4], made[5])
+            self._history = _History(
+                made[0], made[1], tuple(parts[2].tolist()), float(parts[3]), made[4], made[5]
+            )
 
-    def _moved(self, closure: Callable[[], Tensor], start: Point, direction: Tensor, first: float, calls: int,
-               last: bool) -> tuple[Point, int]:
-        """Go in a direction; where the parameters are then, and how many calls that took. After the last step, nobody asks for more."""
+    def _moved(
+        self,
+        closure: Callable[[], Tensor],
+        start: Point,
+        direction: Tensor,
+        first: float,
+        calls: int,
+        last: bool,
+    ) -> tuple[Point, int]:
+        """Go in a direction; where the parameters are then, and how many calls that took. After
+        the last step, nobody asks for more.
+        """
         origin = self._flat([leaf_of(p).detach() for p in self.parameters])
 
         def look(at: float) -> Point:
@@ -161,7 +219,11 @@ class LBFGS(Optimizer):
         """-H g, where H has learnt of the last step."""
         known = self._history
         if known is None:
-            nothing = of_bits(np.zeros((1, gradient.shape[0]), numpy_dtype(gradient.dtype)), gradient.dtype, device=gradient.device)
+            nothing = of_bits(
+                np.zeros((1, gradient.shape[0]), numpy_dtype(gradient.dtype)),
+                gradient.dtype,
+                device=gradient.device,
+            )
             known = _History(nothing, nothing, (0.0,), 1.0, gradient, gradient)
         else:
             known = self._learnt(known, (gradient - known.gradient).realize())
@@ -179,9 +241,13 @@ class LBFGS(Optimizer):
         most = int(self.param_groups[0]["history_size"])
         count = min(sum(r != 0 for r in known.inverse) + 1, most)
         room = min(most, 1 << (count - 1).bit_length())
-        steps, changes = (_in_front(x, rows, room) for x, rows in ((known.step, known.steps), (change, known.changes)))
+        steps, changes = (
+            _in_front(x, rows, room) for x, rows in ((known.step, known.steps), (change, known.changes))
+        )
         inverse = (1 / product, *known.inverse, *(0.0,) * room)[:room]
-        return replace(known, steps=steps, changes=changes, inverse=inverse, scale=product / _dot(change, change))
+        return replace(
+            known, steps=steps, changes=changes, inverse=inverse, scale=product / _dot(change, change)
+        )
 
     @property
     def _sign(self) -> float:
@@ -189,14 +255,24 @@ class LBFGS(Optimizer):
         return -1.0 if self.param_groups[0]["maximize"] else 1.0
 
     def _gradient(self) -> Tensor:
-        """The gradients that the closure has left, as one vector; turned round where a maximum is looked for.
+        """The gradients that the closure has left, as one vector; turned round where a maximum is
+        looked for.
 
         Raises:
             CallError: there are none.
         """
         if all(p.grad is None for p in self.parameters):
-            raise CallError("LBFGS: no parameter has a gradient", code="gradient", help="the closure calls backward() on the loss")
-        found = self._flat([leaf_of(p).detach() * 0 if p.grad is None or not p.requires_grad else p.grad for p in self.parameters])
+            raise CallError(
+                "LBFGS: no parameter has a gradient",
+                code="gradient",
+                help="the closure calls backward() on the loss",
+            )
+        found = self._flat(
+            [
+                leaf_of(p).detach() * 0 if p.grad is None or not p.requires_grad else p.grad
+                for p in self.parameters
+            ]
+        )
         return found if self._sign > 0 else (-found).realize()
 
     def _flat(self, tensors: Sequence[Tensor]) -> Tensor:

@@ -9,7 +9,9 @@ from math import sqrt
 from texpr.graph.lazy import Tensor
 
 ENOUGH, FLAT = 1e-4, 0.9
-"""What share of the slope a step must gain, and how flat the end must be compared with the beginning."""
+"""What share of the slope a step must gain, and how flat the end must be compared with the
+beginning.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,9 @@ class Point:
     slope: float
 
 
-def strong_wolfe(look: Callable[[float], Point], start: Point, first: float, least: float, most: int) -> tuple[Point, int]:
+def strong_wolfe(
+    look: Callable[[float], Point], start: Point, first: float, least: float, most: int
+) -> tuple[Point, int]:
     """A point that is low enough and flat enough, and how many points were looked at.
 
     Args:
@@ -34,7 +38,12 @@ def strong_wolfe(look: Callable[[float], Point], start: Point, first: float, lea
     """
     before, here, trials = start, look(first), 0
     while trials < most:
-        if _is_high(here, start) or (trials > 1 and here.loss >= before.loss) or here.slope >= 0 and not _is_flat(here, start):
+        if (
+            _is_high(here, start)
+            or (trials > 1 and here.loss >= before.loss)
+            or here.slope >= 0
+            and not _is_flat(here, start)
+        ):
             return _zoomed(look, start, (before, here), trials, least, most)
         if _is_flat(here, start):
             return here, trials + 1
@@ -43,9 +52,17 @@ def strong_wolfe(look: Callable[[float], Point], start: Point, first: float, lea
     return min(start, here, key=lambda p: p.loss), trials + 1
 
 
-def _zoomed(look: Callable[[float], Point], start: Point, ends: tuple[Point, Point], trials: int, least: float,
-            most: int) -> tuple[Point, int]:
-    """Search between two points of which one is better and the other too high, or past the minimum."""
+def _zoomed(
+    look: Callable[[float], Point],
+    start: Point,
+    ends: tuple[Point, Point],
+    trials: int,
+    least: float,
+    most: int,
+) -> tuple[Point, int]:
+    """Search between two points of which one is better and the other too high, or past the
+    minimum.
+    """
     low, high = sorted(ends, key=lambda p: p.loss)
     looked, near_an_end = trials + 1, False
     while trials < most and abs(high.at - low.at) >= least:
@@ -75,7 +92,9 @@ def _is_flat(point: Point, start: Point) -> bool:
 
 
 def cubic_minimum(one: Point, other: Point, lo: float, hi: float) -> float:
-    """Where the cubic through two points with their slopes is least, within lo..hi; the middle where it has no minimum."""
+    """Where the cubic through two points with their slopes is least, within lo..hi; the middle
+    where it has no minimum.
+    """
     left, right = sorted((one, other), key=lambda p: p.at)
     mean = left.slope + right.slope - 3 * (left.loss - right.loss) / (left.at - right.at)
     square = mean * mean - left.slope * right.slope

@@ -1,4 +1,6 @@
-"""What all optimizers share: groups of parameters, state, and numbers that change from step to step."""
+"""What all optimizers share: groups of parameters, state, and numbers that change from step to
+step.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from texpr.support.suggest import KnowsArguments, suggests
 
 @suggests({})
 class Optimizer(KnowsArguments):
-    """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers` gives a step's scalars.
+    """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers`
+    gives a step's scalars.
 
     An optimizer of one's own is an operator and a few lines:
 
@@ -36,13 +39,17 @@ class Optimizer(KnowsArguments):
                 super().__init__(params, lr=lr, beta=beta)
 
             def update(self, capture, parameter, gradient):
-                self.apply(capture, rule, parameter, gradient, states=("m",), numbers=("lr", "beta"))
+                self.apply(capture, rule, parameter, gradient, states=("m",), numbers=("lr",
+                "beta"))
 
     Args:
-        params: the parameters to change, each once; or groups of them, dicts with the parameters as "params" and options of their own.
-        options: of groups that do not have their own: finite numbers of at least 0, tuples of such, and truth values.
+        params: the parameters to change, each once; or groups of them, dicts with the parameters as
+            "params" and options of their own.
+        options: of groups that do not have their own: finite numbers of at least 0, tuples of such,
+            and truth values.
     Attributes:
-        param_groups: the groups with their options, which may be set between steps: `optimizer.param_groups[0]["lr"] = 0.1`.
+        param_groups: the groups with their options, which may be set between steps:
+            `optimizer.param_groups[0]["lr"] = 0.1`.
         steps: how many steps were made.
         limits: of options, where "at least 0" is not all.
     Raises:
@@ -53,8 +60,11 @@ class Optimizer(KnowsArguments):
 
     def __init__(self, params: Iterable[Parameter] | Iterable[Mapping[str, Any]], **options: Any) -> None:
         if isinstance(params, Parameter | np.ndarray | Mapping) or not isinstance(params, Iterable):
-            raise CallError(f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list", code="arguments",
-                            help="write model.parameters()" if hasattr(params, "parameters") else "")
+            raise CallError(
+                f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list",
+                code="arguments",
+                help="write model.parameters()" if hasattr(params, "parameters") else "",
+            )
         self.defaults = dict(Group(self._name, self.limits, options))
         self.param_groups: list[Group] = []
         self.steps, self.clocks = 0, Clocks()
@@ -75,22 +85,32 @@ class Optimizer(KnowsArguments):
         """Change more parameters, with options of their own.
 
         Raises:
-            CallError: no parameters, parameters that are there already, or options that the optimizer does not have.
+            CallError: no parameters, parameters that are there already, or options that the
+                optimizer does not have.
         """
         options = dict(param_group)
         params = options.pop("params", ())
         parameters = [params] if isinstance(params, Parameter) else list(params)
         if not parameters:
-            raise CallError(f"{self._name}: there are no parameters", code="arguments", help="pass the parameters of a model that has some")
+            raise CallError(
+                f"{self._name}: there are no parameters",
+                code="arguments",
+                help="pass the parameters of a model that has some",
+            )
         for p in parameters:
             if not isinstance(p, Parameter):
-                raise CallError(f"{self._name}: {p!r} is no parameter", code="arguments", help="pass model.parameters()")
+                raise CallError(
+                    f"{self._name}: {p!r} is no parameter", code="arguments", help="pass model.parameters()"
+                )
         if len({*parameters, *self.parameters}) < len(parameters) + len(self.parameters):
             raise CallError(f"{self._name}: a parameter is listed twice", code="arguments")
         unknown = sorted(set(options) - set(self.defaults))
         if unknown:
-            raise CallError(f"{self._name}: there is no option {unknown[0]!r}", code="arguments",
-                            help=f"a group may have {', '.join(self.defaults)}")
+            raise CallError(
+                f"{self._name}: there is no option {unknown[0]!r}",
+                code="arguments",
+                help=f"a group may have {', '.join(self.defaults)}",
+            )
         self.param_groups.append(Group(self._name, self.limits, self.defaults | options, parameters))
         self.clocks.add(parameters)
 
@@ -114,18 +134,32 @@ class Optimizer(KnowsArguments):
         raise NotImplementedError(f"{self._name} has no update")
 
     def numbers(self, group: Group, step: int) -> Mapping[str, float]:
-        """The scalars of an update of parameters, counted from 1: the options by name, elements of a tuple such as `betas` as `beta1` and
-        `beta2`.
+        """The scalars of an update of parameters, counted from 1: the options by name, elements of
+        a tuple such as `betas` as `beta1` and `beta2`.
         """
         return group.numbers()
 
-    def apply(self, capture: Capture, operator: ops.Op, parameter: Parameter, gradient: Symbolic, states: Sequence[str] = (),
-              numbers: Sequence[str] = ("lr",), **constants: object) -> None:
-        """Append operator(parameter, gradient, *states, *numbers), whose results are the next values of parameter and states."""
+    def apply(
+        self,
+        capture: Capture,
+        operator: ops.Op,
+        parameter: Parameter,
+        gradient: Symbolic,
+        states: Sequence[str] = (),
+        numbers: Sequence[str] = ("lr",),
+        **constants: object,
+    ) -> None:
+        """Append operator(parameter, gradient, *states, *numbers), whose results are the next
+        values of parameter and states.
+        """
         variables = [parameter, *(self.state(parameter, name) for name in states)]
         scalars = [self.number(capture, parameter, name) for name in numbers]
-        results = operator(capture.latest(parameter), gradient, *map(capture.variable, variables[1:]), *scalars, **constants)
-        for variable, value in zip(variables, results if isinstance(results, tuple) else (results,), strict=True):
+        results = operator(
+            capture.latest(parameter), gradient, *map(capture.variable, variables[1:]), *scalars, **constants
+        )
+        for variable, value in zip(
+            variables, results if isinstance(results, tuple) else (results,), strict=True
+        ):
             capture.assign(variable, value)
 
     def number(self, capture: Capture, parameter: Parameter, name: str) -> Symbolic:
@@ -140,13 +174,17 @@ class Optimizer(KnowsArguments):
         return self.param_groups[self._position(parameter)]
 
     def _position(self, parameter: Parameter) -> int:
-        return next(k for k, group in enumerate(self.param_groups) if any(p is parameter for p in group["params"]))
+        return next(
+            k for k, group in enumerate(self.param_groups) if any(p is parameter for p in group["params"])
+        )
 
     def state(self, parameter: Parameter, name: str) -> Variable:
         """A variable of the parameter's shape, at first `first_state`."""
         if (parameter, name) not in self._state:
             first = stored(np.full(parameter.shape, self.first_state(parameter, name)), parameter.dtype)
-            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}", parameter.dtype, parameter.device)
+            self._state[parameter, name] = Variable(
+                first, f"{parameter.name}_{name}", parameter.dtype, parameter.device
+            )
         self._state[parameter, name].move(parameter.device)
         return self._state[parameter, name]
 
@@ -155,7 +193,9 @@ class Optimizer(KnowsArguments):
         return 0.0
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Self:
-        """From now on, scale all gradients so that their norm as one vector is at most max_norm. Pascanu et al., 2013."""
+        """From now on, scale all gradients so that their norm as one vector is at most max_norm.
+        Pascanu et al., 2013.
+        """
         self._clippings.append(ClipNorm(max_norm, norm_type))
         return self
 
@@ -178,21 +218,31 @@ class Optimizer(KnowsArguments):
             p.grad = None
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by the gradients that `backward()` has given them; those without a gradient stay.
+        """Change the parameters by the gradients that `backward()` has given them; those without a
+        gradient stay.
 
-        A closure is called first: it computes the loss, calls `backward()` and returns the loss, which is the result. A loop in Python
-        on lazy tensors uses this. `Trainer` and `TrainingStep` compile the model, its gradients and this step as one.
+        A closure is called first: it computes the loss, calls `backward()` and returns the loss,
+        which is the result. A loop in Python on lazy tensors uses this. `Trainer` and
+        `TrainingStep` compile the model, its gradients and this step as one.
 
         Raises:
             CallError: no parameter has a gradient; inside `tx.jit`.
         """
         if active_capture.get() is not None:
-            raise CallError(f"{self._name}.step() while a program is captured", code="symbolic",
-                            help="nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program")
+            raise CallError(
+                f"{self._name}.step() while a program is captured",
+                code="symbolic",
+                help="nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one "
+                "program",
+            )
         loss = None if closure is None else closure()
         gradients = {p: p.grad for p in self.parameters if p.requires_grad and p.grad is not None}
         if not gradients:
-            raise CallError(f"{self._name}: no parameter has a gradient", code="gradient", help="call backward() on the loss first")
+            raise CallError(
+                f"{self._name}: no parameter has a gradient",
+                code="gradient",
+                help="call backward() on the loss first",
+            )
         key = self.structure(), tuple(gradients), self.clocks.those(gradients), Variable.moves
         plan = self._plans.get_or_make(key, lambda: self._step_on(tuple(gradients)))
         for k, gradient in enumerate(gradients.values()):
@@ -213,10 +263,12 @@ class Optimizer(KnowsArguments):
         return Plan(capture, [])
 
     def structure(self) -> tuple:
-        """What a captured step depends on, beside the clocks of parameters that it updates: which are trained, options that are no
-        numbers.
+        """What a captured step depends on, beside the clocks of parameters that it updates: which
+        are trained, options that are no numbers.
         """
-        groups = tuple((tuple((p, p.requires_grad) for p in g["params"]), g.flags()) for g in self.param_groups)
+        groups = tuple(
+            (tuple((p, p.requires_grad) for p in g["params"]), g.flags()) for g in self.param_groups
+        )
         return groups, tuple(self._clippings)
 
     def count(self, parameters: Collection[Parameter]) -> None:
@@ -229,11 +281,15 @@ class Optimizer(KnowsArguments):
         values: dict[tuple[int, int], Mapping[str, float]] = {}
         for (position, clock, name), variable in self._numbers.items():
             if (position, clock) not in values:
-                values[position, clock] = self.numbers(self.param_groups[position], self.clocks.counts[clock] + 1)
+                values[position, clock] = self.numbers(
+                    self.param_groups[position], self.clocks.counts[clock] + 1
+                )
             variable.data[...] = values[position, clock][name]
 
     def state_dict(self) -> dict[str, object]:
-        """The number of steps, the options of the groups, and copies of the state, named by the parameter's position."""
+        """The number of steps, the options of the groups, and copies of the state, named by the
+        parameter's position.
+        """
         position = {p: k for k, p in enumerate(self.parameters)}
         groups = [{**g, "params": [position[p] for p in g["params"]]} for g in self.param_groups]
         state = {f"{position[p]}.{name}": v.numpy().copy() for (p, name), v in self._state.items()}
@@ -248,18 +304,30 @@ class Optimizer(KnowsArguments):
         steps, groups = whole(self._name, "steps", state_dict.get("steps"), 0), state_dict.get("param_groups")
         shapes = [len(g["params"]) for g in self.param_groups]
         if not isinstance(groups, list) or [_count(g) for g in groups] != shapes:
-            raise CheckpointError(f"{self._name}: the state is not of groups of {', '.join(map(str, shapes))} parameters",
-                                  code="checkpoint")
-        updates = state_dict.get("updates", [steps] * len(self.parameters))  # files from before have no such counts
+            raise CheckpointError(
+                f"{self._name}: the state is not of groups of {', '.join(map(str, shapes))} parameters",
+                code="checkpoint",
+            )
+        updates = state_dict.get(
+            "updates", [steps] * len(self.parameters)
+        )  # files from before have no such counts
         if not isinstance(updates, list) or len(updates) != len(self.parameters):
-            raise CheckpointError(f"{self._name}: the updates are not of {len(self.parameters)} parameters", code="checkpoint")
+            raise CheckpointError(
+                f"{self._name}: the updates are not of {len(self.parameters)} parameters", code="checkpoint"
+            )
         counts = [whole(self._name, "updates", count, 0) for count in updates]
-        arrays = {name: np.asarray(value) for name, value in state_dict.items() if name not in ("steps", "updates", "param_groups")}
+        arrays = {
+            name: np.asarray(value)
+            for name, value in state_dict.items()
+            if name not in ("steps", "updates", "param_groups")
+        }
         for name, array in arrays.items():
             self._check_state(name, array)
         for group in groups:
             self._check_options(group)
-        options = [Group(self._name, self.limits, {n: v for n, v in g.items() if n != "params"}) for g in groups]
+        options = [
+            Group(self._name, self.limits, {n: v for n, v in g.items() if n != "params"}) for g in groups
+        ]
         for group, values in zip(self.param_groups, options):
             group.update(values)
         for name, array in arrays.items():
@@ -270,10 +338,15 @@ class Optimizer(KnowsArguments):
         self.clocks.set(self.parameters, counts)
 
     def _check_options(self, group: Mapping[str, Any]) -> None:
-        """Options of a group are numbers, pairs or truth values where those of the optimizer are."""
+        """Options of a group are numbers, pairs or truth values where those of the optimizer
+        are.
+        """
         for name, default in self.defaults.items():
             value = group.get(name, default)
-            kinds = [bool if isinstance(v, bool) else len(v) if isinstance(v, list | tuple) else float for v in (value, default)]
+            kinds = [
+                bool if isinstance(v, bool) else len(v) if isinstance(v, list | tuple) else float
+                for v in (value, default)
+            ]
             if kinds[0] != kinds[1] or name not in group:
                 found = f"is {value!r}" if name in group else "is missing"
                 raise CheckpointError(f"{self._name}: the option {name} {found}", code="checkpoint")
@@ -284,8 +357,11 @@ class Optimizer(KnowsArguments):
             raise CheckpointError(f"{self._name}: there is no state `{name}`", code="checkpoint")
         like = self.parameters[int(position)].numpy()
         if (array.shape, array.dtype) != (like.shape, like.dtype):
-            raise CheckpointError(f"{self._name}: state `{name}` is {array.dtype}{list(array.shape)}, "
-                                  f"expected {like.dtype}{list(like.shape)}", code="checkpoint")
+            raise CheckpointError(
+                f"{self._name}: state `{name}` is {array.dtype}{list(array.shape)}, "
+                f"expected {like.dtype}{list(like.shape)}",
+                code="checkpoint",
+            )
 
     def __repr__(self) -> str:
         return f"{self._name}(lr={self.lr}, {len(self.parameters)} parameters, {self.steps} steps)"

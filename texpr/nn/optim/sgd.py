@@ -14,16 +14,33 @@ from texpr.support.errors import CallError
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum: b = momentum * b + (1 - dampening) * g, p = p - lr * b, where g has weight_decay * p added.
+    """Gradient descent with momentum: b = momentum * b + (1 - dampening) * g, p = p - lr * b, where
+    g has weight_decay * p added.
 
-    The first step takes b = g. Nesterov: p = p - lr * (g + momentum * b). Sutskever et al., On the importance of initialization and
-    momentum, 2013.
+    The first step takes b = g. Nesterov: p = p - lr * (g + momentum * b). Sutskever et al., On the
+    importance of initialization and momentum, 2013.
     """
 
-    def __init__(self, params: Params, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-                 nesterov: bool = False, *, maximize: bool = False) -> None:
-        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=bool(nesterov),
-                         maximize=bool(maximize))
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=bool(nesterov),
+            maximize=bool(maximize),
+        )
         if any(g["nesterov"] and (g["momentum"] == 0 or g["dampening"] != 0) for g in self.param_groups):
             raise CallError("SGD: nesterov needs a momentum above 0 and no dampening", code="arguments")
         self._with_momentum = any(g["momentum"] > 0 for g in self.param_groups)
@@ -36,7 +53,14 @@ class SGD(Optimizer):
         if not self._with_momentum:
             return self.apply(capture, ops.sgd_update, parameter, gradient, numbers=("lr", "weight_decay"))
         operator = ops.nesterov_update if group["nesterov"] else ops.momentum_update
-        return self.apply(capture, operator, parameter, gradient, ("momentum_buffer",), ("lr", "gain", "momentum", "weight_decay"))
+        return self.apply(
+            capture,
+            operator,
+            parameter,
+            gradient,
+            ("momentum_buffer",),
+            ("lr", "gain", "momentum", "weight_decay"),
+        )
 
     def structure(self) -> tuple:
         """A momentum that was 0 and is set later needs a buffer."""

@@ -10,14 +10,17 @@ from texpr.support.errors import CallError
 
 
 class Accuracy:
-    """The share of places where the class with the largest output is the target's; the first of equal ones counts.
+    """The share of places where the class with the largest output is the target's; the first of
+    equal ones counts.
 
-    Classes lie on axis 1, as in the losses, or on the last axis where only that fits. Targets are class numbers, or numbers for every
-    class, such as probabilities. One output per place, or a loss of yes and no, makes it the share of places where output and target lie on
-    the same side of their thresholds. Ignored labels do not count.
+    Classes lie on axis 1, as in the losses, or on the last axis where only that fits. Targets are
+    class numbers, or numbers for every class, such as probabilities. One output per place, or a
+    loss of yes and no, makes it the share of places where output and target lie on the same side of
+    their thresholds. Ignored labels do not count.
 
     Args:
-        loss: says by `ignore_index` which labels are ignored (else negative ones), and by `threshold` above which output the answer is yes.
+        loss: says by `ignore_index` which labels are ignored (else negative ones), and by
+            `threshold` above which output the answer is yes.
     """
 
     def __init__(self, loss: object) -> None:
@@ -33,15 +36,25 @@ class Accuracy:
             CallError: outputs and targets do not fit, or it is open what they mean.
         """
         outputs, targets = np.asarray(outputs), np.asarray(targets)
-        right = self._of_yes_and_no(outputs, targets) if self._is_binary(outputs, targets) else self._of_classes(outputs, targets)
-        counts = self._counted(targets).reshape(right.shape) if right.shape == targets.shape else np.ones(right.shape, bool)
+        right = (
+            self._of_yes_and_no(outputs, targets)
+            if self._is_binary(outputs, targets)
+            else self._of_classes(outputs, targets)
+        )
+        counts = (
+            self._counted(targets).reshape(right.shape)
+            if right.shape == targets.shape
+            else np.ones(right.shape, bool)
+        )
         count = int(counts.sum())
         return (float(np.count_nonzero(right & counts) / count) if count else float("nan")), count
 
     def _is_binary(self, outputs: np.ndarray, targets: np.ndarray) -> bool:
         if self._has_labels:
             return False
-        return self._threshold is not None or (outputs.size == targets.size and (outputs.ndim == 1 or outputs.shape[1] == 1))
+        return self._threshold is not None or (
+            outputs.size == targets.size and (outputs.ndim == 1 or outputs.shape[1] == 1)
+        )
 
     def _of_yes_and_no(self, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
         if outputs.size != targets.size:
@@ -60,9 +73,17 @@ class Accuracy:
     def _axis(self, outputs: np.ndarray, targets: np.ndarray) -> int:
         """The axis of the classes."""
         last = outputs.ndim - 1
-        fits = [k for k in dict.fromkeys((1, last)) if 0 <= k <= last and np.delete(outputs.shape, k).tolist() == list(targets.shape)]
+        fits = [
+            k
+            for k in dict.fromkeys((1, last))
+            if 0 <= k <= last and np.delete(outputs.shape, k).tolist() == list(targets.shape)
+        ]
         if not fits or (len(fits) > 1 and not self._known):
-            reason = "classes may lie on axis 1 or on the last one" if fits else "expected a target per place, and classes on axis 1"
+            reason = (
+                "classes may lie on axis 1 or on the last one"
+                if fits
+                else "expected a target per place, and classes on axis 1"
+            )
             raise self._refused(outputs, targets, reason)
         return fits[0]
 
@@ -72,5 +93,8 @@ class Accuracy:
         return targets != self._ignored if self._known and self._ignored is not None else targets >= 0
 
     def _refused(self, outputs: Any, targets: Any, reason: str) -> CallError:
-        return CallError(f"accuracy: outputs are {list(outputs.shape)} and targets {list(targets.shape)}: {reason}", code="metric",
-                         help="pass a function of outputs and targets in its place")
+        return CallError(
+            f"accuracy: outputs are {list(outputs.shape)} and targets {list(targets.shape)}: {reason}",
+            code="metric",
+            help="pass a function of outputs and targets in its place",
+        )

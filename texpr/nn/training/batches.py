@@ -16,7 +16,9 @@ from texpr.support.errors import CallError
 
 
 class Batch(NamedTuple):
-    """Examples and targets; `labels` is what messages about labels count in: the whole array where there is one."""
+    """Examples and targets; `labels` is what messages about labels count in: the whole array
+    where there is one.
+    """
 
     x: NetworkInput
     y: NetworkInput
@@ -33,7 +35,9 @@ class Batches:
     left: int | None
 
     @staticmethod
-    def of(x: Any, y: Any, dtype: DType | None, labels: bool, batch_size: int, shuffle: bool, seed: int) -> Batches:
+    def of(
+        x: Any, y: Any, dtype: DType | None, labels: bool, batch_size: int, shuffle: bool, seed: int
+    ) -> Batches:
         """Batches of arrays, or of the loader `x` where there is no y.
 
         Raises:
@@ -41,10 +45,15 @@ class Batches:
         """
         if y is not None:
             given = checked_inputs(x, dtype)
-            return _OfArrays(given, checked_targets(y, len(given.array), labels, dtype), batch_size, shuffle, seed)
+            return _OfArrays(
+                given, checked_targets(y, len(given.array), labels, dtype), batch_size, shuffle, seed
+            )
         if not isinstance(x, Iterable) or isinstance(x, np.ndarray | dict | str) or iter(x) is x:
-            raise CallError(f"there are no targets, and x is a {type(x).__name__}, expected a loader", code="data",
-                            help="pass x and y, or nn.data.DataLoader(...), which can be iterated over once per epoch")
+            raise CallError(
+                f"there are no targets, and x is a {type(x).__name__}, expected a loader",
+                code="data",
+                help="pass x and y, or nn.data.DataLoader(...), which can be iterated over once per epoch",
+            )
         return _OfLoader(x, dtype, labels)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -88,7 +97,10 @@ class _OfLoader(Batches):
         skipped, self._skipped = self._skipped, 0
         for pair in islice(iter(self._loader), skipped, None):
             if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise CallError(f"a batch is a {type(pair).__name__}, expected a pair of examples and targets", code="data")
+                raise CallError(
+                    f"a batch is a {type(pair).__name__}, expected a pair of examples and targets",
+                    code="data",
+                )
             x = checked_inputs(pair[0], self._dtype)
             y = checked_targets(pair[1], len(x.array), self._labels, self._dtype)
             yield Batch(x, y, y.array)
@@ -104,7 +116,9 @@ class _OfLoader(Batches):
         return None if count is None else max(0, count - done)
 
     def go_to(self, epoch: int, position: int) -> None:
-        """A loader of texpr knows its order; of others, batches are left out, which is the same where their order is."""
+        """A loader of texpr knows its order; of others, batches are left out, which is the same
+        where their order is.
+        """
         if isinstance(self._loader, DataLoader):
             self._loader.load_state_dict({**self._loader.state_dict(), "epoch": epoch, "position": position})
         else:
@@ -115,5 +129,10 @@ class _OfLoader(Batches):
 
 
 def _about(loader: DataLoader) -> dict[str, int]:
-    return {"examples": len(loader.dataset), "batch_size": loader.batch_size, "shuffle": int(loader.shuffle), "seed": loader.seed,
-            "drop_last": int(loader.drop_last)}
+    return {
+        "examples": len(loader.dataset),
+        "batch_size": loader.batch_size,
+        "shuffle": int(loader.shuffle),
+        "seed": loader.seed,
+        "drop_last": int(loader.drop_last),
+    }

@@ -1,4 +1,6 @@
-"""States of callbacks in files: arrays beside what JSON has, tuples and keys of other kinds as they were."""
+"""States of callbacks in files: arrays beside what JSON has, tuples and keys of other kinds as
+they were.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,20 @@ def packed(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, Mapping):
         if all(type(k) is str and not k.startswith("$") for k in value):
             return {k: packed(v, f"{name}.{k}", arrays) for k, v in value.items()}
-        return {_PAIRS: [[packed(k, name, arrays), packed(v, f"{name}.{k}", arrays)] for k, v in value.items()]}
+        return {
+            _PAIRS: [[packed(k, name, arrays), packed(v, f"{name}.{k}", arrays)] for k, v in value.items()]
+        }
     if isinstance(value, list | tuple):
         found = [packed(v, f"{name}.{k}", arrays) for k, v in enumerate(value)]
         return {_TUPLE: found} if isinstance(value, tuple) else found
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         arrays[name] = np.asarray(value)
         return {_ARRAY: name}
-    raise CallError(f"`{name}` of a training is a {type(value).__name__}, which no file holds", code="checkpoint",
-                    help="a callback's state_dict has numbers, texts, arrays, and lists, tuples and dicts of them")
+    raise CallError(
+        f"`{name}` of a training is a {type(value).__name__}, which no file holds",
+        code="checkpoint",
+        help="a callback's state_dict has numbers, texts, arrays, and lists, tuples and dicts of them",
+    )
 
 
 def unpacked(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:

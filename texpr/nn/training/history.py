@@ -13,7 +13,9 @@ from texpr.support.files import write_file
 
 
 class History(dict[str, list[float]]):
-    """A list per measurement (`loss`, `accuracy`, `val_loss`, ...), one entry per epoch: NaN where something was not measured."""
+    """A list per measurement (`loss`, `accuracy`, `val_loss`, ...), one entry per epoch: NaN
+    where something was not measured.
+    """
 
     def add(self, values: Mapping[str, float]) -> None:
         """Append an epoch."""
@@ -33,7 +35,9 @@ class History(dict[str, list[float]]):
     def rows(self) -> list[str]:
         """A table in CSV: the names of the columns, and a row per epoch."""
         rows = [",".join(["epoch", *self])]
-        return rows + [",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)]
+        return rows + [
+            ",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)
+        ]
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the measurements over the epochs, those of training and validation together.

@@ -1,8 +1,9 @@
 """The number that a loss divides by: how much a batch counts beside others.
 
-A loss that is the mean over elements, tokens or class weights is a sum divided by a number that differs from batch to batch. Means over
-several batches, and gradients that are accumulated, weight each batch by that number: they are what one batch of all examples gives.
-The number is found in the captured program, so it does not matter whether a loss of `texpr.nn` or a function computes it.
+A loss that is the mean over elements, tokens or class weights is a sum divided by a number that
+differs from batch to batch. Means over several batches, and gradients that are accumulated, weight
+each batch by that number: they are what one batch of all examples gives. The number is found in the
+captured program, so it does not matter whether a loss of `texpr.nn` or a function computes it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,21 @@ from texpr.ir.interpreter.tensor import reads
 from texpr.ir.tensor import Equation, Invoke
 
 _SUMS, _MEANS = ("sum_all", "reduce_sum"), ("mean_all", "reduce_mean")
-_SAME = frozenset({"astype", "copy", "to_f16", "to_bf16", "to_f32", "to_f64", "negative", "flatten", "reshape", "expand", "pick"})
+_SAME = frozenset(
+    {
+        "astype",
+        "copy",
+        "to_f16",
+        "to_bf16",
+        "to_f32",
+        "to_f64",
+        "negative",
+        "flatten",
+        "reshape",
+        "expand",
+        "pick",
+    }
+)
 """Operators of one tensor that keep how it depends on the examples of a batch."""
 _LIMITS = frozenset({"maximum", "clip", "clip_between"})
 """Operators that keep a number that a loss divides by away from 0."""
@@ -49,7 +64,8 @@ _FREE = Divisor(-2.0)
 
 
 def divisor_of(loss: Symbolic, examples: int) -> Divisor:
-    """Find what a captured loss divides by; the number of examples where the program does not say it.
+    """Find what a captured loss divides by; the number of examples where the program does not say
+    it.
 
     Args:
         examples: the extent of the batch's axis.
@@ -59,7 +75,9 @@ def divisor_of(loss: Symbolic, examples: int) -> Divisor:
 
 
 class _Search:
-    """A walk from the loss back to the inputs. None stands for tensors that are no sums and no means of examples."""
+    """A walk from the loss back to the inputs. None stands for tensors that are no sums and no
+    means of examples.
+    """
 
     def __init__(self, capture: CaptureLike, examples: int) -> None:
         self._examples = max(examples, 1)
@@ -104,7 +122,9 @@ class _Search:
         return Divisor(float(np.prod(before) / np.prod(after))) if is_mean else SUM
 
     def _added(self, a: Divisor | None, b: Divisor | None) -> Divisor | None:
-        """Of two summands that count alike: both are divided by the same number, or by the examples' number times a constant."""
+        """Of two summands that count alike: both are divided by the same number, or by the
+        examples' number times a constant.
+        """
         if a == b or b == _FREE:
             return a
         if a == _FREE:
@@ -121,14 +141,18 @@ class _Search:
         return Divisor(tensor=self._unlimited(count))
 
     def _by_constant(self, kind: Divisor | None, count: Tensor) -> Divisor | None:
-        """A sum over a multiple of the number of examples is a mean; one over another number is a sum in other units."""
+        """A sum over a multiple of the number of examples is a mean; one over another number is
+        a sum in other units.
+        """
         value = self._constants.get(count)
         if kind != SUM or value is None:
             return kind
         return Divisor(float(value)) if float(value) > 0 and float(value) % self._examples == 0 else kind
 
     def _unlimited(self, count: Tensor) -> Tensor:
-        """The number itself where a program divides by max(number, 1): a batch without any counts for nothing."""
+        """The number itself where a program divides by max(number, 1): a batch without any
+        counts for nothing.
+        """
         made = self._made.get(count)
         if made is None or not (made.program.name in _LIMITS or made.program.name in _SAME):
             return count
@@ -154,12 +178,16 @@ def _dependents(capture: CaptureLike, roots: Iterable[Tensor]) -> set[Tensor]:
 
 
 def _targets(call: Invoke, known: set[Tensor]) -> Iterator[Tensor]:
-    """The results of a call that depend on known arguments: a count of labels does not depend on the logits beside them."""
+    """The results of a call that depend on known arguments: a count of labels does not depend on
+    the logits beside them.
+    """
     program = call.program
     if len(program.outputs) == 1:
         return iter(call.targets)
     inner = {formal for formal, actual in zip(program.inputs, call.args) if actual in known}
-    while new := {t for e in program.equations if not inner.isdisjoint(reads(e)) for t in _written(e)} - inner:
+    while (
+        new := {t for e in program.equations if not inner.isdisjoint(reads(e)) for t in _written(e)} - inner
+    ):
         inner |= new
     return (target for formal, target in zip(program.outputs, call.targets) if formal in inner)
 

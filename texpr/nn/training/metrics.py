@@ -13,27 +13,43 @@ from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean
 
 Metric = Callable[[np.ndarray, np.ndarray], float | tuple[float, float]]
-"""Of outputs and targets of a batch: the mean over the targets that count, or a pair of a mean and its weight beside other batches."""
+"""Of outputs and targets of a batch: the mean over the targets that count, or a pair of a mean
+and its weight beside other batches.
+"""
 
 METRICS: dict[str, Callable[[object], Metric]] = {"accuracy": Accuracy}
 """Metrics by name, made for a loss."""
 
 
-def named_metrics(wanted: Sequence[str | Metric] | Mapping[str, str | Metric], loss: object) -> dict[str, Metric]:
+def named_metrics(
+    wanted: Sequence[str | Metric] | Mapping[str, str | Metric], loss: object
+) -> dict[str, Metric]:
     """Metrics by name; in a list, functions are called by their own names.
 
     Raises:
         CallError: no such metric, or two of one name.
     """
     if isinstance(wanted, str):
-        raise CallError(f"metrics is {wanted!r}, expected a list", code="arguments", help=f"write metrics=[{wanted!r}]")
+        raise CallError(
+            f"metrics is {wanted!r}, expected a list", code="arguments", help=f"write metrics=[{wanted!r}]"
+        )
     found: dict[str, Metric] = {}
     for given, each in wanted.items() if isinstance(wanted, Mapping) else ((None, each) for each in wanted):
         if isinstance(each, str) and each not in METRICS:
-            raise CallError(f"there is no metric {each!r}", code="arguments", help=did_you_mean(each, METRICS))
-        name = given if given is not None else each if isinstance(each, str) else getattr(each, "__name__", type(each).__name__)
+            raise CallError(
+                f"there is no metric {each!r}", code="arguments", help=did_you_mean(each, METRICS)
+            )
+        name = (
+            given
+            if given is not None
+            else each
+            if isinstance(each, str)
+            else getattr(each, "__name__", type(each).__name__)
+        )
         if name in (*found, "loss", "skipped"):
-            raise CallError(f"two measurements are called {name!r}", code="arguments", help="give one another __name__")
+            raise CallError(
+                f"two measurements are called {name!r}", code="arguments", help="give one another __name__"
+            )
         found[name] = METRICS[each](loss) if isinstance(each, str) else each
     return found
 
@@ -41,10 +57,16 @@ def named_metrics(wanted: Sequence[str | Metric] | Mapping[str, str | Metric], l
 def counted_targets(targets: np.ndarray, loss: object) -> int:
     """How many targets of a batch count: all but ignored labels."""
     ignored = getattr(loss, "ignore_index", None) if getattr(loss, "labels", False) else None
-    return targets.size if ignored is None or targets.dtype.kind not in "iu" else int(np.count_nonzero(targets != ignored))
+    return (
+        targets.size
+        if ignored is None or targets.dtype.kind not in "iu"
+        else int(np.count_nonzero(targets != ignored))
+    )
 
 
-def measure(metrics: Mapping[str, Metric], outputs: np.ndarray, targets: np.ndarray, count: int) -> dict[str, tuple[float, float]]:
+def measure(
+    metrics: Mapping[str, Metric], outputs: np.ndarray, targets: np.ndarray, count: int
+) -> dict[str, tuple[float, float]]:
     """All metrics of a batch, with their weights beside other batches.
 
     Args:
@@ -53,12 +75,18 @@ def measure(metrics: Mapping[str, Metric], outputs: np.ndarray, targets: np.ndar
         CallError: one gives no number.
     """
     found = {name: metric(outputs, targets) for name, metric in metrics.items()}
-    pairs = {name: value if isinstance(value, tuple) and len(value) == 2 else (value, count) for name, value in found.items()}
+    pairs = {
+        name: value if isinstance(value, tuple) and len(value) == 2 else (value, count)
+        for name, value in found.items()
+    }
     for name, pair in pairs.items():
         for value in pair:
             if np.ndim(value) or not isinstance(value, int | float | np.number | np.ndarray):
-                raise CallError(f"the metric `{name}` gives a {type(value).__name__}, expected a number", code="metric",
-                                help="average it: float(np.mean(...))")
+                raise CallError(
+                    f"the metric `{name}` gives a {type(value).__name__}, expected a number",
+                    code="metric",
+                    help="average it: float(np.mean(...))",
+                )
     return {name: (float(value), float(weight)) for name, (value, weight) in pairs.items()}
 
 

@@ -1,4 +1,6 @@
-"""What `fit` shows while it runs: a bar per epoch on a terminal with tqdm, else a line per epoch."""
+"""What `fit` shows while it runs: a bar per epoch on a terminal with tqdm, else a line per
+epoch.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ class Progress:
         """An epoch is done."""
         if self._shown:
             seconds = time.perf_counter() - self._start
-            print("  ".join([self._label(epoch), *(f"{n} {v:.4f}" for n, v in values.items()), f"{seconds:.1f} s"]), flush=True)
+            print(
+                "  ".join(
+                    [self._label(epoch), *(f"{n} {v:.4f}" for n, v in values.items()), f"{seconds:.1f} s"]
+                ),
+                flush=True,
+            )
 
     def _label(self, epoch: int) -> str:
         return f"epoch {epoch + 1:>{len(str(self._epochs))}}/{self._epochs}"

@@ -25,7 +25,15 @@ _VERSION = 2
 
 
 _COUNTS = ("first_epoch", "epoch", "position", "steps", "skipped")
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, CallError, CheckpointError)
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    CallError,
+    CheckpointError,
+)
 """The errors of values that are not of the right kind."""
 
 
@@ -64,9 +72,15 @@ class Run:
     def state_dict(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         """The run as JSON has it; arrays of callbacks are added to `arrays`."""
         states = [(c.key(), state) for c in self.listeners if (state := c.state_dict())] + self.states
-        return {**{n: getattr(self, n) for n in (*_COUNTS, "ended")}, "data": self.data, "history": dict(self.history),
-                "averages": self.averages.state_dict(),
-                "callbacks": [[key, packed(state, f"callbacks.{k}", arrays)] for k, (key, state) in enumerate(states)]}
+        return {
+            **{n: getattr(self, n) for n in (*_COUNTS, "ended")},
+            "data": self.data,
+            "history": dict(self.history),
+            "averages": self.averages.state_dict(),
+            "callbacks": [
+                [key, packed(state, f"callbacks.{k}", arrays)] for k, (key, state) in enumerate(states)
+            ],
+        }
 
     @staticmethod
     def of(state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Run:
@@ -79,24 +93,40 @@ class Run:
         if not all(type(v) is int and v >= 0 for v in counts.values()) or type(state["ended"]) is not bool:
             raise ValueError("a count is no number")
         history = History({n: list(values) for n, values in state["history"].items()})
-        if any(len(v) != counts["epoch"] or not all(type(x) in (int, float) for x in v) for v in history.values()):
+        if any(
+            len(v) != counts["epoch"] or not all(type(x) in (int, float) for x in v) for v in history.values()
+        ):
             raise ValueError("the history is not of a number per epoch")
         if not all(type(v) is int for v in state["data"].values()):
             raise ValueError("what is known of the data is no number")
         states = [(str(key), unpacked(each, arrays)) for key, each in state["callbacks"]]
-        return Run(**counts, ended=state["ended"], data=dict(state["data"]), history=history, averages=Averages.of(state["averages"]),
-                   states=states)
+        return Run(
+            **counts,
+            ended=state["ended"],
+            data=dict(state["data"]),
+            history=history,
+            averages=Averages.of(state["averages"]),
+            states=states,
+        )
 
     def restore(self, data: Mapping[str, int], listeners: Sequence[Callback]) -> None:
-        """Give callbacks their states. Callbacks without one begin anew, and states without a callback stay.
+        """Give callbacks their states. Callbacks without one begin anew, and states without a
+        callback stay.
 
         Raises:
-            CheckpointError: the data are others than those that were saved, or a state is not of its callback.
+            CheckpointError: the data are others than those that were saved, or a state is not of
+                its callback.
         """
         if self.data != data:
-            before, now = (", ".join(f"{n} {v}" for n, v in each.items()) or "of another kind" for each in (self.data, data))
-            raise CheckpointError(f"the training was saved with batches of {before}, and goes on with {now}", code="checkpoint",
-                                  help="pass the same data, batch_size, shuffle and seed")
+            before, now = (
+                ", ".join(f"{n} {v}" for n, v in each.items()) or "of another kind"
+                for each in (self.data, data)
+            )
+            raise CheckpointError(
+                f"the training was saved with batches of {before}, and goes on with {now}",
+                code="checkpoint",
+                help="pass the same data, batch_size, shuffle and seed",
+            )
         self.listeners, left = listeners, list(self.states)
         for listener in listeners:
             key = listener.key()
@@ -107,26 +137,37 @@ class Run:
             try:
                 listener.load_state_dict(found[1])
             except _UNREADABLE as error:
-                raise CheckpointError(f"the state of {key} cannot be read ({_reason(error)})", code="checkpoint") from None
+                raise CheckpointError(
+                    f"the state of {key} cannot be read ({_reason(error)})", code="checkpoint"
+                ) from None
         self.states = left
 
 
 def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: TrainingStep, run: Run) -> None:
     """Write a training."""
     if step.pending:
-        raise CallError(f"gradients of {step.pending} batches were added up and not used yet", code="training",
-                        help="save after an update, such as in on_step_end")
+        raise CallError(
+            f"gradients of {step.pending} batches were added up and not used yet",
+            code="training",
+            help="save after an update, such as in on_step_end",
+        )
     state = optimizer.state_dict()
     arrays = {f"model.{name}": v.numpy() for name, v in _variables(model).items()}
     arrays |= {f"optimizer.{n}": a for n, a in state.items() if isinstance(a, np.ndarray)}
-    about = {"version": _VERSION, "optimizer": {n: v for n, v in state.items() if not isinstance(v, np.ndarray)},
-             "kind": type(optimizer).__name__, "run": run.state_dict(arrays),
-             "loss_scale": None if step.loss_scale is None else step.loss_scale.state_dict()}
+    about = {
+        "version": _VERSION,
+        "optimizer": {n: v for n, v in state.items() if not isinstance(v, np.ndarray)},
+        "kind": type(optimizer).__name__,
+        "run": run.state_dict(arrays),
+        "loss_scale": None if step.loss_scale is None else step.loss_scale.state_dict(),
+    }
     write_arrays(path, arrays, about)
 
 
 def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: TrainingStep) -> Run:
-    """Take a training's state into model, optimizer and step; where it is. All of it fits, or nothing is taken."""
+    """Take a training's state into model, optimizer and step; where it is. All of it fits, or
+    nothing is taken.
+    """
     arrays, about = read_arrays(path)
     own = _variables(model)
     values = {n.removeprefix("model."): a for n, a in arrays.items() if n.startswith("model.")}
@@ -136,10 +177,15 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
         if not isinstance(about, dict) or about["version"] != _VERSION:
             raise ValueError("another version")
         run, kind = Run.of(about["run"], arrays), about["kind"]
-        state = {**about["optimizer"], **{n.removeprefix("optimizer."): a for n, a in arrays.items() if n.startswith("optimizer.")}}
+        state = {
+            **about["optimizer"],
+            **{n.removeprefix("optimizer."): a for n, a in arrays.items() if n.startswith("optimizer.")},
+        }
         scale = about["loss_scale"]
     except _UNREADABLE as error:
-        raise CheckpointError(f"{path} holds no state of a training that can be read ({_reason(error)})", code="checkpoint") from None
+        raise CheckpointError(
+            f"{path} holds no state of a training that can be read ({_reason(error)})", code="checkpoint"
+        ) from None
     if kind != type(optimizer).__name__:
         notes.append(f"the optimizer is {kind}, expected {type(optimizer).__name__}")
     if (scale is None) != (step.loss_scale is None):
@@ -152,7 +198,9 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
             if step.loss_scale is not None:
                 step.loss_scale.load_state_dict(scale)
         except _UNREADABLE as error:
-            raise CheckpointError(f"{path} holds no state of {kind} that can be read ({_reason(error)})", code="checkpoint") from None
+            raise CheckpointError(
+                f"{path} holds no state of {kind} that can be read ({_reason(error)})", code="checkpoint"
+            ) from None
     for name, variable in own.items():
         variable.data = as_input(values[name], variable.dtype).array
     return run
@@ -160,7 +208,9 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
 
 @contextmanager
 def unless_refused(model: Module, optimizer: Optimizer, step: TrainingStep) -> Iterator[None]:
-    """Within the block, a state is taken; where it is refused, everything has its old values again."""
+    """Within the block, a state is taken; where it is refused, everything has its old values
+    again.
+    """
     kept, values = optimizer.state_dict(), {v: v.held().copy() for v in _variables(model).values()}
     scale = None if step.loss_scale is None else step.loss_scale.state_dict()
     try:
@@ -180,5 +230,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _variables(model: Module) -> dict[str, Any]:
-    """All parameters and buffers by name, also those that `state_dict` leaves out, such as seeds."""
+    """All parameters and buffers by name, also those that `state_dict` leaves out, such as
+    seeds.
+    """
     return dict(model.named_parameters()) | dict(model.named_buffers())

@@ -43,29 +43,44 @@ _ACCUMULATE = op("""op accumulate<T: float>(total: T[*S], g: T[*S], weight: f64)
 class TrainingStep:
     """Loss, gradients and updates of a batch as one program: `loss = step(x, y)`.
 
-    The program is captured and compiled once per shapes of batches. It holds all that depends on the model's structure, so modules
-    may be frozen, released or exchanged between steps.
+    The program is captured and compiled once per shapes of batches. It holds all that depends on
+    the model's structure, so modules may be frozen, released or exchanged between steps.
 
     Args:
-        loss: a loss, or any function of output and target that applies operators and gives one float.
-        accumulate: batches per update. Their gradients are averaged with what the loss divides by as weights (examples, elements, labels
-            that are not ignored, class weights), or added where the loss is a sum: what one batch of all of them gives, within rounding.
-            Running statistics are those of each batch. A sum of means that divide by different numbers, and a loss that is no mean,
-            count by examples.
-        precision: "bf16" or "f16" lets products compute in 16 bits (`texpr.nn.training.precision`); parameters and their updates stay f32.
+        loss: a loss, or any function of output and target that applies operators and gives one
+            float.
+        accumulate: batches per update. Their gradients are averaged with what the loss divides by
+            as weights (examples, elements, labels that are not ignored, class weights), or added
+            where the loss is a sum: what one batch of all of them gives, within rounding. Running
+            statistics are those of each batch. A sum of means that divide by different numbers, and
+            a loss that is no mean, count by examples.
+        precision: "bf16" or "f16" lets products compute in 16 bits (`texpr.nn.training.precision`);
+            parameters and their updates stay f32.
         loss_scale: of "f16"; `LossScale()` unless given.
     Attributes:
         pending: batches since the last update.
         total: what the loss divides by, added up over these batches.
     """
 
-    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, *, accumulate: int = 1, precision: str | None = None,
-                 loss_scale: LossScale | None = None) -> None:
+    def __init__(
+        self,
+        model: Module,
+        loss: LossFunction,
+        optimizer: Optimizer,
+        *,
+        accumulate: int = 1,
+        precision: str | None = None,
+        loss_scale: LossScale | None = None,
+    ) -> None:
         self.model, self.loss, self.optimizer = model, loss, optimizer
         self.accumulate = whole("TrainingStep", "accumulate", accumulate)
         self.narrow = narrow_dtype(precision)
         if self.narrow is not None and model.dtype not in (None, F32):
-            raise CallError(f"precision={precision!r} is for models of f32, this one is {model.dtype}", code="dtype", help="model.float()")
+            raise CallError(
+                f"precision={precision!r} is for models of f32, this one is {model.dtype}",
+                code="dtype",
+                help="model.float()",
+            )
         if loss_scale is not None and precision != "f16":
             raise CallError("loss_scale is for precision='f16'", code="arguments")
         self.loss_scale = loss_scale or (LossScale() if precision == "f16" else None)
@@ -94,26 +109,42 @@ class TrainingStep:
         self.commit(plan)
         return value
 
-    def save(self, path: str | Path, x: object, y: object, *, header: str | Path | None = None, target: str = "native",
-             name: str = "step") -> None:
-        """Write one step on batches of these shapes as a C function: `texpr_NAME_call(x, y, loss, output, weights)`.
+    def save(
+        self,
+        path: str | Path,
+        x: object,
+        y: object,
+        *,
+        header: str | Path | None = None,
+        target: str = "native",
+        name: str = "step",
+    ) -> None:
+        """Write one step on batches of these shapes as a C function: `texpr_NAME_call(x, y, loss,
+        output, weights)`.
 
-        Parameters, buffers and the optimizer's state lie in a block of memory that the caller gives, which is read and written;
-        `PATH.weights` holds it as it is now. What the optimizer computes anew for each step in Python (a learning rate on a schedule,
-        Adam's corrections) stays as it is for the next step.
+        Parameters, buffers and the optimizer's state lie in a block of memory that the caller
+        gives, which is read and written; `PATH.weights` holds it as it is now. What the optimizer
+        computes anew for each step in Python (a learning rate on a schedule, Adam's corrections)
+        stays as it is for the next step.
 
         Raises:
-            CompileError: the target is unknown or a GPU, another suffix, steps that accumulate or scale the loss.
+            CompileError: the target is unknown or a GPU, another suffix, steps that accumulate or
+                scale the loss.
             CallError: arrays that do not fit the model.
         """
         if self.accumulate > 1 or self.loss_scale is not None:
-            raise CompileError("a step that accumulates gradients or scales its loss decides in Python what comes next", code="save",
-                               help="save a step in f32 or bf16, of one batch")
+            raise CompileError(
+                "a step that accumulates gradients or scales its loss decides in Python what comes next",
+                code="save",
+                help="save a step in f32 or bf16, of one batch",
+            )
         captured = self._captured(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
         with captured.capture as capture:
             self._append_updates(capture, self._gradients(capture, captured.loss))
         self.optimizer.prepare()
-        Plan(captured.capture, [captured.loss, captured.output]).save(path, header=header, target=target, weights="beside", name=name)
+        Plan(captured.capture, [captured.loss, captured.output]).save(
+            path, header=header, target=target, weights="beside", name=name
+        )
 
     def reset(self) -> None:
         """Forget gradients that were added up and not used."""
@@ -137,7 +168,9 @@ class TrainingStep:
         return float(plan.value(0))
 
     def commit(self, plan: LossPlan) -> bool:
-        """The assignments of the last `compute`; False where an update was left out (see `flush`)."""
+        """The assignments of the last `compute`; False where an update was left out (see
+        `flush`).
+        """
         if self.accumulate == 1:
             return self._assigned(plan)
         with deferred_interrupts:
@@ -150,7 +183,8 @@ class TrainingStep:
         """Update by the gradients that were added up, if there are any.
 
         Returns:
-            False where the update is left out: gradients overflow f16, or the loss divides by 0 in all of these batches.
+            False where the update is left out: gradients overflow f16, or the loss divides by 0 in
+            all of these batches.
         """
         if not self.pending:
             return True
@@ -169,7 +203,9 @@ class TrainingStep:
         return assigned
 
     def _assigned(self, plan: Plan) -> bool:
-        """The assignments of an update, unless gradients overflow; the scale of the loss stays as it is until they are there."""
+        """The assignments of an update, unless gradients overflow; the scale of the loss stays
+        as it is until they are there.
+        """
         finite = self.loss_scale is None or isfinite(plan.value(-1))
         with deferred_interrupts:
             if finite:
@@ -181,6 +217,7 @@ class TrainingStep:
 
     def _updated(self, plan: Plan) -> list[Parameter]:
         """The parameters that a plan updates; of the latest plans they are known."""
+
         def found() -> list[Parameter]:
             assigned = set(plan.assigned)
             return [p for p in self.optimizer.parameters if p.requires_grad and p in assigned]
@@ -188,13 +225,17 @@ class TrainingStep:
         return self._parameters.get_or_make(plan, found)
 
     def plan(self, x: Spec, y: Spec) -> LossPlan:
-        """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
+        """The program for batches of these shapes. Its inputs are x and y, its first results the
+        loss and the output.
+        """
         return self._planned(x, y, structure(self.model))
 
     def _planned(self, x: Spec, y: Spec, found: tuple) -> LossPlan:
         key = x, y, found, self.optimizer.structure()
         plan = self._plans.get_or_make(key, lambda: self._make(x, y))
-        if plan.clocks != self.optimizer.clocks.those(self._updated(plan)):  # another program has updated some of its parameters
+        if plan.clocks != self.optimizer.clocks.those(
+            self._updated(plan)
+        ):  # another program has updated some of its parameters
             self._plans.forget(key)
             plan = self._plans.get_or_make(key, lambda: self._make(x, y))
         return plan
@@ -222,7 +263,10 @@ class TrainingStep:
         lost = [p for p, g in zip(trained, gradients) if g is None]
         if lost:
             listing = ", ".join(f"{p.name} {list(p.shape)}" for p in lost)
-            warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}")
+            warn(
+                f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they "
+                f"are: {listing}"
+            )
         return {p: g for p, g in zip(trained, gradients) if g is not None}
 
     def _append_updates(self, capture: Capture, gradients: dict[Parameter, Symbolic]) -> list[Symbolic]:
@@ -235,11 +279,15 @@ class TrainingStep:
         return largest
 
     def _add(self, capture: Capture, gradients: dict[Parameter, Symbolic], weight: Symbolic) -> None:
-        """Add gradients up, in f32 at least. What counts for nothing adds nothing: its gradient is NaN."""
+        """Add gradients up, in f32 at least. What counts for nothing adds nothing: its gradient
+        is NaN.
+        """
         for p, g in gradients.items():
             wide = accumulator(p.dtype)
             if p not in self._sums or self._sums[p].device != p.device:
-                self._sums[p] = Variable(np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients", device=p.device)
+                self._sums[p] = Variable(
+                    np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients", device=p.device
+                )
             total = _ACCUMULATE(capture.variable(self._sums[p]), g.astype(wide), weight.astype("f64"))
             capture.assign(self._sums[p], total)  # type: ignore[arg-type]
 
@@ -248,7 +296,10 @@ class TrainingStep:
         capture = Capture("update")
         with capture:
             share = capture.variable(self._share)
-            gradients = {p: (capture.variable(self._sums[p]) * share.astype(self._sums[p].dtype)).astype(p.dtype) for p in self._touched}
+            gradients = {
+                p: (capture.variable(self._sums[p]) * share.astype(self._sums[p].dtype)).astype(p.dtype)
+                for p in self._touched
+            }
             return Plan(capture, self._append_updates(capture, gradients))
 
 
@@ -279,11 +330,16 @@ class CapturedLoss:
         with capture:
             output = _output(model, capture, given)
             if not isinstance(output, Symbolic):
-                raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
+                raise CallError(
+                    f"the model gives a {type(output).__name__}, expected one tensor", code="training"
+                )
             value = loss(output, target)
             if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
-                raise CallError(f"the loss is {value!r}, expected one float", code="training",
-                                help="reduce it, such as with texpr.ops.mean_all")
+                raise CallError(
+                    f"the loss is {value!r}, expected one float",
+                    code="training",
+                    help="reduce it, such as with texpr.ops.mean_all",
+                )
             is_sum = getattr(loss, "reduction", "mean") == "sum"
             divisor = SUM if is_sum else divisor_of(value, x[0][0] if x[0] else 1)
             return CapturedLoss(capture, _wide(value), _wide(output), divisor)
@@ -291,7 +347,11 @@ class CapturedLoss:
     def weight(self, capture: Capture) -> Symbolic:
         """What a batch counts beside others, as a number of the program."""
         tensor = self.divisor.tensor
-        return capture.constant(np.array(self.divisor.number), "weight") if tensor is None else Symbolic(tensor, capture)
+        return (
+            capture.constant(np.array(self.divisor.number), "weight")
+            if tensor is None
+            else Symbolic(tensor, capture)
+        )
 
 
 class LossPlan(Plan):
@@ -310,7 +370,9 @@ class LossPlan(Plan):
         self.is_sum, self._weight = divisor.is_sum, divisor.number if divisor.tensor is None else None
 
     def weight(self) -> float:
-        """What the batch of the last run counts beside others: the number that its loss divides by, 1 where it is a sum."""
+        """What the batch of the last run counts beside others: the number that its loss divides
+        by, 1 where it is a sum.
+        """
         return float(self.value(2)) if self._weight is None else self._weight
 
 
@@ -328,7 +390,9 @@ def _wide(x: Symbolic) -> Symbolic:
 
 
 def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
-    """The first layer whose parameters or outputs on `x` are not all finite, described; empty if there is none."""
+    """The first layer whose parameters or outputs on `x` are not all finite, described; empty if
+    there is none.
+    """
     for name, parameter in model.named_parameters():
         if not np.isfinite(parameter.numpy()).all():
             return f"the parameter `{name}` is not finite"
@@ -338,7 +402,12 @@ def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
 
     def note(module: ModuleLike, inputs: tuple, outputs: Any, first: int, last: int) -> None:
         if not module._modules and isinstance(outputs, Symbolic) and outputs.dtype.is_float and last > first:
-            found.append((f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite", outputs.astype("f32")))
+            found.append(
+                (
+                    f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite",
+                    outputs.astype("f32"),
+                )
+            )
 
     with capture:
         observe(note, lambda: model(capture.input("x", x.shape, dtype)))

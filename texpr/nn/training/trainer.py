@@ -38,37 +38,62 @@ class Trainer:
         model: called on batches; examples lie along axis 0.
         loss: of output and target, such as `CrossEntropyLoss()`.
         optimizer: over the parameters to train.
-        metrics: "accuracy", or functions of outputs and targets, arrays of NumPy's, that give a mean over targets, or a pair of a mean
-            and its weight beside other batches; ignored labels do not count otherwise. A list, or by names.
+        metrics: "accuracy", or functions of outputs and targets, arrays of NumPy's, that give a
+            mean over targets, or a pair of a mean and its weight beside other batches; ignored
+            labels do not count otherwise. A list, or by names.
         seed: of the order of examples.
-        on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep their values and the message names the
-            step and the layer. "skip": the parameters keep their values and the training goes on. "ignore": the step is made.
-        accumulate: batches per update (`TrainingStep`): what one batch of all of them gives, within rounding. The last update of an epoch
-            takes what is left.
-        precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow f16 are left out, and
-            `skipped` of the history counts them.
+        on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep
+            their values and the message names the step and the layer. "skip": the parameters keep
+            their values and the training goes on. "ignore": the step is made.
+        accumulate: batches per update (`TrainingStep`): what one batch of all of them gives, within
+            rounding. The last update of an epoch takes what is left.
+        precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow
+            f16 are left out, and `skipped` of the history counts them.
         loss_scale: of "f16".
         device: where the model is moved to, and trained; it stays where it is unless given.
     Attributes:
         history: of the fit that runs, or ran last.
-        epoch, position: how many epochs of that fit are done, and how many batches of the one that runs.
+        epoch, position: how many epochs of that fit are done, and how many batches of the one that
+        runs.
     """
 
-    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer,
-                 metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = (), seed: int = 0,
-                 on_nan: str = "raise", *, accumulate: int = 1, precision: str = "f32", loss_scale: LossScale | None = None,
-                 device: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Module,
+        loss: LossFunction,
+        optimizer: Optimizer,
+        metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = (),
+        seed: int = 0,
+        on_nan: str = "raise",
+        *,
+        accumulate: int = 1,
+        precision: str = "f32",
+        loss_scale: LossScale | None = None,
+        device: str | None = None,
+    ) -> None:
         if not isinstance(model, Module):
             raise CallError(f"the model is a {type(model).__name__}, expected a module", code="arguments")
         if not callable(loss) or isinstance(loss, type):
-            raise CallError(f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()", code="arguments")
+            raise CallError(
+                f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()", code="arguments"
+            )
         if not isinstance(optimizer, Optimizer):
-            raise CallError(f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())", code="arguments")
+            raise CallError(
+                f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())",
+                code="arguments",
+            )
         if on_nan not in ("raise", "skip", "ignore"):
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
-        self.model, self.loss, self.optimizer, self.on_nan = model if device is None else model.to(device), loss, optimizer, on_nan
+        self.model, self.loss, self.optimizer, self.on_nan = (
+            model if device is None else model.to(device),
+            loss,
+            optimizer,
+            on_nan,
+        )
         self.metrics = named_metrics(metrics, loss)
-        self.step = TrainingStep(model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale)
+        self.step = TrainingStep(
+            model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale
+        )
         self._seed = whole("Trainer", "seed", seed, 0)
         self._evaluations: LruCache[LossPlan] = LruCache()
         self._batch_size = 256
@@ -90,30 +115,48 @@ class Trainer:
     def position(self) -> int:
         return self._run.position
 
-    def fit(self, x: object, y: object = None, epochs: int = 1, batch_size: int = 32,
-            validation_data: tuple[object, object] | Iterable[Any] | None = None, shuffle: bool = True, progress: bool = True,
-            callbacks: Sequence[Listener | Callback] = (), *, resume: str | Path | None = None) -> History:
+    def fit(
+        self,
+        x: object,
+        y: object = None,
+        epochs: int = 1,
+        batch_size: int = 32,
+        validation_data: tuple[object, object] | Iterable[Any] | None = None,
+        shuffle: bool = True,
+        progress: bool = True,
+        callbacks: Sequence[Listener | Callback] = (),
+        *,
+        resume: str | Path | None = None,
+    ) -> History:
         """Train.
 
         Args:
-            x, y: examples and targets along axis 0. Floats become the model's dtype; labels are integers. Or x alone: a `DataLoader`, or
+            x, y: examples and targets along axis 0. Floats become the model's dtype; labels are
+            integers. Or x alone: a `DataLoader`, or
                 anything that gives pairs of arrays whenever it is iterated over.
             batch_size: examples per step; the last step of an epoch takes what is left.
             validation_data: (x, y) or a loader, evaluated after each epoch as `val_loss` and so on.
             progress: show a line per epoch.
-            callbacks: functions called after each epoch, or callbacks; see `texpr.nn.training.callbacks`.
-            resume: a file that `Trainer.save` or `nn.callbacks.Checkpoint` writes. Where it is there, the training goes on from it, bit for
-                bit as if it had never stopped; `epochs` counts those before, too.
+            callbacks: functions called after each epoch, or callbacks; see
+                `texpr.nn.training.callbacks`.
+            resume: a file that `Trainer.save` or `nn.callbacks.Checkpoint` writes. Where it is
+                there, the training goes on from it, bit for bit as if it had never stopped;
+                `epochs` counts those before, too.
         Returns:
-            the means over each epoch, as they were during training, batches weighted by what the loss divides by (`TrainingStep`); NaN
-            where nothing was measured. A loss that is a sum is added up.
+            the means over each epoch, as they were during training, batches weighted by what the
+            loss divides by (`TrainingStep`); NaN where nothing was measured. A loss that is a sum
+            is added up.
         Raises:
             CallError: data that do not fit the model or each other, or a label that is no class.
             CheckpointError: `resume` is the file of another training, or damaged.
             Error: the loss is not finite; see `on_nan`.
         """
         if self._fitting:
-            raise CallError("fit is called while it runs", code="training", help="a callback returns True to end the training")
+            raise CallError(
+                "fit is called while it runs",
+                code="training",
+                help="a callback returns True to end the training",
+            )
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
         listeners = sorted(map(as_callback, callbacks), key=lambda c: c.saves)
         data = self._batches(x, y, batch_size, shuffle)
@@ -135,10 +178,12 @@ class Trainer:
         return self.history
 
     def save(self, path: str | Path) -> None:
-        """Write the whole training: parameters, buffers, the optimizer's state, history and where it is. The file is replaced in one step.
+        """Write the whole training: parameters, buffers, the optimizer's state, history and where
+        it is. The file is replaced in one step.
 
         Raises:
-            CallError: gradients were added up and not used yet; callbacks are called where there are none.
+            CallError: gradients were added up and not used yet; callbacks are called where there
+                are none.
             OSError: the file cannot be written; what was there before stays.
         """
         save_run(path, self.model, self.optimizer, self.step, self._run)
@@ -153,7 +198,8 @@ class Trainer:
         self._labels_seen = None
 
     def evaluate(self, x: object, y: object = None, batch_size: int | None = None) -> dict[str, float]:
-        """Loss and metrics on data, in evaluation mode: what one batch of all examples gives, within rounding.
+        """Loss and metrics on data, in evaluation mode: what one batch of all examples gives,
+        within rounding.
 
         Args:
             x, y: as for `fit`.
@@ -173,19 +219,27 @@ class Trainer:
         """
         given, size = readable(*checked_inputs(x, self.model.dtype)), self._size("predict", batch_size)
         with _Evaluating(self.model):
-            return np.concatenate([self.model(given[start : start + size]) for start in range(0, len(given), size)])
+            return np.concatenate(
+                [self.model(given[start : start + size]) for start in range(0, len(given), size)]
+            )
 
     def _size(self, owner: str, batch_size: int | None) -> int:
         return self._batch_size if batch_size is None else whole(owner, "batch_size", batch_size)
 
     def _batches(self, x: object, y: object, batch_size: int, shuffle: bool) -> Batches:
-        return Batches.of(x, y, self.model.dtype, bool(getattr(self.loss, "labels", False)), batch_size, shuffle, self._seed)
+        return Batches.of(
+            x, y, self.model.dtype, bool(getattr(self.loss, "labels", False)), batch_size, shuffle, self._seed
+        )
 
     def _validation(self, data: Any, batch_size: int) -> Batches:
         if isinstance(data, Iterable) and not isinstance(data, tuple | list | np.ndarray | dict | str):
             return self._batches(data, None, batch_size, False)
         if not (isinstance(data, tuple | list) and len(data) == 2):
-            raise CallError("validation_data is no pair of examples and targets", code="arguments", help="validation_data=(xv, yv)")
+            raise CallError(
+                "validation_data is no pair of examples and targets",
+                code="arguments",
+                help="validation_data=(xv, yv)",
+            )
         x, y = data
         return self._batches(x, y, batch_size, False)
 
@@ -211,7 +265,14 @@ class Trainer:
             self._run.restore(data, listeners)
             self._epochs_before = self._run.first_epoch
 
-    def _epochs(self, data: Batches, validation: Batches | None, epochs: int, shown: Progress, listeners: Sequence[Callback]) -> None:
+    def _epochs(
+        self,
+        data: Batches,
+        validation: Batches | None,
+        epochs: int,
+        shown: Progress,
+        listeners: Sequence[Callback],
+    ) -> None:
         run = self._run
         while run.epoch < epochs and not run.ended:
             self.model.train()
@@ -221,7 +282,11 @@ class Trainer:
             if self.step.pending:
                 self._counted(self.step.flush, loss, run)
             if not run.position:
-                raise CallError("the data have no batches", code="data", help="a loader must give batches whenever it is iterated over")
+                raise CallError(
+                    "the data have no batches",
+                    code="data",
+                    help="a loader must give batches whenever it is iterated over",
+                )
             values = self._no_averages().means() | run.averages.means()
             if self.step.loss_scale is not None:
                 values["skipped"] = float(run.skipped)
@@ -234,7 +299,9 @@ class Trainer:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
 
     def _counted(self, commit: Callable[[], bool], loss: float, run: Run) -> None:
-        """Assign and count that as one: Ctrl-C comes before, or once those who listen know of the update."""
+        """Assign and count that as one: Ctrl-C comes before, or once those who listen know of
+        the update.
+        """
         before, made = run.steps, True
         try:
             with deferred_interrupts:
@@ -250,8 +317,12 @@ class Trainer:
             raise self._nothing_counts(run.epoch)
 
     def _nothing_counts(self, epoch: int) -> Error:
-        return Error(f"no target of the batches of step {self.optimizer.steps + 1} (epoch {epoch + 1}) counts", code="nan",
-                     notes=("the loss divides by 0",), help="leave such batches out, or pass on_nan='skip'")
+        return Error(
+            f"no target of the batches of step {self.optimizer.steps + 1} (epoch {epoch + 1}) counts",
+            code="nan",
+            notes=("the loss divides by 0",),
+            help="leave such batches out, or pass on_nan='skip'",
+        )
 
     def _train_on(self, batch: Batch, run: Run) -> float:
         plan = self.step.plan(batch.x.spec, batch.y.spec)
@@ -292,9 +363,13 @@ class Trainer:
 
     def _not_finite(self, loss: float, x: NetworkInput, epoch: int) -> Error:
         reason = first_bad_layer(self.model, *x)
-        return Error(f"the loss is {loss} in step {self.optimizer.steps + 1} (epoch {epoch + 1})", code="nan",
-                     notes=(reason or "all outputs of layers are finite: the loss itself is not",),
-                     help="lower the learning rate, or look for NaN in the data; the parameters are as they were before this step")
+        return Error(
+            f"the loss is {loss} in step {self.optimizer.steps + 1} (epoch {epoch + 1})",
+            code="nan",
+            notes=(reason or "all outputs of layers are finite: the loss itself is not",),
+            help="lower the learning rate, or look for NaN in the data; the parameters are as they were "
+            "before this step",
+        )
 
     def _measured(self, data: Batches) -> dict[str, float]:
         averages = self._no_averages()
@@ -309,12 +384,16 @@ class Trainer:
 
     def _evaluation(self, batch: Batch) -> LossPlan:
         def make() -> LossPlan:
-            return LossPlan(CapturedLoss.of(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow))
+            return LossPlan(
+                CapturedLoss.of(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow)
+            )
 
         return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
 
 
-def _average(averages: Averages, plan: LossPlan, loss: float, metrics: Mapping[str, tuple[float, float]]) -> None:
+def _average(
+    averages: Averages, plan: LossPlan, loss: float, metrics: Mapping[str, tuple[float, float]]
+) -> None:
     """Take in a batch that the plan has run on."""
     if plan.is_sum:
         averages.add_sum("loss", loss)

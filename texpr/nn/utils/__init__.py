@@ -1,20 +1,43 @@
-"""What torch.nn.utils has: sequences of several lengths, gradients made smaller, parameters as one vector."""
+"""What torch.nn.utils has: sequences of several lengths, gradients made smaller, parameters as
+one vector.
+"""
 
 from texpr.nn.utils import rnn
 from texpr.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 from texpr.support.suggest import suggest_names
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
-           "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "rnn",
+    "vector_to_parameters",
+]
 
 _COMPUTED = "a weight that is computed from other parameters is an attribute of a module of one's own, whose forward computes it"
 _ABSENT = {
-    **dict.fromkeys(("parametrizations", "parametrize", "weight_norm", "spectral_norm", "remove_weight_norm", "remove_spectral_norm"),
-                    _COMPUTED),
-    **dict.fromkeys(("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
-                    "programs fuse a normalisation with what stands before it"),
+    **dict.fromkeys(
+        (
+            "parametrizations",
+            "parametrize",
+            "weight_norm",
+            "spectral_norm",
+            "remove_weight_norm",
+            "remove_spectral_norm",
+        ),
+        _COMPUTED,
+    ),
+    **dict.fromkeys(
+        ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
+        "programs fuse a normalisation with what stands before it",
+    ),
     **dict.fromkeys(("skip_init", "stateless"), "make the module, and load its state"),
-    **dict.fromkeys(("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"), "schedules choose layouts"),
+    **dict.fromkeys(
+        ("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
+        "schedules choose layouts",
+    ),
 }
 suggest_names(__name__, _ABSENT)

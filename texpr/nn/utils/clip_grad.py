@@ -1,4 +1,6 @@
-"""Gradients that `backward()` of lazy tensors has left in parameters, made smaller. Compiled steps do so by the optimizer's own methods."""
+"""Gradients that `backward()` of lazy tensors has left in parameters, made smaller. Compiled
+steps do so by the optimizer's own methods.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from texpr.support.errors import CallError
 Parameters = Iterable[Parameter] | Parameter
 
 
-def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+def get_total_norm(
+    tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
     """The norm of all elements of all tensors as one vector, f64; 0 of none.
 
     Raises:
@@ -29,12 +33,20 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
     given: list[Any] = list(tensors)
     norm: Any = total_norm(given, kind) if given else tensor(np.float64(0))
     if error_if_nonfinite and not isfinite(float(norm)):
-        raise CallError(f"the norm of the gradients is {float(norm)}", code="gradient", help="error_if_nonfinite=False goes on")
+        raise CallError(
+            f"the norm of the gradients is {float(norm)}",
+            code="gradient",
+            help="error_if_nonfinite=False goes on",
+        )
     return norm
 
 
-def clip_grad_norm_(parameters: Parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
-    """Scale the gradients so that their norm as one vector is at most max_norm; the norm before. Pascanu et al., 2013."""
+def clip_grad_norm_(
+    parameters: Parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale the gradients so that their norm as one vector is at most max_norm; the norm before.
+    Pascanu et al., 2013.
+    """
     given = _with_gradients("clip_grad_norm_", parameters)
     norm = get_total_norm([p.grad for p in given if p.grad is not None], norm_type, error_if_nonfinite)
     clip_grads_with_norm_(given, max_norm, norm)
@@ -60,5 +72,7 @@ def _with_gradients(function: str, parameters: Parameters) -> list[Parameter]:
     given = [parameters] if isinstance(parameters, Parameter) else list(parameters)
     for p in given:
         if not isinstance(p, Parameter):
-            raise CallError(f"{function}: {p!r} is no parameter", code="arguments", help="pass model.parameters()")
+            raise CallError(
+                f"{function}: {p!r} is no parameter", code="arguments", help="pass model.parameters()"
+            )
     return [p for p in given if p.grad is not None]

@@ -1,7 +1,8 @@
 """Sequences of several lengths for recurrent layers, with torch's names.
 
-A `PackedSequence` is the padded tensor and the lengths, and recurrences stop at them: `lengths` is an input of their operators. Inside of
-a program that is captured, lengths may be one of its inputs; then it serves all of them, and padded tensors keep their time.
+A `PackedSequence` is the padded tensor and the lengths, and recurrences stop at them: `lengths` is
+an input of their operators. Inside of a program that is captured, lengths may be one of its inputs;
+then it serves all of them, and padded tensors keep their time.
 """
 
 from __future__ import annotations
@@ -20,12 +21,22 @@ from texpr.nn.core.arguments import one_of, whole
 from texpr.nn.modules.packed_sequence import PackedSequence
 from texpr.support.errors import CallError
 
-__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
-           "unpad_sequence"]
+__all__ = [
+    "PackedSequence",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
-    """The first lengths[n] elements of each sequence of (time, batch, ...), or (batch, time, ...) with batch_first.
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """The first lengths[n] elements of each sequence of (time, batch, ...), or (batch, time, ...)
+    with batch_first.
 
     `enforce_sorted` means nothing: sequences stay in their order, whatever their lengths are.
 
@@ -34,17 +45,27 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     """
     x = _tensor("pack_padded_sequence", input)
     if x.ndim < 2:
-        raise CallError(f"pack_padded_sequence: the input has {x.ndim} dimensions, expected (time, batch, ...)", code="rank")
+        raise CallError(
+            f"pack_padded_sequence: the input has {x.ndim} dimensions, expected (time, batch, ...)",
+            code="rank",
+        )
     x = ops.swap_axes(x) if batch_first else x
     if isinstance(lengths, Symbolic):
-        return PackedSequence(_packed(any(lengths.tensor is t for t in lengths.capture.inputs))(x, lengths), lengths)
+        return PackedSequence(
+            _packed(any(lengths.tensor is t for t in lengths.capture.inputs))(x, lengths), lengths
+        )
     known = _lengths("pack_padded_sequence", lengths, x.shape[1], x.shape[0])
     return PackedSequence(ops.pad_lengths(ops.slice(x, count=int(known.max())), known), known)
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:
-    """The padded tensor, (time, batch, ...) or (batch, time, ...), with padding_value behind the ends; and the lengths.
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Any, Any]:
+    """The padded tensor, (time, batch, ...) or (batch, time, ...), with padding_value behind the
+    ends; and the lengths.
 
     Args:
         total_length: the time that the tensor is to have.
@@ -54,14 +75,22 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     time = sequence.padded.shape[0]
     total = time if total_length is None else whole("pad_packed_sequence", "total_length", total_length)
     if total < time:
-        raise CallError(f"pad_packed_sequence: total_length is {total}, and the sequences take {time}", code="arguments")
+        raise CallError(
+            f"pad_packed_sequence: total_length is {total}, and the sequences take {time}", code="arguments"
+        )
     x = _longer(sequence.padded, total)
     x = ops.pad_lengths(x, sequence.lengths, value=float(padding_value)) if padding_value else x
     return ops.swap_axes(x) if batch_first else x, sequence.lengths
 
 
-def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
-    """Sequences (time, ...) of several lengths in one tensor, (longest, sequences, ...) or (sequences, longest, ...).
+def pad_sequence(
+    sequences: Sequence[Any],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Any:
+    """Sequences (time, ...) of several lengths in one tensor, (longest, sequences, ...) or
+    (sequences, longest, ...).
 
     Raises:
         CallError: there are none, or they differ behind the first axis.
@@ -77,19 +106,24 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The first lengths[n] elements of each sequence of a padded tensor, on their own.
 
     Raises:
-        CallError: lengths that are not one integer of 1 to the time for each sequence, or computed ones.
+        CallError: lengths that are not one integer of 1 to the time for each sequence, or computed
+            ones.
     """
     x = _tensor("unpad_sequence", padded_sequences)
     x = x if batch_first else ops.swap_axes(x)
     known = PackedSequence(x, lengths).known_lengths()
-    return [ops.slice(ops.pick(x, axis=0, at=n), count=int(length))
-            for n, length in enumerate(_lengths("unpad_sequence", known, x.shape[0], x.shape[1]))]
+    return [
+        ops.slice(ops.pick(x, axis=0, at=n), count=int(length))
+        for n, length in enumerate(_lengths("unpad_sequence", known, x.shape[0], x.shape[1]))
+    ]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences (time, ...) of several lengths. See pack_padded_sequence."""
     found = _listed("pack_sequence", sequences)
-    return pack_padded_sequence(pad_sequence(found), [x.shape[0] for x in found], enforce_sorted=enforce_sorted)
+    return pack_padded_sequence(
+        pad_sequence(found), [x.shape[0] for x in found], enforce_sorted=enforce_sorted
+    )
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
@@ -99,26 +133,34 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
 
 @lru_cache
 def _packed(checked: bool) -> Op:
-    """`pad_lengths` with a check of lengths that are data; computed ones end where the tensor does."""
+    """`pad_lengths` with a check of lengths that are data; computed ones end where the tensor
+    does.
+    """
     return op(f"""op packed<T: num>(X: T[L, B, *D], lengths: i64[B]{" in 1..L + 1" * checked}) -> Y: T[L, B, *D] {{
   Y[t, n, *d] = if t < lengths[n] then X[t, n, *d] else 0
 }}""")
 
 
 def _longer(x: Any, time: int, value: float = 0.0, before: bool = False) -> Any:
-    """Elements of this value behind those of the first axis, or before them, until there are so many."""
+    """Elements of this value behind those of the first axis, or before them, until there are so
+    many.
+    """
     missing = time - x.shape[0]
     if not missing:
         return x
     floats = x.dtype.kind == "f" if isinstance(x, np.ndarray) else x.dtype.is_float
-    return ops.pad(x, before=missing * before, after=missing * (not before), value=value if floats else int(value))
+    return ops.pad(
+        x, before=missing * before, after=missing * (not before), value=value if floats else int(value)
+    )
 
 
 def _tensor(function: str, value: Any) -> Any:
     """What has a shape."""
     found = value if isinstance(value, Symbolic | Tensor) else np.asarray(value)
     if isinstance(found, np.ndarray) and found.dtype == object:
-        raise CallError(f"{function}: the input is a {type(value).__name__}, expected one tensor", code="type")
+        raise CallError(
+            f"{function}: the input is a {type(value).__name__}, expected one tensor", code="type"
+        )
     return found
 
 
@@ -128,16 +170,25 @@ def _listed(function: str, sequences: Sequence[Any]) -> list[Any]:
         raise CallError(f"{function}: expected a list of at least one tensor (time, ...)", code="arguments")
     for k, x in enumerate(found):
         if x.shape[1:] != found[0].shape[1:]:
-            raise CallError(f"{function}: sequence {k} is {list(x.shape)}, the first {list(found[0].shape)}: they may differ in the first "
-                            "axis alone", code="shape")
+            raise CallError(
+                f"{function}: sequence {k} is {list(x.shape)}, the first {list(found[0].shape)}: they may "
+                f"differ in the first "
+                "axis alone",
+                code="shape",
+            )
     return found
 
 
 def _lengths(function: str, lengths: Any, batch: int, time: int) -> np.ndarray:
     found = np.asarray(lengths)
     if found.shape != (batch,) or found.dtype.kind not in "iu":
-        raise CallError(f"{function}: lengths are {found.dtype}{list(found.shape)}, expected {batch} integers", code="shape")
+        raise CallError(
+            f"{function}: lengths are {found.dtype}{list(found.shape)}, expected {batch} integers",
+            code="shape",
+        )
     wrong = np.flatnonzero((found < 1) | (found > time))
     if wrong.size:
-        raise CallError(f"{function}: lengths[{wrong[0]}] is {found[wrong[0]]}, expected 1 to {time}", code="range")
+        raise CallError(
+            f"{function}: lengths[{wrong[0]}] is {found[wrong[0]]}, expected 1 to {time}", code="range"
+        )
     return found.astype(np.int64)

@@ -19,13 +19,18 @@ def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
     """
     given = list(parameters)
     if len({p.dtype for p in given}) != 1:
-        raise CallError("parameters_to_vector: the parameters have several dtypes" if given else "parameters_to_vector: no parameters",
-                        code="arguments")
+        raise CallError(
+            "parameters_to_vector: the parameters have several dtypes"
+            if given
+            else "parameters_to_vector: no parameters",
+            code="arguments",
+        )
     return np.concatenate([p.numpy().ravel() for p in given])
 
 
 def vector_to_parameters(vec: object, parameters: Iterable[Parameter]) -> None:
-    """Give the parameters the elements of a vector; all of them, or none where their numbers differ.
+    """Give the parameters the elements of a vector; all of them, or none where their numbers
+    differ.
 
     Raises:
         CallError: the vector has another length.
@@ -33,7 +38,11 @@ def vector_to_parameters(vec: object, parameters: Iterable[Parameter]) -> None:
     given = list(parameters)
     elements, count = np.asarray(vec), sum(p.size for p in given)
     if elements.shape != (count,):
-        raise CallError(f"vector_to_parameters: the vector is {list(elements.shape)}, the parameters have {count} elements", code="shape")
+        raise CallError(
+            f"vector_to_parameters: the vector is {list(elements.shape)}, the parameters have {count} "
+            f"elements",
+            code="shape",
+        )
     ends = np.cumsum([p.size for p in given])[:-1]
     for p, part in zip(given, np.split(elements, ends)):
         p.data = as_input(part.reshape(p.shape), p.dtype).array

@@ -1,4 +1,6 @@
-"""Converters of ONNX's operators, by subject. Importing this package fills `texpr.onnx.converters`."""
+"""Converters of ONNX's operators, by subject. Importing this package fills
+`texpr.onnx.converters`.
+"""
 
 from texpr.onnx.operators import (  # noqa: F401
     control,

@@ -1,4 +1,5 @@
-"""Operators that run subgraphs, and sequences of tensors. Loops are unrolled: how often they run must be known.
+"""Operators that run subgraphs, and sequences of tensors. Loops are unrolled: how often they run
+must be known.
 
 The limit on nodes that run ends loops which do not.
 """
@@ -31,7 +32,9 @@ def _spot(node: Node, k: int, count: int) -> int:
 @converter("If", control=True)
 def _if(node: Node, condition: Value) -> Any:
     chosen = node.one(0)
-    return tuple(node.run.graph(node.attr("then_branch" if chosen else "else_branch"), node.names, node.versions))
+    return tuple(
+        node.run.graph(node.attr("then_branch" if chosen else "else_branch"), node.names, node.versions)
+    )
 
 
 @converter("Loop", control=True)
@@ -41,20 +44,31 @@ def _loop(node: Node, trips: Value, condition: Value, *carried: Value) -> Any:
     goes = True if condition is None else bool(node.one(1))
     state, scanned, count = list(carried), [[] for _ in range(len(body.output) - 1 - len(carried))], 0
     while goes and (most is None or count < most):
-        given = dict(zip((i.name for i in body.input), (Known.of(np.array(count, np.int64)), Known.of(np.array(goes)), *state)))
+        given = dict(
+            zip(
+                (i.name for i in body.input),
+                (Known.of(np.array(count, np.int64)), Known.of(np.array(goes)), *state),
+            )
+        )
         again, *rest = node.run.graph(body, {**node.names, **given}, node.versions)
         state, count = rest[: len(state)], count + 1
-        for k, value in enumerate(rest[len(state):]):
+        for k, value in enumerate(rest[len(state) :]):
             scanned[k].append(value)
         goes = _truth(node, again)
-    return (*state, *(_stacked(node, body.output[1 + len(state) + k], values, 0) for k, values in enumerate(scanned)))
+    return (
+        *state,
+        *(_stacked(node, body.output[1 + len(state) + k], values, 0) for k, values in enumerate(scanned)),
+    )
 
 
 def _checked(node: Node, inputs: int, outputs: int) -> Any:
     """The body of a loop, which takes so many inputs and gives at least so many outputs."""
     body = node.attr("body")
     if len(body.input) != inputs or len(body.output) < outputs:
-        raise node.refuse(f"the body takes {len(body.input)} and gives {len(body.output)}; expected are {inputs} and at least {outputs}")
+        raise node.refuse(
+            f"the body takes {len(body.input)} and gives {len(body.output)}; expected are {inputs} and at "
+            f"least {outputs}"
+        )
     return body
 
 
@@ -90,7 +104,7 @@ def _scan(node: Node, *given: Any) -> Any:
     if not 1 <= count <= len(given):
         raise node.refuse(f"num_scan_inputs is {count}, and there are {len(given)} inputs")
     body = _checked(node, len(given), len(given) - count)
-    state, scanned = list(given[: len(given) - count]), given[len(given) - count:]
+    state, scanned = list(given[: len(given) - count]), given[len(given) - count :]
     if node.version < 9:
         return _scan_of_batch(node, body, state, scanned, lengths)
     in_axes, outs = node.attr("scan_input_axes") or [0] * count, len(body.output) - len(state)
@@ -100,14 +114,29 @@ def _scan(node: Node, *given: Any) -> Any:
     length = scanned[0].shape[in_axes[0]]
     if any(x.shape[a] != length for a, x in zip(in_axes, scanned)):
         raise node.refuse("the inputs that are scanned have different lengths")
-    state, results = _scanned(node, body, state, scanned, in_axes, node.attr("scan_input_directions") or [0] * count, length)
-    out_axes, turned = node.attr("scan_output_axes") or [0] * outs, node.attr("scan_output_directions") or [0] * outs
-    made = [_stacked(node, body.output[len(state) + k], r[::-1] if turned[k] else r, out_axes[k]) for k, r in enumerate(results)]
+    state, results = _scanned(
+        node, body, state, scanned, in_axes, node.attr("scan_input_directions") or [0] * count, length
+    )
+    out_axes, turned = (
+        node.attr("scan_output_axes") or [0] * outs,
+        node.attr("scan_output_directions") or [0] * outs,
+    )
+    made = [
+        _stacked(node, body.output[len(state) + k], r[::-1] if turned[k] else r, out_axes[k])
+        for k, r in enumerate(results)
+    ]
     return (*state, *made)
 
 
-def _scanned(node: Node, body: Any, state: list[Any], scanned: Sequence[Any], axes: Sequence[int], back: Sequence[int],
-             length: int) -> tuple[list[Any], list[list[Any]]]:
+def _scanned(
+    node: Node,
+    body: Any,
+    state: list[Any],
+    scanned: Sequence[Any],
+    axes: Sequence[int],
+    back: Sequence[int],
+    length: int,
+) -> tuple[list[Any], list[list[Any]]]:
     """The last state, and what every step gives besides, by output.
 
     Args:
@@ -117,28 +146,48 @@ def _scanned(node: Node, body: Any, state: list[Any], scanned: Sequence[Any], ax
     results: list[list[Any]] = [[] for _ in range(len(body.output) - len(state))]
     for t in range(length):
         elements = [_at(node, x, a, length - 1 - t if b else t) for x, a, b in zip(scanned, axes, back)]
-        found = node.run.graph(body, {**node.names, **dict(zip((i.name for i in body.input), (*state, *elements)))}, node.versions)
+        found = node.run.graph(
+            body,
+            {**node.names, **dict(zip((i.name for i in body.input), (*state, *elements)))},
+            node.versions,
+        )
         state = found[: len(state)]
-        for k, value in enumerate(found[len(state):]):
+        for k, value in enumerate(found[len(state) :]):
             results[k].append(value)
     return state, results
 
 
 def _scan_of_batch(node: Node, body: Any, state: list[Any], scanned: Sequence[Any], lengths: Any) -> Any:
-    """Version 8: the first axis of everything is a batch, the second one of what is scanned is time. Behind the end of a sequence that is
-    shorter, outputs are 0.
+    """Version 8: the first axis of everything is a batch, the second one of what is scanned is
+    time. Behind the end of a sequence that is shorter, outputs are 0.
     """
     batch, longest = scanned[0].shape[:2]
     steps = [longest] * batch if lengths is None else [int(n) for n in np.ravel(lengths)]
-    if len(steps) != batch or any(not 0 <= n <= longest for n in steps) or any(x.shape[:2] != (batch, longest) for x in scanned):
+    if (
+        len(steps) != batch
+        or any(not 0 <= n <= longest for n in steps)
+        or any(x.shape[:2] != (batch, longest) for x in scanned)
+    ):
         raise node.refuse(f"sequences of {steps} elements, of shapes {[list(x.shape) for x in scanned]}")
     back, every = node.attr("directions") or [0] * len(scanned), []
     for b, length in enumerate(steps):
-        last, results = _scanned(node, body, [_at(node, s, 0, b) for s in state], [_at(node, x, 0, b) for x in scanned], [0] * len(scanned),
-                                 back, length)
-        declared = body.output[len(state):]
-        every.append([*last, *(_padded(node, _stacked(node, d, r, 0), longest) for d, r in zip(declared, results))])
-    return tuple(_stacked(node, d, list(values), 0) for d, values in zip(body.output, zip(*every) if every else [()] * len(body.output)))
+        last, results = _scanned(
+            node,
+            body,
+            [_at(node, s, 0, b) for s in state],
+            [_at(node, x, 0, b) for x in scanned],
+            [0] * len(scanned),
+            back,
+            length,
+        )
+        declared = body.output[len(state) :]
+        every.append(
+            [*last, *(_padded(node, _stacked(node, d, r, 0), longest) for d, r in zip(declared, results))]
+        )
+    return tuple(
+        _stacked(node, d, list(values), 0)
+        for d, values in zip(body.output, zip(*every) if every else [()] * len(body.output))
+    )
 
 
 def _padded(node: Node, x: Any, length: int) -> Any:
@@ -171,7 +220,13 @@ def _length(node: Node, sequence: Any) -> Any:
 
 @converter("SequenceInsert", control=True)
 def _insert(node: Node, sequence: Any, value: Value, place: Value = None) -> Any:
-    k = len(sequence) if place is None else _spot(node, 2, len(sequence) + 1) if int(node.one(2)) >= 0 else _spot(node, 2, len(sequence))
+    k = (
+        len(sequence)
+        if place is None
+        else _spot(node, 2, len(sequence) + 1)
+        if int(node.one(2)) >= 0
+        else _spot(node, 2, len(sequence))
+    )
     return [*sequence[:k], value, *sequence[k:]]
 
 
@@ -180,7 +235,7 @@ def _erase(node: Node, sequence: Any, place: Value = None) -> Any:
     if not sequence:
         raise node.refuse("there are no tensors in the sequence")
     k = len(sequence) - 1 if place is None else _spot(node, 1, len(sequence))
-    return [*sequence[:k], *sequence[k + 1:]] or NoTensors(sequence[k].dtype)
+    return [*sequence[:k], *sequence[k + 1 :]] or NoTensors(sequence[k].dtype)
 
 
 @converter("ConcatFromSequence", control=True)
@@ -190,7 +245,11 @@ def _joined(node: Node, sequence: Any) -> Any:
     values = [node.run.tensor(v) for v in sequence]
     if node.attr("new_axis", 0):
         return ops.stack(values, axis=node.axis(node.attr("axis"), values[0].ndim + 1))
-    return values[0] if len(values) == 1 else ops.concat(values, axis=node.axis(node.attr("axis"), values[0].ndim))
+    return (
+        values[0]
+        if len(values) == 1
+        else ops.concat(values, axis=node.axis(node.attr("axis"), values[0].ndim))
+    )
 
 
 @converter("SplitToSequence", control=True)
@@ -201,7 +260,11 @@ def _apart(node: Node, x: Value, sizes: Value = None) -> Any:
     if given is None:
         parts = [1] * n
     else:
-        parts = [int(v) for v in given] if given.ndim else [min(int(given), n - k) for k in range(0, n, int(given))]
+        parts = (
+            [int(v) for v in given]
+            if given.ndim
+            else [min(int(given), n - k) for k in range(0, n, int(given))]
+        )
     ends = np.cumsum(parts)
     if not parts:
         return NoTensors(tensor.dtype)

@@ -20,23 +20,56 @@ from texpr.onnx.read import dense
 from texpr.onnx.values import Known, Value
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
-_BINARY = {"Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "And": "{0} and {1}", "Or": "{0} or {1}", "Xor": "{0} != {1}",
-           "BitwiseAnd": "bit_and({0}, {1})", "BitwiseOr": "bit_or({0}, {1})", "BitwiseXor": "bit_xor({0}, {1})"}
+_BINARY = {
+    "Add": "{0} + {1}",
+    "Sub": "{0} - {1}",
+    "Mul": "{0} * {1}",
+    "And": "{0} and {1}",
+    "Or": "{0} or {1}",
+    "Xor": "{0} != {1}",
+    "BitwiseAnd": "bit_and({0}, {1})",
+    "BitwiseOr": "bit_or({0}, {1})",
+    "BitwiseXor": "bit_xor({0}, {1})",
+}
 _COMPARE = {"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">="}
-_UNARY = {"Neg": "-{0}", "Sqrt": "sqrt({0})", "Exp": "exp({0})", "Log": "log({0})", "Sin": "sin({0})", "Cos": "cos({0})", "Tan": "tan({0})",
-          "Asin": "asin({0})", "Acos": "acos({0})", "Atan": "atan({0})", "Sinh": "sinh({0})", "Cosh": "cosh({0})", "Tanh": "tanh({0})",
-          "Asinh": "asinh({0})", "Acosh": "acosh({0})", "Atanh": "atanh({0})", "Erf": "erf({0})", "Sigmoid": "sigmoid({0})",
-          "Reciprocal": "1 / {0}", "Relu": "max({0}, 0)", "Softsign": "{0} / (1 + abs({0}))", "Not": "not {0}",
-          "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))", "HardSwish": "{0} * clamp({0} / 6 + 0.5, 0, 1)",
-          "Mish": "{0} * tanh(max({0}, 0) + log1p(exp(-abs({0}))))", "Floor": "floor({0})", "Ceil": "ceil({0})", "Round": "round({0})",
-          "BitwiseNot": "-{0} - 1"}
+_UNARY = {
+    "Neg": "-{0}",
+    "Sqrt": "sqrt({0})",
+    "Exp": "exp({0})",
+    "Log": "log({0})",
+    "Sin": "sin({0})",
+    "Cos": "cos({0})",
+    "Tan": "tan({0})",
+    "Asin": "asin({0})",
+    "Acos": "acos({0})",
+    "Atan": "atan({0})",
+    "Sinh": "sinh({0})",
+    "Cosh": "cosh({0})",
+    "Tanh": "tanh({0})",
+    "Asinh": "asinh({0})",
+    "Acosh": "acosh({0})",
+    "Atanh": "atanh({0})",
+    "Erf": "erf({0})",
+    "Sigmoid": "sigmoid({0})",
+    "Reciprocal": "1 / {0}",
+    "Relu": "max({0}, 0)",
+    "Softsign": "{0} / (1 + abs({0}))",
+    "Not": "not {0}",
+    "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))",
+    "HardSwish": "{0} * clamp({0} / 6 + 0.5, 0, 1)",
+    "Mish": "{0} * tanh(max({0}, 0) + log1p(exp(-abs({0}))))",
+    "Floor": "floor({0})",
+    "Ceil": "ceil({0})",
+    "Round": "round({0})",
+    "BitwiseNot": "-{0} - 1",
+}
 _LARGEST = 3.4028234663852886e38
 _EXTREME = {"Max": "max({0}, {1})", "Min": "min({0}, {1})", "Sum": "{0} + {1}"}
 
 
 def _aligned(node: Node, a: Any, b: Any) -> Any:
-    """The second operand of two that broadcast. Before version 7 it does where `broadcast` says so; its dimensions are the last ones of the
-    first operand, or those from `axis` on.
+    """The second operand of two that broadcast. Before version 7 it does where `broadcast` says so;
+    its dimensions are the last ones of the first operand, or those from `axis` on.
     """
     if node.version >= 7 or a.shape == b.shape:
         return b
@@ -74,8 +107,8 @@ _POWER = """op power(X: i64[N], Y: i64[N]) -> Z: i64[N] {
   Z[i] = if Y[i] < 0 then (if X[i] == 1 or X[i] + 1 == 0 and Y[i] % 2 == 0 then 1 else if X[i] + 1 == 0 then X[i] else 0)
          else prod(k in 0..BITS: if shr(Y[i], k) % 2 == 1 then s[i, k] else 1)
 }"""
-"""Integers to integer powers: the product of X^(2^k) over the bits of Y, which wraps as 64 bits do. Knuth, The Art of Computer Programming,
-volume 2, section 4.6.3.
+"""Integers to integer powers: the product of X^(2^k) over the bits of Y, which wraps as 64 bits do.
+Knuth, The Art of Computer Programming, volume 2, section 4.6.3.
 """
 
 
@@ -84,7 +117,9 @@ def _power(node: Node, x: Any, y: Any) -> Any:
     y = _aligned(node, x, y)
     if x.dtype.is_int and y.dtype.is_int:
         return _integer_power(x, y, node.values[1])
-    return each("pow", "{0} ** {1}", x, y, result=_power_type(x, y), computed=_power_type(x, y)).astype(x.dtype.name)
+    return each("pow", "{0} ** {1}", x, y, result=_power_type(x, y), computed=_power_type(x, y)).astype(
+        x.dtype.name
+    )
 
 
 def _power_type(x: Any, y: Any) -> DType:
@@ -105,7 +140,12 @@ def _integer_power(x: Any, y: Any, value: Value) -> Any:
 
 @converter("BitShift")
 def _shift(node: Node, x: Any, y: Any) -> Any:
-    return each("shift", "shl({0}, {1})" if node.word("direction", "LEFT", "RIGHT") == "LEFT" else "shr({0}, {1})", x, y)
+    return each(
+        "shift",
+        "shl({0}, {1})" if node.word("direction", "LEFT", "RIGHT") == "LEFT" else "shr({0}, {1})",
+        x,
+        y,
+    )
 
 
 @converter(*_COMPARE)
@@ -151,8 +191,12 @@ def _isnan(node: Node, x: Any) -> Any:
 @converter("IsInf")
 def _isinf(node: Node, x: Any) -> Any:
     up, down = node.attr("detect_positive", 1), node.attr("detect_negative", 1)
-    text = "isinf({0})" + ("" if up and down else " and {0} > 0" if up else " and {0} < 0" if down else " and False")
-    return each("isinf", text.replace(" and False", " and {0} != {0}"), x, result=BOOL, computed=wide(x.dtype))
+    text = "isinf({0})" + (
+        "" if up and down else " and {0} > 0" if up else " and {0} < 0" if down else " and False"
+    )
+    return each(
+        "isinf", text.replace(" and False", " and {0} != {0}"), x, result=BOOL, computed=wide(x.dtype)
+    )
 
 
 @converter("Clip")
@@ -173,18 +217,27 @@ def _identity(node: Node, x: Any) -> Any:
 def _dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
     if node.one(2, False) and node.one(1, 0.5) > 0:
         raise node.refuse("random numbers in training mode are not those of ONNX; texpr.nn has Dropout")
-    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL).astype((BOOL if node.version >= 10 else x.dtype).name)
+    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL).astype(
+        (BOOL if node.version >= 10 else x.dtype).name
+    )
 
 
-_WITH = {"LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
-         "Elu": ("if {0} < 0 then alpha * expm1({0}) else {0}", {"alpha": 1.0}),
-         "Celu": ("max({0}, 0) + min(alpha * expm1({0} / alpha), 0)", {"alpha": 1.0}),
-         "Selu": ("if {0} > 0 then gamma * {0} else gamma * (alpha * exp({0}) - alpha)",
-                  {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
-         "ThresholdedRelu": ("if {0} > alpha then {0} else 0", {"alpha": 1.0}),
-         "HardSigmoid": ("clamp({0} * alpha + beta, 0, 1)", {"alpha": 0.2, "beta": 0.5}),
-         "Shrink": ("if {0} < -lambd then {0} + bias else if {0} > lambd then {0} - bias else 0", {"lambd": 0.5, "bias": 0.0}),
-         "Swish": ("{0} * sigmoid({0} * alpha)", {"alpha": 1.0})}
+_WITH = {
+    "LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
+    "Elu": ("if {0} < 0 then alpha * expm1({0}) else {0}", {"alpha": 1.0}),
+    "Celu": ("max({0}, 0) + min(alpha * expm1({0} / alpha), 0)", {"alpha": 1.0}),
+    "Selu": (
+        "if {0} > 0 then gamma * {0} else gamma * (alpha * exp({0}) - alpha)",
+        {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875},
+    ),
+    "ThresholdedRelu": ("if {0} > alpha then {0} else 0", {"alpha": 1.0}),
+    "HardSigmoid": ("clamp({0} * alpha + beta, 0, 1)", {"alpha": 0.2, "beta": 0.5}),
+    "Shrink": (
+        "if {0} < -lambd then {0} + bias else if {0} > lambd then {0} - bias else 0",
+        {"lambd": 0.5, "bias": 0.0},
+    ),
+    "Swish": ("{0} * sigmoid({0} * alpha)", {"alpha": 1.0}),
+}
 
 
 _SELU_1 = {"alpha": 1.6732, "gamma": 1.0507}
@@ -249,7 +302,12 @@ def _cast_like(node: Node, x: Any, like: Any) -> Any:
 
 @converter("Constant", control=True)
 def _constant(node: Node) -> Any:
-    for name, t in (("value_float", np.float32), ("value_floats", np.float32), ("value_int", np.int64), ("value_ints", np.int64)):
+    for name, t in (
+        ("value_float", np.float32),
+        ("value_floats", np.float32),
+        ("value_int", np.int64),
+        ("value_ints", np.int64),
+    ):
         if node.has(name):
             return Known.of(np.array(node.attr(name), t))
     if node.has("sparse_value"):
@@ -270,8 +328,12 @@ def _softmax(node: Node, x: Any) -> Any:
         x, axis = x.reshape(rows, -1), 1
     if node.op == "Hardmax":
         best = x.argmax(axis=axis, keepdims=True)
-        places = Known.of(np.arange(x.shape[axis], dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(x.ndim)]))
-        found = each("equal", "if {0} == {1} then 1 else 0", best, node.run.tensor(places), result=I64).astype(x.dtype)
+        places = Known.of(
+            np.arange(x.shape[axis], dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+        )
+        found = each(
+            "equal", "if {0} == {1} then 1 else 0", best, node.run.tensor(places), result=I64
+        ).astype(x.dtype)
     else:
         found = (ops.softmax if node.op == "Softmax" else ops.log_softmax)(x, axis=axis)
     return found.reshape(shape)

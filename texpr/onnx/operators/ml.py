@@ -23,4 +23,6 @@ def _features(node: Node, x: Any, places: Any) -> Any:
     rows = x if x.ndim > 1 else x.reshape(1, -1)
     result = [*rows.shape[:-1], places.size]
     names = axes("i", len(result))
-    return taken("features", rows, places.reshape(-1).astype(I64.name), result, [*names[:-1], f"P[{names[-1]}]"])
+    return taken(
+        "features", rows, places.reshape(-1).astype(I64.name), result, [*names[:-1], f"P[{names[-1]}]"]
+    )

@@ -30,7 +30,9 @@ def _reshape(node: Node, x: Any, shape: Any = None) -> Any:
 def _flatten(node: Node, x: Any) -> Any:
     axis = node.attr("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
-    return x.reshape(int(np.prod(x.shape[:axis], dtype=np.int64)), int(np.prod(x.shape[axis:], dtype=np.int64)))
+    return x.reshape(
+        int(np.prod(x.shape[:axis], dtype=np.int64)), int(np.prod(x.shape[axis:], dtype=np.int64))
+    )
 
 
 @converter("Transpose")
@@ -69,7 +71,10 @@ def part(x: Any, axis: int, start: int, stop: int) -> Any:
 def _split(node: Node, x: Any, _: Any = None) -> Any:
     axis, count = node.attr("axis", 0), len(node.outputs)
     if not -x.ndim <= axis < x.ndim or node.attr("num_outputs", count) != count:
-        raise node.refuse(f"{count} parts along axis {axis} of {list(x.shape)}, num_outputs is {node.attr('num_outputs', count)}")
+        raise node.refuse(
+            f"{count} parts along axis {axis} of {list(x.shape)}, num_outputs is "
+            f"{node.attr('num_outputs', count)}"
+        )
     n = x.shape[axis]
     largest = -(-n // count)
     sizes = node.ints(1, "split") or [min(largest, max(n - k * largest, 0)) for k in range(count)]
@@ -101,23 +106,34 @@ def _wrapped(index: str, n: int) -> str:
 
 
 def taken(name: str, x: Any, idx: Any, result: list[int], place: list[str]) -> Any:
-    """Elements of X at places that count from the end where they are negative. Places that are known are checked; computed ones that
-    are outside are those of the border.
+    """Elements of X at places that count from the end where they are negative. Places that are
+    known are checked; computed ones that are outside are those of the border.
     """
     names = axes("i", len(result))
-    return written(f"op {name}(X: {typed(x.dtype, x.shape)}, P: {typed(idx.dtype, idx.shape)}) -> Y: {typed(x.dtype, result)} "
-                   f"{{ Y{at(names)} = X[{', '.join(place)} | clamp]  {ranges(names, result)} }}")(x, idx)
+    return written(
+        f"op {name}(X: {typed(x.dtype, x.shape)}, P: {typed(idx.dtype, idx.shape)}) -> Y: "
+        f"{typed(x.dtype, result)} "
+        f"{{ Y{at(names)} = X[{', '.join(place)} | clamp]  {ranges(names, result)} }}"
+    )(x, idx)
 
 
 def check_places(node: Node, k: int, lowest: int, extent: int) -> None:
     """Refuse places outside of an axis, where they are known."""
     value = node.values[k]
-    if isinstance(value, Known) and value.array.size and not (lowest <= int(value.array.min()) and int(value.array.max()) < extent):
-        raise node.refuse(f"a place is outside of {lowest}..{extent}: {int(value.array.min())} to {int(value.array.max())}")
+    if (
+        isinstance(value, Known)
+        and value.array.size
+        and not (lowest <= int(value.array.min()) and int(value.array.max()) < extent)
+    ):
+        raise node.refuse(
+            f"a place is outside of {lowest}..{extent}: {int(value.array.min())} to {int(value.array.max())}"
+        )
 
 
 def _check_points(node: Node, extents: Sequence[int]) -> None:
-    """Refuse points outside of the first axes, where they are known: the last axis of input 1 has their coordinates."""
+    """Refuse points outside of the first axes, where they are known: the last axis of input 1
+    has their coordinates.
+    """
     value = node.values[1]
     if not isinstance(value, Known) or not value.array.size:
         return
@@ -135,7 +151,7 @@ def _gather(node: Node, x: Any, idx: Any) -> Any:
     known = node.values[1]
     if isinstance(known, Known) and known.array.size == 1 and r == 0:
         return x[(*[slice(None)] * axis, int(known.array))]
-    result = [*x.shape[:axis], *idx.shape, *x.shape[axis + 1:]]
+    result = [*x.shape[:axis], *idx.shape, *x.shape[axis + 1 :]]
     index = _wrapped(f"P{at(f'i{axis + k}' for k in range(r))}", n)
     place = [*axes("i", axis), index, *(f"i{k}" for k in range(axis + r, len(result)))]
     return taken("gather", x, idx, result, place)
@@ -153,11 +169,14 @@ def _gather_elements(node: Node, x: Any, idx: Any) -> Any:
 @converter("GatherND")
 def _gather_nd(node: Node, x: Any, idx: Any) -> Any:
     b, last = node.attr("batch_dims", 0), idx.shape[-1]
-    _check_points(node, x.shape[b:b + last])
-    result = [*idx.shape[:-1], *x.shape[b + last:]]
+    _check_points(node, x.shape[b : b + last])
+    result = [*idx.shape[:-1], *x.shape[b + last :]]
     outer = axes("i", idx.ndim - 1)
-    place = [*outer[:b], *(_wrapped(f"P{at([*outer, k])}", x.shape[b + k]) for k in range(last)),
-             *(f"i{k}" for k in range(idx.ndim - 1, len(result)))]
+    place = [
+        *outer[:b],
+        *(_wrapped(f"P{at([*outer, k])}", x.shape[b + k]) for k in range(last)),
+        *(f"i{k}" for k in range(idx.ndim - 1, len(result))),
+    ]
     return taken("gather_nd", x, idx, result, place)
 
 
@@ -183,8 +202,10 @@ def _scatter_nd(node: Node, x: Any, idx: Any, updates: Any) -> Any:
     _check_points(node, x.shape[:last])
     if not last:  # updates of everything, one after the other
         x, idx = x.expand_dims(0), node.run.tensor(Known.of(np.zeros((*idx.shape[:-1], 1), np.int64)))
-        return _scattered(node, x, idx, updates, [f"P{at([*outer, 0])}", *names[idx.ndim - 1:]], names).squeeze(0)
-    place = [*(_wrapped(f"P{at([*outer, k])}", x.shape[k]) for k in range(last)), *names[idx.ndim - 1:]]
+        return _scattered(
+            node, x, idx, updates, [f"P{at([*outer, 0])}", *names[idx.ndim - 1 :]], names
+        ).squeeze(0)
+    place = [*(_wrapped(f"P{at([*outer, k])}", x.shape[k]) for k in range(last)), *names[idx.ndim - 1 :]]
     return _scattered(node, x, idx, updates, place, names)
 
 
@@ -198,7 +219,8 @@ def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], nam
     if fold is not None:
         body = f"Y{at(whole)} = X{at(whole)}  Y[{', '.join(place)} | drop] {fold} U{at(names)}  {spans}"
         return written(f"{head} {{ {body} }}")(x, idx, updates)
-    # Of several updates of one element the last one counts: the one whose number, in the order of memory, is the largest.
+    # Of several updates of one element the last one counts: the one whose number, in the order of
+    # memory, is the largest.
     order, number = "0", updates.shape
     for name, n in zip(names, number):
         order = f"({order}) * {n} + {name}"
@@ -206,8 +228,11 @@ def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], nam
     for n in number:
         rest //= max(n, 1)
         back.append(f"last{at(whole)} // {max(rest, 1)} % {max(n, 1)}")
-    body = (f"let last: {typed('i64', x.shape)}  last{at(whole)} = -1  last[{', '.join(place)} | drop] max= {order}  {spans}  "
-            f"Y{at(whole)} = if last{at(whole)} >= 0 then U[{', '.join(back)} | clamp] else X{at(whole)}")
+    body = (
+        f"let last: {typed('i64', x.shape)}  last{at(whole)} = -1  last[{', '.join(place)} | drop] max= "
+        f"{order}  {spans}  "
+        f"Y{at(whole)} = if last{at(whole)} >= 0 then U[{', '.join(back)} | clamp] else X{at(whole)}"
+    )
     return written(f"{head} {{ {body} }}")(x, idx, updates)
 
 
@@ -232,7 +257,10 @@ _MODES = {"edge": "clamp(I, 0, N - 1)", "wrap": "(I) % N"}
 
 @converter("Pad", known=(1, 3))
 def _pad(node: Node, x: Any, pads: Any = None, value: Any = None, _: Any = None) -> Any:
-    given, mode = node.ints(1, "pads" if node.version > 1 else "paddings"), node.word("mode", "constant", "reflect", *_MODES)
+    given, mode = (
+        node.ints(1, "pads" if node.version > 1 else "paddings"),
+        node.word("mode", "constant", "reflect", *_MODES),
+    )
     axes_given = node.ints(3)
     chosen = [node.axis(a, x.ndim) for a in (range(x.ndim) if axes_given is None else axes_given)]
     if len(given) != 2 * len(chosen):
@@ -251,11 +279,16 @@ def _pad(node: Node, x: Any, pads: Any = None, value: Any = None, _: Any = None)
     result, names = [n + p + q for n, p, q in zip(x.shape, before, after)], axes("i", x.ndim)
     place = [_padded(name, p, n, mode) for name, p, n in zip(names, before, x.shape)]
     if mode != "constant":
-        return written(f"op pad(X: {typed(x.dtype, x.shape)}) -> Y: {typed(x.dtype, result)} {{ Y{at(names)} = X{at(place)}  "
-                       f"{ranges(names, result)} }}")(x)
+        return written(
+            f"op pad(X: {typed(x.dtype, x.shape)}) -> Y: {typed(x.dtype, result)} {{ Y{at(names)} = "
+            f"X{at(place)}  "
+            f"{ranges(names, result)} }}"
+        )(x)
     value = value.reshape(()) if value.shape else value
-    return written(f"op pad(X: {typed(x.dtype, x.shape)}, v: {x.dtype}) -> Y: {typed(x.dtype, result)} "
-                   f"{{ Y{at(names)} = X[{', '.join(place)} | v]  {ranges(names, result)} }}")(x, value)
+    return written(
+        f"op pad(X: {typed(x.dtype, x.shape)}, v: {x.dtype}) -> Y: {typed(x.dtype, result)} "
+        f"{{ Y{at(names)} = X[{', '.join(place)} | v]  {ranges(names, result)} }}"
+    )(x, value)
 
 
 def _padded(name: str, before: int, n: int, mode: str) -> str:
@@ -263,7 +296,9 @@ def _padded(name: str, before: int, n: int, mode: str) -> str:
     if mode == "constant":
         return inside
     if mode == "reflect" and n > 1:
-        return f"{n - 1} - abs({n - 1} - ({inside} + {(2 * n - 2) * (before // (2 * n - 2) + 1)}) % {2 * n - 2})"
+        return (
+            f"{n - 1} - abs({n - 1} - ({inside} + {(2 * n - 2) * (before // (2 * n - 2) + 1)}) % {2 * n - 2})"
+        )
     return "0" if mode == "reflect" else _MODES[mode].replace("I", inside).replace("N", str(n))
 
 
@@ -273,7 +308,11 @@ def _depth_to_space(node: Node, x: Any) -> Any:
     b = node.attr("blocksize")
     if node.word("mode", "DCR", "CRD") == "CRD":
         return ops.pixel_shuffle(x, R=b, Q=b)
-    return x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
+    return (
+        x.reshape(n, b, b, c // (b * b), h, w)
+        .transpose(0, 3, 4, 1, 5, 2)
+        .reshape(n, c // (b * b), h * b, w * b)
+    )
 
 
 @converter("SpaceToDepth")
@@ -290,8 +329,10 @@ def _triangle(node: Node, x: Any, _: Any = None) -> Any:
     zero = "false" if x.dtype == BOOL else "0"
     if not x.size:
         return x
-    return written(f"op trilu(X: {typed(x.dtype, x.shape)}) -> Y: {typed(x.dtype, x.shape)} {{ Y{at(names)} = "
-                   f"if {names[-1]} {side} {names[-2]} + {shift} then X{at(names)} else {zero} }}")(x)
+    return written(
+        f"op trilu(X: {typed(x.dtype, x.shape)}) -> Y: {typed(x.dtype, x.shape)} {{ Y{at(names)} = "
+        f"if {names[-1]} {side} {names[-2]} + {shift} then X{at(names)} else {zero} }}"
+    )(x)
 
 
 @converter("OneHot", known=(1,))
@@ -300,9 +341,13 @@ def _one_hot(node: Node, idx: Any, depth: Any, values: Any) -> Any:
     axis = node.attr("axis", -1) % (idx.ndim + 1)
     names = axes("i", idx.ndim + 1)
     result = [*idx.shape[:axis], n, *idx.shape[axis:]]
-    index = f"i64(P{at(names[:axis] + names[axis + 1:])})"
-    text = (f"op one_hot(P: {typed(idx.dtype, idx.shape)}, V: {values.dtype}[2]) -> Y: {typed(values.dtype, result)} {{ Y{at(names)} = "
-            f"if {index} == {names[axis]} or {index} + {n} == {names[axis]} then V[1] else V[0]  {ranges(names, result)} }}")
+    index = f"i64(P{at(names[:axis] + names[axis + 1 :])})"
+    text = (
+        f"op one_hot(P: {typed(idx.dtype, idx.shape)}, V: {values.dtype}[2]) -> Y: "
+        f"{typed(values.dtype, result)} {{ Y{at(names)} = "
+        f"if {index} == {names[axis]} or {index} + {n} == {names[axis]} then V[1] else V[0]  "
+        f"{ranges(names, result)} }}"
+    )
     return written(text)(idx, values)
 
 
@@ -311,8 +356,11 @@ def _reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
     time, batch, names = node.attr("time_axis", 0), node.attr("batch_axis", 1), axes("i", x.ndim)
     i, n = names[time], f"L[{names[batch]}]"
     place = [f"(if {i} < {n} then {n} - 1 - {i} else {i})" if k == time else a for k, a in enumerate(names)]
-    return written(f"op reverse_sequence(X: {typed(x.dtype, x.shape)}, L: i64[{x.shape[batch]}]) -> Y: {typed(x.dtype, x.shape)} "
-                   f"{{ Y{at(names)} = X[{', '.join(place)} | clamp]  {ranges(names, x.shape)} }}")(x, lengths)
+    return written(
+        f"op reverse_sequence(X: {typed(x.dtype, x.shape)}, L: i64[{x.shape[batch]}]) -> Y: "
+        f"{typed(x.dtype, x.shape)} "
+        f"{{ Y{at(names)} = X[{', '.join(place)} | clamp]  {ranges(names, x.shape)} }}"
+    )(x, lengths)
 
 
 @converter("Compress", known=(1,))
@@ -334,13 +382,17 @@ _TOP = """op top<T: num>(X: T[R, N]; k) -> (Y: T[R, k], I: i64[R, k]) require k 
 
 
 def _order(t: DType, largest: bool) -> dict[str, str]:
-    """When X[r, j] comes before X[r, i] and when they are equal: NaN is larger than all numbers, and equal to itself."""
+    """When X[r, j] comes before X[r, i] and when they are equal: NaN is larger than all numbers,
+    and equal to itself.
+    """
     before = f"X[r, j] {'>' if largest else '<'} X[r, i]"
     if not t.is_float:
         return {"BEFORE": before, "SAME": "X[r, j] == X[r, i]"}
     only, other = "ji" if largest else "ij"
-    return {"BEFORE": f"({before} or isnan(X[r, {only}]) and not isnan(X[r, {other}]))",
-            "SAME": "(X[r, j] == X[r, i] or isnan(X[r, j]) and isnan(X[r, i]))"}
+    return {
+        "BEFORE": f"({before} or isnan(X[r, {only}]) and not isnan(X[r, {other}]))",
+        "SAME": "(X[r, j] == X[r, i] or isnan(X[r, j]) and isnan(X[r, i]))",
+    }
 
 
 @converter("TopK", known=(1,))
@@ -351,7 +403,7 @@ def _top(node: Node, x: Any, _: Any = None) -> Any:
     if not 0 <= count <= x.shape[axis]:
         raise node.refuse(f"{count} of {x.shape[axis]} elements")
     if not count * prod(shape):
-        none = [*x.shape[:axis], count, *x.shape[axis + 1:]]
+        none = [*x.shape[:axis], count, *x.shape[axis + 1 :]]
         return tuple(Known(np.zeros(none, numpy_dtype(t)), t) for t in (x.dtype, I64))
     rows = (x.transpose(*order) if x.ndim > 1 else x).reshape(prod(shape), x.shape[axis])
     text = _TOP
@@ -384,18 +436,23 @@ def _center(node: Node, x: Any, _: Any) -> Any:
             x = part(x, a, (n - wanted) // 2, (n - wanted) // 2 + wanted)
         elif wanted > n:
             given = x.astype("u8") if x.dtype == BOOL else x
-            x = ops.pad(given, axis=a, before=(wanted - n) // 2, after=wanted - n - (wanted - n) // 2).astype(x.dtype.name)
+            x = ops.pad(given, axis=a, before=(wanted - n) // 2, after=wanted - n - (wanted - n) // 2).astype(
+                x.dtype.name
+            )
     return x
 
 
 @converter("Unique", known=(0,))
 def _unique(node: Node, x: Any) -> Any:
     values, axis = node.known(0), node.attr("axis")
-    found, first, inverse, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    found, first, inverse, counts = np.unique(
+        values, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
     if not node.attr("sorted", 1):
         order = np.argsort(first)
         found = np.take(found, order, 0 if axis is None else axis)
         inverse, first, counts = np.argsort(order)[inverse], first[order], counts[order]
-    return tuple(Known.of(np.asarray(v)) for v in (found, *(np.ravel(n).astype(np.int64) for n in (first, inverse, counts))))
-
-
+    return tuple(
+        Known.of(np.asarray(v))
+        for v in (found, *(np.ravel(n).astype(np.int64) for n in (first, inverse, counts)))
+    )

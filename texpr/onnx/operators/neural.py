@@ -23,14 +23,23 @@ def _matmul(node: Node, a: Any, b: Any) -> Any:
 def _gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     left = a.T if node.attr("transA", 0) else a
-    if node.attr("transB", 0) and alpha == beta == 1 and c is not None and c.shape == (b.shape[0],) and a.dtype.is_float:
+    if (
+        node.attr("transB", 0)
+        and alpha == beta == 1
+        and c is not None
+        and c.shape == (b.shape[0],)
+        and a.dtype.is_float
+    ):
         return ops.linear(left, b, c)
     found, t = left @ (b.T if node.attr("transB", 0) else b), a.dtype
     if not t.is_float and (alpha != int(alpha) or beta != int(beta)):
         found, c = found.astype("f64"), None if c is None else c.astype("f64")
     elif not t.is_float:
         alpha, beta = int(alpha), int(beta)
-    scaled, added = (f"{{{k}}}" if v == 1 else f"{{{k}}} * {number(v) if found.dtype.is_float else v}" for k, v in ((0, alpha), (1, beta)))
+    scaled, added = (
+        f"{{{k}}}" if v == 1 else f"{{{k}}} * {number(v) if found.dtype.is_float else v}"
+        for k, v in ((0, alpha), (1, beta))
+    )
     if c is None or beta == 0:
         return (found if alpha == 1 else each("scale", scaled, found)).astype(t.name)
     return each("add", f"{scaled} + {added}", found, c).astype(t.name)
@@ -60,7 +69,11 @@ def without_zero(x: Any, zero: Any, axis: int) -> Any:
 def _widest(*given: Any) -> DType:
     """The type that holds the values of all of these floats."""
     types = {v.dtype for v in given}
-    return max(types, key=lambda t: t.bits) if len({(t.kind, t.bits) for t in types if t.bits < 32}) < 2 or F64 in types else F32
+    return (
+        max(types, key=lambda t: t.bits)
+        if len({(t.kind, t.bits) for t in types if t.bits < 32}) < 2 or F64 in types
+        else F32
+    )
 
 
 @converter("BatchNormalization", kept=(3, 4))
@@ -69,15 +82,23 @@ def _batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: 
     if len(shape) == 1:  # samples of one channel
         x = x.expand_dims(1)
     elif node.version < 9 and not node.attr("spatial", 1):  # every element of a sample is a channel
-        x, scale, bias, mean, variance = (x.reshape(shape[0], scale.size), *(v.reshape(v.size) for v in (scale, bias, mean, variance)))
+        x, scale, bias, mean, variance = (
+            x.reshape(shape[0], scale.size),
+            *(v.reshape(v.size) for v in (scale, bias, mean, variance)),
+        )
     given, scale, bias = (v.astype(t.name) for v in (x, scale, bias))
     if not node.attr("training_mode", 0):
-        found = ops.batch_norm(given, mean.astype(t.name), variance.astype(t.name), scale, bias, eps=eps).astype(x.dtype.name)
+        found = ops.batch_norm(
+            given, mean.astype(t.name), variance.astype(t.name), scale, bias, eps=eps
+        ).astype(x.dtype.name)
         return found.reshape(shape)
     y, now, spread = ops.batch_norm_training(given, scale, bias, eps=eps)
     kept = number(node.attr("momentum", 0.9))
     update = f"{{0}} * {kept} + {{1}} * (1 - {kept})"
-    running = (each("running", update, old.astype(t.name), new).astype(old.dtype.name) for old, new in ((mean, now), (variance, spread)))
+    running = (
+        each("running", update, old.astype(t.name), new).astype(old.dtype.name)
+        for old, new in ((mean, now), (variance, spread))
+    )
     return y.astype(x.dtype.name).reshape(shape), *running
 
 
@@ -93,9 +114,17 @@ def _layer_norm(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
     given = x.astype((stash if t.bits < 32 else t).name)
     mean = given.mean(axes, keepdims=True)
     spread = given - mean
-    inverse = each("inverse", f"1 / sqrt({{0}} + {number(node.attr('epsilon', 1e-5))})", (spread * spread).mean(axes, keepdims=True))
+    inverse = each(
+        "inverse",
+        f"1 / sqrt({{0}} + {number(node.attr('epsilon', 1e-5))})",
+        (spread * spread).mean(axes, keepdims=True),
+    )
     y = each("layer_norm", "{0} * {1}", (spread * inverse).astype(t.name), scale)
-    return (y if bias is None else each("add", "{0} + {1}", y, bias)), mean.astype(stash.name), inverse.astype(stash.name)
+    return (
+        (y if bias is None else each("add", "{0} + {1}", y, bias)),
+        mean.astype(stash.name),
+        inverse.astype(stash.name),
+    )
 
 
 @converter("GroupNormalization")
@@ -120,13 +149,17 @@ def _lp_norm(node: Node, x: Any) -> Any:
 def _mean_variance(node: Node, x: Any) -> Any:
     axes, given = tuple(node.attr("axes", [0, 2, 3])), x.astype(wide(x.dtype).name)
     away = given - given.mean(axes, keepdims=True)
-    return each("divide", "{0} / (sqrt({1}) + 1e-9)", away, (away * away).mean(axes, keepdims=True)).astype(x.dtype.name)
+    return each("divide", "{0} / (sqrt({1}) + 1e-9)", away, (away * away).mean(axes, keepdims=True)).astype(
+        x.dtype.name
+    )
 
 
 @converter("LRN")
 def _local(node: Node, x: Any) -> Any:
     size = node.attr("size")
-    given = x if size % 2 else ops.flip(x, axis=1)  # an even window reaches further to later channels, that of the library to earlier ones
+    given = (
+        x if size % 2 else ops.flip(x, axis=1)
+    )  # an even window reaches further to later channels, that of the library to earlier ones
     alpha, beta, bias = node.attr("alpha", 1e-4), node.attr("beta", 0.75), node.attr("bias", 1.0)
     found = ops.local_response_norm(given, size=size, alpha=alpha, beta=beta, k=bias)
     return found if size % 2 else ops.flip(found, axis=1)
@@ -162,5 +195,3 @@ def _expanded(rows: Any, n: int) -> Any:
         keep = [j for j in range(n) if j != k]
         parts.append(rows[:, 0, k] * _expanded(rows[:, 1:, np.array(keep)], n - 1) * float((-1) ** k))
     return sum(parts[1:], parts[0])
-
-

@@ -19,7 +19,9 @@ from texpr.onnx.values import Known
 
 
 def _along(node: Node, x: Any, scale: Any) -> Any:
-    """A scale or zero point in the shape that broadcasts with x: one number, one per element of an axis, or one per block of it."""
+    """A scale or zero point in the shape that broadcasts with x: one number, one per element of
+    an axis, or one per block of it.
+    """
     if scale.ndim == 0 or scale.size == 1:
         return scale.reshape(())
     axis, block = node.axis(node.attr("axis", 1), x.ndim), node.attr("block_size", 0)
@@ -30,7 +32,8 @@ def _along(node: Node, x: Any, scale: Any) -> Any:
 
 
 def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F32) -> Any:
-    """round(x / scale) + zero, between the least and the greatest number of t; floats of 8 bits have no zero point.
+    """round(x / scale) + zero, between the least and the greatest number of t; floats of 8 bits
+    have no zero point.
 
     Args:
         computed: what the quotient is rounded to.
@@ -42,11 +45,15 @@ def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F
     quotient = each("round", "round({0})", quotient)
     if zero is not None:
         quotient = each("shift", "{0} + {1}", quotient, zero.astype("f32"))
-    return each("saturate", f"{t}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=t)
+    return each(
+        "saturate", f"{t}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=t
+    )
 
 
 def _precision(node: Node, scale: Any) -> Any:
-    """What QuantizeLinear divides in: what it says, else the type of the scale; f32 before version 23, which says nothing."""
+    """What QuantizeLinear divides in: what it says, else the type of the scale; f32 before
+    version 23, which says nothing.
+    """
     if node.version < 23:
         return F32
     return node.dtype("precision", TO_ONNX[scale.dtype])
@@ -55,7 +62,14 @@ def _precision(node: Node, scale: Any) -> Any:
 @converter("QuantizeLinear", kept=(1,))
 def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     t = zero.dtype if zero is not None else node.dtype("output_dtype", TO_ONNX[U8])
-    return rounded(node, x, _along(node, x, scale), None if zero is None else _along(node, x, zero), t, _precision(node, scale))
+    return rounded(
+        node,
+        x,
+        _along(node, x, scale),
+        None if zero is None else _along(node, x, zero),
+        t,
+        _precision(node, scale),
+    )
 
 
 @converter("DequantizeLinear", kept=(1,))
@@ -76,7 +90,17 @@ def _dynamic(node: Node, x: Any) -> Any:
 
 
 @converter("QLinearMatMul")
-def _matmul(node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any) -> Any:
+def _matmul(
+    node: Node,
+    a: Any,
+    a_scale: Any,
+    a_zero: Any,
+    b: Any,
+    b_scale: Any,
+    b_zero: Any,
+    y_scale: Any,
+    y_zero: Any,
+) -> Any:
     found = (without_zero(a, a_zero, -1) @ without_zero(b, b_zero, 0)).astype("f32")
     rows = a_scale.expand_dims(1) if a_scale.ndim == 1 and a_scale.size > 1 else a_scale
     factor = each("factor", "{0} * {1} / {2}", *(v.astype("f32") for v in (rows, b_scale, y_scale)))
@@ -84,14 +108,30 @@ def _matmul(node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any,
 
 
 @converter("QLinearConv")
-def _conv(node: Node, x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any, y_zero: Any,
-          bias: Any = None) -> Any:
+def _conv(
+    node: Node,
+    x: Any,
+    x_scale: Any,
+    x_zero: Any,
+    w: Any,
+    w_scale: Any,
+    w_zero: Any,
+    y_scale: Any,
+    y_zero: Any,
+    bias: Any = None,
+) -> Any:
     found = integer_convolution(node, x, w, x_zero, w_zero)
     channel = (1, -1, *[1] * (x.ndim - 2))
     found = found if bias is None else each("add", "{0} + {1}", found, bias.reshape(channel))
     w_scale = w_scale.reshape(channel) if w_scale.size > 1 else w_scale.reshape(())
     factor = each("factor", "{0} * {1} / {2}", w_scale, x_scale.reshape(()), y_scale.reshape(()))
-    return rounded(node, each("scaled", "{0} * {1}", found.astype("f32"), factor), _one(node), y_zero.reshape(()), y_zero.dtype)
+    return rounded(
+        node,
+        each("scaled", "{0} * {1}", found.astype("f32"), factor),
+        _one(node),
+        y_zero.reshape(()),
+        y_zero.dtype,
+    )
 
 
 def _one(node: Node) -> Any:

@@ -15,12 +15,19 @@ from texpr.onnx.operator_definitions import each
 from texpr.onnx.operator_definitions import written as texts
 from texpr.onnx.values import Known
 
-_TEXTS = {"ReduceSum": "sum({over}: {x})", "ReduceProd": "prod({over}: {x})", "ReduceMax": "max({over}: {x})",
-          "ReduceMin": "min({over}: {x})",
-          "ReduceL1": "sum({over}: abs({x}))", "ReduceSumSquare": "sum({over}: {x} * {x})", "ReduceL2": "sqrt(sum({over}: {x} * {x}))",
-          "ReduceLogSum": "log(sum({over}: {x}))", "ReduceMean": "sum({over}: {x}) / {t}({count})",
-          "ReduceLogSumExp": "m{kept} = max({over}: {x}) ;; (if isfinite(m{kept}) then m{kept} else 0) + "
-                             "log(sum({over}: exp({x} - (if isfinite(m{kept}) then m{kept} else 0))))"}
+_TEXTS = {
+    "ReduceSum": "sum({over}: {x})",
+    "ReduceProd": "prod({over}: {x})",
+    "ReduceMax": "max({over}: {x})",
+    "ReduceMin": "min({over}: {x})",
+    "ReduceL1": "sum({over}: abs({x}))",
+    "ReduceSumSquare": "sum({over}: {x} * {x})",
+    "ReduceL2": "sqrt(sum({over}: {x} * {x}))",
+    "ReduceLogSum": "log(sum({over}: {x}))",
+    "ReduceMean": "sum({over}: {x}) / {t}({count})",
+    "ReduceLogSumExp": "m{kept} = max({over}: {x}) ;; (if isfinite(m{kept}) then m{kept} else 0) + "
+    "log(sum({over}: exp({x} - (if isfinite(m{kept}) then m{kept} else 0))))",
+}
 _TRUNCATED = "m{kept} = sum({over}: {x}) ;; m{kept} // {t}({count}) + (if m{kept} < 0 and m{kept} % {t}({count}) != 0 then 1 else 0)"
 """A mean of integers, towards 0."""
 
@@ -49,7 +56,9 @@ def _reduced(node: Node, x: Any, axes: Any = None) -> Any:
 
 def _reduced_float(node: Node, x: Any, chosen: list[int], keep: bool) -> Any:
     wide = x.astype("f64")
-    found = operator_texts.reduction(node.op.lower(), _TEXTS[node.op], x.ndim, chosen, keep, wide.dtype, wide.dtype, wide.dtype)(wide)
+    found = operator_texts.reduction(
+        node.op.lower(), _TEXTS[node.op], x.ndim, chosen, keep, wide.dtype, wide.dtype, wide.dtype
+    )(wide)
     return found.astype(x.dtype.name)
 
 
@@ -57,10 +66,18 @@ def _of_nothing(node: Node, x: Any, chosen: list[int], keep: bool) -> Any:
     """Reductions of no elements; what integers cannot say is their lowest number."""
     t = x.dtype
     lowest, highest = (-np.inf, np.inf) if t.is_float else (0, 1) if t == BOOL else int_range(t)
-    value = {"ReduceProd": 1, "ReduceMax": lowest, "ReduceMin": highest, "ReduceLogSum": lowest, "ReduceLogSumExp": lowest,
-             "ReduceMean": np.nan if t.is_float else 0}.get(node.op, 0)
+    value = {
+        "ReduceProd": 1,
+        "ReduceMax": lowest,
+        "ReduceMin": highest,
+        "ReduceLogSum": lowest,
+        "ReduceLogSumExp": lowest,
+        "ReduceMean": np.nan if t.is_float else 0,
+    }.get(node.op, 0)
     shape = [1 if k in chosen else n for k, n in enumerate(x.shape) if keep or k not in chosen]
-    filled = Known.of(np.full(shape, value, np.float64 if t.is_float else np.int64 if t.is_signed else np.uint64))
+    filled = Known.of(
+        np.full(shape, value, np.float64 if t.is_float else np.int64 if t.is_signed else np.uint64)
+    )
     return node.run.tensor(filled).astype(t.name)
 
 
@@ -80,6 +97,9 @@ def _running(node: Node, x: Any, axis: Any) -> Any:
     back, one, word = node.attr("reverse", 0), node.attr("exclusive", 0), "+" if node.op == "CumSum" else "*"
     step = "+ 1" if back else "- 1"
     element = f"X[*a, i {step}, *b | {'0' if word == '+' else '1'}]" if one else "X[*a, i, *b]"
-    op = texts(f"op running<T: num>(X: T[*A:axis, N, *B]; axis = 0) -> Y: T[*A, N, *B] {{ Y[*a, i, *b] = Y[*a, i {step}, *b | "
-               f"{'0' if word == '+' else '1'}] {word} {element} }}")
+    op = texts(
+        f"op running<T: num>(X: T[*A:axis, N, *B]; axis = 0) -> Y: T[*A, N, *B] {{ Y[*a, i, *b] = Y[*a, i "
+        f"{step}, *b | "
+        f"{'0' if word == '+' else '1'}] {word} {element} }}"
+    )
     return op(x, axis=at)

@@ -1,4 +1,6 @@
-"""Images of another size: every element is a sum of a few neighbours on each axis, which are known when the program is made."""
+"""Images of another size: every element is a sum of a few neighbours on each axis, which are
+known when the program is made.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,22 @@ _NEAR = """op nearest<T>(X: T[*A:axis, N, *B], P: i64[M]; axis = 0) -> Y: T[*A, 
 _BETWEEN = """op between<T: float>(X: T[*A:axis, N, *B], P: i64[M], W: T[M, K]; axis = 0) -> Y: T[*A, M, *B] {
   Y[*a, i, *b] = sum(k: if W[i, k] == 0 then 0 else W[i, k] * X[*a, P[i] + k, *b | clamp])
 }"""
-_TRANSFORMS = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize",
-               "tf_half_pixel_for_nn")
+_TRANSFORMS = (
+    "half_pixel",
+    "align_corners",
+    "asymmetric",
+    "pytorch_half_pixel",
+    "half_pixel_symmetric",
+    "tf_crop_and_resize",
+    "tf_half_pixel_for_nn",
+)
 _NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-_ROUNDED = {"floor": np.floor, "ceil": np.ceil, "round_prefer_ceil": lambda v: np.floor(v + 0.5),
-            "round_prefer_floor": lambda v: np.ceil(v - 0.5)}
+_ROUNDED = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_ceil": lambda v: np.floor(v + 0.5),
+    "round_prefer_floor": lambda v: np.ceil(v - 0.5),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,8 @@ class _Way:
     """How elements are made of others, by the attributes of a node.
 
     Attributes:
-        transform, mode, nearest: how places are found, what is done with them, how they are rounded.
+        transform, mode, nearest: how places are found, what is done with them, how they are
+        rounded.
         a: of the cubic.
     """
 
@@ -44,13 +58,23 @@ class _Way:
 
     @staticmethod
     def of(node: Node) -> _Way:
-        """The attributes, or what versions before 11 do without them, as ONNX Runtime has it: its definition says nothing of places."""
-        mode = node.word("mode", "nearest", "linear", "cubic", *(["bilinear"] if node.version < 7 else [])).removeprefix("bi")
+        """The attributes, or what versions before 11 do without them, as ONNX Runtime has it:
+        its definition says nothing of places.
+        """
+        mode = node.word(
+            "mode", "nearest", "linear", "cubic", *(["bilinear"] if node.version < 7 else [])
+        ).removeprefix("bi")
         if node.op == "Upsample" or node.version < 11:
             return _Way("asymmetric", mode, "simple")
-        return _Way(node.word("coordinate_transformation_mode", *_TRANSFORMS), mode, node.word("nearest_mode", *_NEAREST),
-                    node.attr("cubic_coeff_a", -0.75), bool(node.attr("antialias", 0)), bool(node.attr("exclude_outside", 0)),
-                    node.attr("extrapolation_value", 0.0))
+        return _Way(
+            node.word("coordinate_transformation_mode", *_TRANSFORMS),
+            mode,
+            node.word("nearest_mode", *_NEAREST),
+            node.attr("cubic_coeff_a", -0.75),
+            bool(node.attr("antialias", 0)),
+            bool(node.attr("exclude_outside", 0)),
+            node.attr("extrapolation_value", 0.0),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +98,9 @@ class _Taps:
 
 
 def _source(mode: str, scale: float, size: int, n: int, roi: tuple[Any, Any]) -> np.ndarray:
-    """Where the elements of the result come from, by the coordinate transformation of ONNX's Resize."""
+    """Where the elements of the result come from, by the coordinate transformation of ONNX's
+    Resize.
+    """
     i = np.arange(size, dtype=np.float64)
     if mode == "align_corners":
         return i * (n - 1) / (size - 1) if size > 1 else np.zeros(1)
@@ -90,12 +116,18 @@ def _source(mode: str, scale: float, size: int, n: int, roi: tuple[Any, Any]) ->
     if mode == "tf_crop_and_resize":
         start, end = roi
         i = i.astype(start.dtype)
-        return start * (n - 1) + i * (end - start) * (n - 1) / (size - 1) if size > 1 else np.array([0.5 * (start + end) * (n - 1)])
+        return (
+            start * (n - 1) + i * (end - start) * (n - 1) / (size - 1)
+            if size > 1
+            else np.array([0.5 * (start + end) * (n - 1)])
+        )
     return (i + 0.5) / scale - 0.5
 
 
 def _filter(way: _Way) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
-    """A function of the distance and how far it reaches. Keys, Cubic Convolution Interpolation, 1981."""
+    """A function of the distance and how far it reaches. Keys, Cubic Convolution Interpolation,
+    1981.
+    """
     a = way.a
 
     def linear(d: np.ndarray) -> np.ndarray:
@@ -146,9 +178,13 @@ def _sizes(node: Node, way: _Way, x: Any, chosen: Sequence[int]) -> tuple[list[i
         if node.version < 7:
             scales = [*[1.0] * (len(chosen) - 2), node.attr("height_scale"), node.attr("width_scale")]
         if scales is None or np.size(scales) != len(chosen):
-            raise node.refuse(f"{np.size(scales) if scales is not None else 'no'} scales of {len(chosen)} axes")
+            raise node.refuse(
+                f"{np.size(scales) if scales is not None else 'no'} scales of {len(chosen)} axes"
+            )
         factors = np.ravel(np.asarray(scales, np.float32))
-        return [int(np.floor(f * np.float32(x.shape[a]))) for f, a in zip(factors, chosen)], [float(f) for f in factors]
+        return [int(np.floor(f * np.float32(x.shape[a]))) for f, a in zip(factors, chosen)], [
+            float(f) for f in factors
+        ]
     factors = [s / max(x.shape[a], 1) for s, a in zip(sizes, chosen)]
     policy = node.word("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
     if policy != "stretch":
@@ -169,8 +205,14 @@ def _resize(node: Node, x: Any, *_: Any) -> Any:
             raise node.refuse(f"{whole} elements of an image of {list(x.shape)}")
         return Known(np.zeros(whole, numpy_dtype(x.dtype)), x.dtype)
     roi = node.known(1) if way.transform == "tf_crop_and_resize" else None
-    spans = [(np.float64(0), np.float64(1)) if roi is None else (roi[k], roi[k + len(chosen)]) for k in range(len(chosen))]
-    taps = {a: _taps(way, x.shape[a], size, factor, span) for a, size, factor, span in zip(chosen, sizes, factors, spans)}
+    spans = [
+        (np.float64(0), np.float64(1)) if roi is None else (roi[k], roi[k + len(chosen)])
+        for k in range(len(chosen))
+    ]
+    taps = {
+        a: _taps(way, x.shape[a], size, factor, span)
+        for a, size, factor, span in zip(chosen, sizes, factors, spans)
+    }
     found = _resized(node, way, x, taps)
     for a, t in taps.items():
         if t.outside.any():
@@ -181,7 +223,9 @@ def _resize(node: Node, x: Any, *_: Any) -> Any:
 
 
 def _resized(node: Node, way: _Way, x: Any, taps: dict[int, _Taps]) -> Any:
-    """Axis after axis. Linear interpolation of integers cuts towards 0, and all else rounds, as ONNX Runtime and the reference have it."""
+    """Axis after axis. Linear interpolation of integers cuts towards 0, and all else rounds, as
+    ONNX Runtime and the reference have it.
+    """
     if all(t.chosen for t in taps.values()):
         for a, t in taps.items():
             x = _taken(node, x, a, t)
@@ -189,8 +233,13 @@ def _resized(node: Node, way: _Way, x: Any, taps: dict[int, _Taps]) -> Any:
     computed = x.astype(_computed(x.dtype).name)
     for a, t in taps.items():
         weights = Known(t.weights.astype(numpy_dtype(computed.dtype)), computed.dtype)
-        computed = _taken(node, computed, a, t) if t.chosen else written(_BETWEEN)(
-            computed, node.run.tensor(Known.of(t.first)), node.run.tensor(weights), axis=a)
+        computed = (
+            _taken(node, computed, a, t)
+            if t.chosen
+            else written(_BETWEEN)(
+                computed, node.run.tensor(Known.of(t.first)), node.run.tensor(weights), axis=a
+            )
+        )
     rounds = x.dtype.is_int and (way.antialias or way.mode == "cubic")
     return (each("round", "round({0})", computed) if rounds else computed).astype(x.dtype.name)
 

@@ -51,11 +51,17 @@ def _eye(node: Node, x: Any) -> Any:
 def _window(node: Node, size: Any) -> Any:
     n = int(node.one(0))
     t = node.dtype("output_datatype")
-    a = {"BlackmanWindow": (0.42, 0.5, 0.08), "HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0)}[node.op]
+    a = {
+        "BlackmanWindow": (0.42, 0.5, 0.08),
+        "HannWindow": (0.5, 0.5, 0.0),
+        "HammingWindow": (25 / 46, 21 / 46, 0.0),
+    }[node.op]
     if n < 0:
         raise node.refuse(f"a window of {n} elements")
     refuse_large(node.op, [n], t, True)
-    with np.errstate(invalid="ignore"):  # of one element, its ends are one place: NaN, as ONNX's formula gives
+    with np.errstate(
+        invalid="ignore"
+    ):  # of one element, its ends are one place: NaN, as ONNX's formula gives
         angle = 2 * np.pi * np.arange(n) / (n if node.attr("periodic", 1) else np.float64(n - 1))
     return Known.rounded(a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle), t)
 

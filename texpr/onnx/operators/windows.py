@@ -20,8 +20,8 @@ class Window:
     """Where windows lie, by axis.
 
     Attributes:
-        size, stride, step: elements of a window, elements from one window to the next, elements from one of a window to the next.
-        before, after: elements around the image.
+        size, stride, step: elements of a window, elements from one window to the next, elements
+        from one of a window to the next. before, after: elements around the image.
         count: how many windows there are.
     """
 
@@ -79,7 +79,11 @@ def convolved(node: Node, x: Any, weight: Any, bias: Any, w: Window, groups: int
             x = ops.pad(x, axis=2 + k, before=b, after=a) if b or a else x
         before = [0] * rank
     letters = "UHW"[-rank:]
-    constants = {f"{kind}{c}": v for kind, values in (("S", w.stride), ("P", before), ("D", w.step)) for c, v in zip(letters, values)}
+    constants = {
+        f"{kind}{c}": v
+        for kind, values in (("S", w.stride), ("P", before), ("D", w.step))
+        for c, v in zip(letters, values)
+    }
     given = (x, weight) if bias is None else (x, weight, bias)
     if rank == 2 and groups == 1:
         return ops.conv2d(*given, **constants)
@@ -91,8 +95,14 @@ def _transposed(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
     rank, groups = x.ndim - 2, node.attr("group", 1)
     size, stride = list(weight.shape[2:]), node.attr("strides") or [1] * rank
     step, extra = node.attr("dilations") or [1] * rank, node.attr("output_padding") or [0] * rank
-    whole = [s * (n - 1) + d * (k - 1) + 1 + e for s, n, d, k, e in zip(stride, x.shape[2:], step, size, extra)]
-    pads, auto, wanted = node.attr("pads") or [0] * 2 * rank, node.word("auto_pad", *_AUTO), node.attr("output_shape")
+    whole = [
+        s * (n - 1) + d * (k - 1) + 1 + e for s, n, d, k, e in zip(stride, x.shape[2:], step, size, extra)
+    ]
+    pads, auto, wanted = (
+        node.attr("pads") or [0] * 2 * rank,
+        node.word("auto_pad", *_AUTO),
+        node.attr("output_shape"),
+    )
     before, after = list(pads[:rank]), list(pads[rank:])
     if wanted or auto in ("SAME_UPPER", "SAME_LOWER"):
         wanted = list(wanted)[-rank:] if wanted else [n * s for n, s in zip(x.shape[2:], stride)]
@@ -103,15 +113,24 @@ def _transposed(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
     count = [m - b - a for m, b, a in zip(whole, before, after)]
     out, inside, image = axes("y", rank), axes("r", rank), axes("x", rank)
     t, c, k = x.dtype, x.shape[1] // groups, weight.shape[1]
-    spread = ", ".join(f"{s}*{i} + {d}*{r} - {b}" for s, i, d, r, b in zip(stride, image, step, inside, before))
+    spread = ", ".join(
+        f"{s}*{i} + {d}*{r} - {b}" for s, i, d, r, b in zip(stride, image, step, inside, before)
+    )
     terms = ", ".join((*inside, *image))
-    ranges = ", ".join(f"{i} in 0..{m}" for i, m in zip(("n", "g", "k", *inside, *image), (x.shape[0], groups, k, *size, *x.shape[2:])))
+    ranges = ", ".join(
+        f"{i} in 0..{m}"
+        for i, m in zip(("n", "g", "k", *inside, *image), (x.shape[0], groups, k, *size, *x.shape[2:]))
+    )
     bias_type, first = ("", "0") if bias is None else (f", bias: {t}[({groups}, {k})]", "bias[(g, k)]")
-    text = (f"op conv_transpose(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
-            f"W: {t}[({groups}, {c}), {k}, {', '.join(map(str, size))}]{bias_type}) -> "
-            f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, count))}] {{ "
-            f"P[n, g, k, {terms}] = sum(c: X[n, (g, c), {', '.join(image)}] * W[(g, c), k, {', '.join(inside)}])  "
-            f"Y[n, (g, k), {', '.join(out)}] = {first}  Y[n, (g, k), {spread} | drop] += P[n, g, k, {terms}]  for {ranges} }}")
+    text = (
+        f"op conv_transpose(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
+        f"W: {t}[({groups}, {c}), {k}, {', '.join(map(str, size))}]{bias_type}) -> "
+        f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, count))}] {{ "
+        f"P[n, g, k, {terms}] = sum(c: X[n, (g, c), {', '.join(image)}] * W[(g, c), k, {', '.join(inside)}]) "
+        f" "
+        f"Y[n, (g, k), {', '.join(out)}] = {first}  Y[n, (g, k), {spread} | drop] += P[n, g, k, {terms}]  "
+        f"for {ranges} }}"
+    )
     return written(text)(x, weight, *(() if bias is None else (bias,)))
 
 
@@ -123,7 +142,11 @@ def _convolution_of_integers(node: Node, x: Any, weight: Any, x_zero: Any = None
 def integer_convolution(node: Node, x: Any, weight: Any, x_zero: Any, w_zero: Any) -> Any:
     """A convolution of small integers without their zero points, in i32."""
     left, right = x.astype("i32"), weight.astype("i32")
-    left = left if x_zero is None else each("less", "{0} - {1}", left, x_zero.astype("i32").reshape(()), result=I32)
+    left = (
+        left
+        if x_zero is None
+        else each("less", "{0} - {1}", left, x_zero.astype("i32").reshape(()), result=I32)
+    )
     if w_zero is not None:
         zero = w_zero.astype("i32")
         zero = zero.reshape(-1, *[1] * (weight.ndim - 1)) if zero.size > 1 else zero.reshape(())
@@ -138,11 +161,15 @@ def _any_rank(x: Any, weight: Any, w: Window, groups: int, *bias: Any) -> Any:
     out, inside = axes("y", rank), axes("r", rank)
     k, c = weight.shape[0] // groups, weight.shape[1]
     more, first = (f", bias: {t}[({groups}, {k})]", "bias[(g, k)] + ") if bias else ("", "")
-    text = (f"op conv_any(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
-            f"W: {t}[({groups}, {k}), {c}, {', '.join(map(str, w.size))}]{more}) -> "
-            f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, w.count))}] {{ Y[n, (g, k), {', '.join(out)}] = {first}"
-            f"sum(c, {', '.join(inside)}: X[n, (g, c), {', '.join(places(w, out, inside))} | 0] * W[(g, k), c, {', '.join(inside)}])  "
-            f"for n in 0..{x.shape[0]}, g in 0..{groups}, k in 0..{k}, {ranges(out, w.count)[4:]} }}")
+    text = (
+        f"op conv_any(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
+        f"W: {t}[({groups}, {k}), {c}, {', '.join(map(str, w.size))}]{more}) -> "
+        f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, w.count))}] {{ Y[n, (g, k), "
+        f"{', '.join(out)}] = {first}"
+        f"sum(c, {', '.join(inside)}: X[n, (g, c), {', '.join(places(w, out, inside))} | 0] * W[(g, k), c, "
+        f"{', '.join(inside)}])  "
+        f"for n in 0..{x.shape[0]}, g in 0..{groups}, k in 0..{k}, {ranges(out, w.count)[4:]} }}"
+    )
     return written(text)(x, weight, *bias)
 
 
@@ -159,29 +186,39 @@ def _max_pool(node: Node, x: Any) -> Any:
     value = f"max({within}: X[n, c, {', '.join(spots)} | {low}])"
     spans = ranges(whole, result)
     if len(node.outputs) < 2 or not node.outputs[1]:
-        return written(f"op maxpool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(whole)} = {value}  {spans} }}")(x)
+        return written(
+            f"op maxpool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(whole)} = {value}  {spans} "
+            f"}}"
+        )(x)
     return _max_places(node, x, w, result, value)
 
 
 def _max_places(node: Node, x: Any, w: Window, result: list[int], value: str) -> Any:
-    """The largest elements, and the place of the first element of each window that is it: inside of the image, as padding is no place."""
+    """The largest elements, and the place of the first element of each window that is it: inside
+    of the image, as padding is no place.
+    """
     rank, t, extents = len(w.size), x.dtype, x.shape[2:]
     out, inside = axes("y", rank), axes("r", rank)
     whole, spots = ["n", "c", *out], places(w, out, inside)
     number, place = "0", "0"
     for k in range(rank):
         number = f"({number}) * {w.size[k]} + {inside[k]}"
-    found = places(w, out, [f"(first{at(whole)} // {prod(w.size[k + 1:])} % {w.size[k]})" for k in range(rank)])
+    found = places(
+        w, out, [f"(first{at(whole)} // {prod(w.size[k + 1 :])} % {w.size[k]})" for k in range(rank)]
+    )
     for k in range(rank)[::-1] if node.attr("storage_order", 0) else range(rank):
         place = f"({place}) * {extents[k]} + {found[k]}"
     ends = " and ".join(f"({s}) >= 0 and ({s}) < {n}" for s, n in zip(spots, extents))
     read, spans = f"X[n, c, {', '.join(spots)} | clamp]", ranges(whole, result)
     equal = f"({read} == Y{at(whole)}" + (f" or isnan({read}))" if t.is_float else ")")
     within = ", ".join(f"{r} in 0..{k}" for r, k in zip(inside, w.size))
-    return written(f"op maxpool(X: {typed(t, x.shape)}) -> (Y: {typed(t, result)}, I: {typed('i64', result)}) {{ "
-                   f"let first: {typed('i64', result)}  Y{at(whole)} = {value}  {spans}  "
-                   f"first{at(whole)} = min({within}: if {ends} and {equal} then {number} else {prod(w.size)})  {spans}  "
-                   f"I{at(whole)} = (n*{x.shape[1]} + c) * {prod(extents)} + {place}  {spans} }}")(x)
+    return written(
+        f"op maxpool(X: {typed(t, x.shape)}) -> (Y: {typed(t, result)}, I: {typed('i64', result)}) {{ "
+        f"let first: {typed('i64', result)}  Y{at(whole)} = {value}  {spans}  "
+        f"first{at(whole)} = min({within}: if {ends} and {equal} then {number} else {prod(w.size)})  {spans} "
+        f" "
+        f"I{at(whole)} = (n*{x.shape[1]} + c) * {prod(extents)} + {place}  {spans} }}"
+    )(x)
 
 
 @converter("AveragePool", "LpPool")
@@ -195,11 +232,16 @@ def _average_pool(node: Node, x: Any) -> Any:
         p = node.order()
         value = f"{t}(sum({within}: abs({wide(t)}({read})) ** {number(p)}) ** {number(1 / p)})"
     else:
-        # Elements of a window that count: those inside of the image, or of the image and its padding.
+        # Elements of a window that count: those inside of the image, or of the image and its
+        # padding.
         around = bool(node.attr("count_include_pad", 0))
         spots = places(w, out, inside)
-        ends = [f"({s}) >= {-b if around else 0} and ({s}) < {n + a if around else n}"
-                for s, b, a, n in zip(spots, w.before, w.after, x.shape[2:])]
+        ends = [
+            f"({s}) >= {-b if around else 0} and ({s}) < {n + a if around else n}"
+            for s, b, a, n in zip(spots, w.before, w.after, x.shape[2:])
+        ]
         value = f"{t}(sum({within}: {read}) / sum<{'f32' if t.bits < 32 else t}>({within}: if {' and '.join(ends)} then 1 else 0))"
-    return written(f"op pool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(['n', 'c', *out])} = {value}  "
-                   f"{ranges(['n', 'c', *out], result)} }}")(x)
+    return written(
+        f"op pool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(['n', 'c', *out])} = {value}  "
+        f"{ranges(['n', 'c', *out], result)} }}"
+    )(x)

@@ -1,4 +1,6 @@
-"""Dimensions that keep a name: a program is captured twice, and what differs between its graphs is computed from shapes."""
+"""Dimensions that keep a name: a program is captured twice, and what differs between its graphs
+is computed from shapes.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,27 @@ def find_named(shapes: Mapping[str, Sequence[int]], dims: Mapping[str, Mapping[i
         CallError: inputs or axes that are not there, and one name for different extents.
     """
     well = isinstance(dims, Mapping) and all(isinstance(axes, Mapping) for axes in dims.values())
-    if not well or any(type(a) is not int or not isinstance(n, str) or not n for axes in dims.values() for a, n in axes.items()):
-        raise CallError("dims says names of dimensions by input and axis", code="arguments", help='for example {"x": {0: "batch"}}')
+    if not well or any(
+        type(a) is not int or not isinstance(n, str) or not n
+        for axes in dims.values()
+        for a, n in axes.items()
+    ):
+        raise CallError(
+            "dims says names of dimensions by input and axis",
+            code="arguments",
+            help='for example {"x": {0: "batch"}}',
+        )
     places: dict[str, list[tuple[str, int]]] = {}
     for name, axes in dims.items():
         if name not in shapes:
-            raise CallError(f"dims names an input `{name}`", code="arguments", help=f"there are {', '.join(shapes)}")
+            raise CallError(
+                f"dims names an input `{name}`", code="arguments", help=f"there are {', '.join(shapes)}"
+            )
         for axis, dim in axes.items():
             if not -len(shapes[name]) <= axis < len(shapes[name]):
-                raise CallError(f"dims names axis {axis} of `{name}`, which has {len(shapes[name])}", code="arguments")
+                raise CallError(
+                    f"dims names axis {axis} of `{name}`, which has {len(shapes[name])}", code="arguments"
+                )
             places.setdefault(dim, []).append((name, axis % len(shapes[name])))
     found = []
     for dim, where in places.items():
@@ -56,7 +70,9 @@ def find_named(shapes: Mapping[str, Sequence[int]], dims: Mapping[str, Mapping[i
     return found
 
 
-def named_shape(shape: Sequence[int], others: Sequence[Sequence[int]], dims: Sequence[Named]) -> list[int | str | None]:
+def named_shape(
+    shape: Sequence[int], others: Sequence[Sequence[int]], dims: Sequence[Named]
+) -> list[int | str | None]:
     """A shape with names; None where an extent is computed from named ones.
 
     Args:
@@ -71,7 +87,8 @@ def named_shape(shape: Sequence[int], others: Sequence[Sequence[int]], dims: Seq
 
 
 def name_dims(graph: Graph, others: Sequence[Graph], dims: Sequence[Named]) -> None:
-    """Lists of extents that depend on named dimensions are computed by nodes at the beginning of the graph.
+    """Lists of extents that depend on named dimensions are computed by nodes at the beginning of
+    the graph.
 
     Args:
         others: a graph for each dimension, in which this one alone has its other extent.
@@ -136,5 +153,8 @@ def _equal(a: Known, b: Known) -> bool:
 
 
 def _depends(dim: Named, what: str) -> CallError:
-    return CallError(f"the program depends on the dimension {dim.name}: {what}", code="onnx",
-                     help=f"leave {dim.name} out of dims, and save a model for each extent")
+    return CallError(
+        f"the program depends on the dimension {dim.name}: {what}",
+        code="onnx",
+        help=f"leave {dim.name} out of dims, and save a model for each extent",
+    )

@@ -55,6 +55,7 @@ class Written:
 
     def renamed(self, old: str, new: str) -> Written:
         """With another name for a tensor."""
+
         def named(names: Sequence[str]) -> tuple[str, ...]:
             return tuple(new if n == old else n for n in names)
 
@@ -74,12 +75,14 @@ def known(array: np.ndarray, dtype: DType) -> Value:
 
 
 class Graph:
-    """Nodes and initializers in the order in which they were added; names are made by counting, so equal programs get equal graphs.
+    """Nodes and initializers in the order in which they were added; names are made by counting, so
+    equal programs get equal graphs.
 
     Attributes:
         initializers: by name: parameters, buffers, constants.
         variables: names of initializers that are parameters and buffers.
-        sizes: names of initializers that are lists of extents, which may depend on named dimensions.
+        sizes: names of initializers that are lists of extents, which may depend on named
+            dimensions.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -101,12 +104,19 @@ class Graph:
         self._used.add(name)
         return name
 
-    def add(self, op: str, inputs: Sequence[Value | None], shape: Sequence[int], dtype: DType, **attributes: Any) -> Value:
+    def add(
+        self, op: str, inputs: Sequence[Value | None], shape: Sequence[int], dtype: DType, **attributes: Any
+    ) -> Value:
         """A node with one output."""
         return self.several(op, inputs, [(shape, dtype)], **attributes)[0]
 
-    def several(self, op: str, inputs: Sequence[Value | None], results: Sequence[tuple[Sequence[int], DType]],
-                **attributes: Any) -> list[Value]:
+    def several(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        results: Sequence[tuple[Sequence[int], DType]],
+        **attributes: Any,
+    ) -> list[Value]:
         """A node with these shapes and dtypes of its outputs. Absent inputs are None.
 
         Raises:
@@ -115,12 +125,18 @@ class Graph:
         try:
             check_types(library().defs.get_schema(op, OLDEST_WRITTEN), inputs)
         except CallError as error:
-            raise Inexpressible(f"{op} of {', '.join(dict.fromkeys(v.dtype.name for v in inputs if v is not None))}") from error
+            raise Inexpressible(
+                f"{op} of {', '.join(dict.fromkeys(v.dtype.name for v in inputs if v is not None))}"
+            ) from error
         names = ["" if v is None else self.reference(v) for v in inputs]
         while names and not names[-1]:
             names.pop()
         outputs = [Value(self.name(op.lower()), tuple(shape), t) for shape, t in results]
-        self.nodes.append(Written(op, tuple(names), tuple(v.name for v in outputs), attributes, tuple(v.shape for v in outputs)))
+        self.nodes.append(
+            Written(
+                op, tuple(names), tuple(v.name for v in outputs), attributes, tuple(v.shape for v in outputs)
+            )
+        )
         return outputs
 
     def reference(self, value: Value) -> str:
@@ -136,7 +152,9 @@ class Graph:
         return self._constants[key]
 
     def extents(self, shape: Sequence[int]) -> Value:
-        """A list of extents as an input of a node; each has its own initializer, since they may depend on named dimensions."""
+        """A list of extents as an input of a node; each has its own initializer, since they may
+        depend on named dimensions.
+        """
         name = self.name("extents")
         self.sizes.add(name)
         self.initializers[name] = Known(np.array(shape, np.int64), I64)
@@ -177,13 +195,17 @@ class Graph:
         return self.add("Expand", [x, self.extents(shape)], shape, x.dtype)
 
     def output(self, x: Value, name: str) -> Value:
-        """A value under the name of an output: the node that computes it gets it, unless it has one already."""
+        """A value under the name of an output: the node that computes it gets it, unless it has
+        one already.
+        """
         source = self.reference(x)
         if source not in self._renamed and any(source in n.outputs for n in self.nodes):
             self._renamed[source] = name
             self.nodes = [n.renamed(source, name) for n in self.nodes]
         else:
-            self.nodes.append(Written("Identity", (self._renamed.get(source, source),), (name,), {}, (x.shape,)))
+            self.nodes.append(
+                Written("Identity", (self._renamed.get(source, source),), (name,), {}, (x.shape,))
+            )
         return replace(x, name=name, array=None)
 
     def prune(self, results: Sequence[str]) -> None:

@@ -47,8 +47,11 @@ class Invoked:
         """Strides, pads and dilations for axes that the operator has by letters."""
         c = self.constants
         before = [c.get(f"P{a}", 0) for a in letters]
-        return {"strides": [c[f"S{a}"] for a in letters], "pads": before + [p + c.get(f"E{a}", 0) for a, p in zip(letters, before)],
-                "dilations": [c.get(f"D{a}", 1) for a in letters]}
+        return {
+            "strides": [c[f"S{a}"] for a in letters],
+            "pads": before + [p + c.get(f"E{a}", 0) for a, p in zip(letters, before)],
+            "dilations": [c.get(f"D{a}", 1) for a in letters],
+        }
 
 
 Rule = Callable[[Invoked], list[Value]]
@@ -58,6 +61,7 @@ RULES: dict[str, Rule] = {}
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Enter a function in the table."""
+
     def enter(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
         return function
@@ -72,13 +76,21 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
         Inexpressible: ONNX has no operators for it.
     """
     name = program.name
-    if name not in RULES or operator is not getattr(ops, name) or not (program.outputs[0].dtype.is_float or name in _RUNNING):
+    if (
+        name not in RULES
+        or operator is not getattr(ops, name)
+        or not (program.outputs[0].dtype.is_float or name in _RUNNING)
+    ):
         return written(graph, program, args)
     sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     inputs = {t.name: v for t, v in zip(program.inputs, args)}
     try:
-        return RULES[name](Invoked(graph, name, inputs, {k: v for k, v in program.constants if not isinstance(v, DType)}, shapes))
+        return RULES[name](
+            Invoked(
+                graph, name, inputs, {k: v for k, v in program.constants if not isinstance(v, DType)}, shapes
+            )
+        )
     except Inexpressible:
         return written(graph, program, args)
 
@@ -97,16 +109,29 @@ class Direct:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, c: Invoked) -> list[Value]:
-        return c.add(self.op, *c.inputs, **{a: c.constants[k] for a, k in self.attributes.items()}, **self.fixed)
+        return c.add(
+            self.op, *c.inputs, **{a: c.constants[k] for a, k in self.attributes.items()}, **self.fixed
+        )
 
 
 RULES |= {
-    "relu": Direct("Relu"), "sigmoid": Direct("Sigmoid"), "tanh": Direct("Tanh"), "softsign": Direct("Softsign"), "selu": Direct("Selu"),
-    "hardswish": Direct("HardSwish"), "mish": Direct("Mish"), "gelu": Direct("Gelu"),
-    "gelu_tanh": Direct("Gelu", fixed={"approximate": "tanh"}), "hardsigmoid": Direct("HardSigmoid", fixed={"alpha": 1 / 6, "beta": 0.5}),
-    "leaky_relu": Direct("LeakyRelu", {"alpha": "slope"}), "elu": Direct("Elu", {"alpha": "alpha"}),
-    "celu": Direct("Celu", {"alpha": "alpha"}), "softmax": Direct("Softmax", {"axis": "axis"}),
-    "log_softmax": Direct("LogSoftmax", {"axis": "axis"}), "matmul": Direct("MatMul"), "batched_matmul": Direct("MatMul"),
+    "relu": Direct("Relu"),
+    "sigmoid": Direct("Sigmoid"),
+    "tanh": Direct("Tanh"),
+    "softsign": Direct("Softsign"),
+    "selu": Direct("Selu"),
+    "hardswish": Direct("HardSwish"),
+    "mish": Direct("Mish"),
+    "gelu": Direct("Gelu"),
+    "gelu_tanh": Direct("Gelu", fixed={"approximate": "tanh"}),
+    "hardsigmoid": Direct("HardSigmoid", fixed={"alpha": 1 / 6, "beta": 0.5}),
+    "leaky_relu": Direct("LeakyRelu", {"alpha": "slope"}),
+    "elu": Direct("Elu", {"alpha": "alpha"}),
+    "celu": Direct("Celu", {"alpha": "alpha"}),
+    "softmax": Direct("Softmax", {"axis": "axis"}),
+    "log_softmax": Direct("LogSoftmax", {"axis": "axis"}),
+    "matmul": Direct("MatMul"),
+    "batched_matmul": Direct("MatMul"),
 }
 
 
@@ -122,18 +147,33 @@ def _linear(c: Invoked) -> list[Value]:
 
 @rule("conv1d", "conv2d", "conv2d_grouped", "conv3d")
 def _convolution(c: Invoked) -> list[Value]:
-    letters = "UHW"[-(len(c.shapes[0]) - 2):]
-    return c.add("Conv", "X", "weight", "bias", group=c.constants.get("G", 1), kernel_shape=list(c.inputs["weight"].shape[2:]),
-                 **c.windows(letters))
+    letters = "UHW"[-(len(c.shapes[0]) - 2) :]
+    return c.add(
+        "Conv",
+        "X",
+        "weight",
+        "bias",
+        group=c.constants.get("G", 1),
+        kernel_shape=list(c.inputs["weight"].shape[2:]),
+        **c.windows(letters),
+    )
 
 
 @rule("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 def _transposed(c: Invoked) -> list[Value]:
-    letters = "UHW"[-(len(c.shapes[0]) - 2):]
+    letters = "UHW"[-(len(c.shapes[0]) - 2) :]
     windows = c.windows(letters)
     windows["pads"] = windows["pads"][: len(letters)] * 2
-    return c.add("ConvTranspose", "X", "weight", "bias", group=c.constants.get("G", 1), kernel_shape=list(c.inputs["weight"].shape[2:]),
-                 output_padding=[c.constants.get(f"E{a}", 0) for a in letters], **windows)
+    return c.add(
+        "ConvTranspose",
+        "X",
+        "weight",
+        "bias",
+        group=c.constants.get("G", 1),
+        kernel_shape=list(c.inputs["weight"].shape[2:]),
+        output_padding=[c.constants.get(f"E{a}", 0) for a in letters],
+        **windows,
+    )
 
 
 def _kernel(c: Invoked, rank: int) -> list[int]:
@@ -151,8 +191,13 @@ def _average_pool(c: Invoked) -> list[Value]:
     rank = len(c.shapes[0]) - 2
     if c.constants["divisor"] or any(c.constants[f"E{a}"] for a in "UHW"[-rank:]):
         raise Inexpressible("a divisor, or windows that begin at the end")
-    return c.add("AveragePool", "X", kernel_shape=_kernel(c, rank), count_include_pad=int(c.constants["count_include_pad"]),
-                 **_pads_that_fit(c, rank))
+    return c.add(
+        "AveragePool",
+        "X",
+        kernel_shape=_kernel(c, rank),
+        count_include_pad=int(c.constants["count_include_pad"]),
+        **_pads_that_fit(c, rank),
+    )
 
 
 def _pads_that_fit(c: Invoked, rank: int) -> dict[str, list[int]]:
@@ -165,7 +210,9 @@ def _pads_that_fit(c: Invoked, rank: int) -> dict[str, list[int]]:
 
 def _ones(c: Invoked, name: str, value: float, like: Value) -> Value:
     """An input, or as many equal numbers."""
-    return c.inputs.get(name) or known(np.full(like.shape, value, np.float64 if like.dtype.bits == 64 else np.float32), like.dtype)
+    return c.inputs.get(name) or known(
+        np.full(like.shape, value, np.float64 if like.dtype.bits == 64 else np.float32), like.dtype
+    )
 
 
 @rule("batch_norm")
@@ -178,8 +225,14 @@ def _batch_norm(c: Invoked) -> list[Value]:
 @rule("layer_norm")
 def _layer_norm(c: Invoked) -> list[Value]:
     x, axis = c.inputs["X"], c.constants["axis"]
-    given = [x, c.inputs.get("weight") or known(np.ones(x.shape[axis:], np.float32), x.dtype), c.inputs.get("bias")]
-    return [c.graph.add("LayerNormalization", given, c.shapes[0], x.dtype, axis=axis, epsilon=c.constants["eps"])]
+    given = [
+        x,
+        c.inputs.get("weight") or known(np.ones(x.shape[axis:], np.float32), x.dtype),
+        c.inputs.get("bias"),
+    ]
+    return [
+        c.graph.add("LayerNormalization", given, c.shapes[0], x.dtype, axis=axis, epsilon=c.constants["eps"])
+    ]
 
 
 @rule("group_norm", "instance_norm")
@@ -190,7 +243,11 @@ def _group_norm(c: Invoked) -> list[Value]:
         raise Inexpressible("normalisation of one element")
     given, eps = [x, _ones(c, "weight", 1, channels), _ones(c, "bias", 0, channels)], c.constants["eps"]
     if "G" in c.constants:
-        return [c.graph.add("GroupNormalization", given, c.shapes[0], x.dtype, num_groups=c.constants["G"], epsilon=eps)]
+        return [
+            c.graph.add(
+                "GroupNormalization", given, c.shapes[0], x.dtype, num_groups=c.constants["G"], epsilon=eps
+            )
+        ]
     return [c.graph.add("InstanceNormalization", given, c.shapes[0], x.dtype, epsilon=eps)]
 
 
@@ -206,20 +263,37 @@ def _embedding(c: Invoked) -> list[Value]:
     return c.add("Gather", "weight", "idx", axis=0)
 
 
-_RUNNING: dict[str, dict[str, int]] = {"cumsum": {}, "cumsum_exclusive": {"exclusive": 1}, "cumsum_reverse": {"reverse": 1}}
+_RUNNING: dict[str, dict[str, int]] = {
+    "cumsum": {},
+    "cumsum_exclusive": {"exclusive": 1},
+    "cumsum_reverse": {"reverse": 1},
+}
 """Running sums, of integers too, and the attributes of ONNX's CumSum."""
 
 
 @rule(*_RUNNING)
 def _running_sum(c: Invoked) -> list[Value]:
-    """Integers that CumSum, or ONNX Runtime, does not take are summed in 64 bits, of which the lower ones are the same."""
+    """Integers that CumSum, or ONNX Runtime, does not take are summed in 64 bits, of which the
+    lower ones are the same.
+    """
     x, g = c.inputs["X"], c.graph
     wide = x if x.dtype.is_float or x.dtype in (I32, I64) else g.cast(x, I64)
-    found = g.add("CumSum", [wide, known(np.array(c.constants["axis"]), I64)], c.shapes[0], wide.dtype, **_RUNNING[c.name])
+    found = g.add(
+        "CumSum",
+        [wide, known(np.array(c.constants["axis"]), I64)],
+        c.shapes[0],
+        wide.dtype,
+        **_RUNNING[c.name],
+    )
     return [found if wide is x else g.cast(found, x.dtype)]
 
 
-_RECURRENT = {"lstm": ("LSTM", (0, 3, 1, 2)), "gru": ("GRU", (1, 0, 2)), "rnn": ("RNN", (0,)), "rnn_relu": ("RNN", (0,))}
+_RECURRENT = {
+    "lstm": ("LSTM", (0, 3, 1, 2)),
+    "gru": ("GRU", (1, 0, 2)),
+    "rnn": ("RNN", (0,)),
+    "rnn_relu": ("RNN", (0,)),
+}
 """ONNX's operator, and at which places the operator of the library has its gates."""
 
 
@@ -234,7 +308,9 @@ def _recurrent(c: Invoked) -> list[Value]:
             return None
         if len(order) == 1:
             return w
-        parts = g.several("Split", [w], [((hidden, *w.shape[1:]), w.dtype)] * len(order), axis=0, num_outputs=len(order))
+        parts = g.several(
+            "Split", [w], [((hidden, *w.shape[1:]), w.dtype)] * len(order), axis=0, num_outputs=len(order)
+        )
         return g.add("Concat", [parts[k] for k in order], w.shape, w.dtype, axis=0)
 
     def one(v: Value | None) -> Value | None:
@@ -247,13 +323,22 @@ def _recurrent(c: Invoked) -> list[Value]:
     if len(given) == 1:
         raise Inexpressible("one bias of two")
     states = [one(_unless_zero(c.inputs.get(n))) for n in ("h0", "c0")]
-    settings: dict[str, Any] = {"activations": ["Relu"]} if c.name == "rnn_relu" else {"linear_before_reset": 1} if op == "GRU" else {}
+    settings: dict[str, Any] = (
+        {"activations": ["Relu"]}
+        if c.name == "rnn_relu"
+        else {"linear_before_reset": 1}
+        if op == "GRU"
+        else {}
+    )
     (length, batch, _), t = x.shape, x.dtype
     results = [((length, 1, batch, hidden), t), *(((1, batch, hidden), t) for _ in c.shapes[1:])]
     lengths = None if "lengths" not in c.inputs else g.cast(c.inputs["lengths"], I32)
     weights = [one(gates("weight_ih")), one(gates("weight_hh")), one(both)]
     found = g.several(op, [x, *weights, lengths, *states], results, hidden_size=hidden, **settings)
-    return [g.add("Squeeze", [v, g.integers(1 if k == 0 else 0)], shape, t) for k, (v, shape) in enumerate(zip(found, c.shapes))]
+    return [
+        g.add("Squeeze", [v, g.integers(1 if k == 0 else 0)], shape, t)
+        for k, (v, shape) in enumerate(zip(found, c.shapes))
+    ]
 
 
 def _unless_zero(v: Value | None) -> Value | None:

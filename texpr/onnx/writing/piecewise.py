@@ -24,7 +24,9 @@ class Piece:
 
     @staticmethod
     def of(graph: Graph, value: Value, places: Sequence[np.ndarray], extents: Sequence[int]) -> Piece | None:
-        """The instances of an equation at these places of its target, one array for each axis of it; None for places that are no box."""
+        """The instances of an equation at these places of its target, one array for each axis of
+        it; None for places that are no box.
+        """
         axes, starts = [], []
         for p in places:
             found = [a for a, n in enumerate(p.shape) if n != 1]

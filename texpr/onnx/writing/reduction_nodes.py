@@ -15,7 +15,14 @@ from texpr.ir.interpreter.arithmetic import compute_dtype, identity
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.scalar_nodes import Scalars
 
-_OPS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "any": "ReduceMax", "all": "ReduceMin"}
+_OPS = {
+    "sum": "ReduceSum",
+    "prod": "ReduceProd",
+    "max": "ReduceMax",
+    "min": "ReduceMin",
+    "any": "ReduceMax",
+    "all": "ReduceMin",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,9 @@ class Reducer:
         """One of `sum prod max min any all`; the axes are gone afterwards."""
         shape = tuple(n for a, n in enumerate(x.shape) if a not in axes)
         if op in ("any", "all"):
-            return self.graph.cast(self.over("max" if op == "any" else "min", self.graph.cast(x, I32), axes), BOOL)
+            return self.graph.cast(
+                self.over("max" if op == "any" else "min", self.graph.cast(x, I32), axes), BOOL
+            )
         if all(x.shape[a] == 1 for a in axes):
             return self.graph.reshape(x, shape)
         if (wide := _wide(x.dtype, op)) != x.dtype:
@@ -42,7 +51,9 @@ class Reducer:
         nothing = known(np.array(identity(kind, x.dtype), compute_dtype(x.dtype)), x.dtype)
         return self.scalars.apply("Where", mask, x, nothing, dtype=x.dtype)
 
-    def product(self, factors: Sequence[Value], over: Sequence[int], extents: Sequence[int], t: DType) -> Value:
+    def product(
+        self, factors: Sequence[Value], over: Sequence[int], extents: Sequence[int], t: DType
+    ) -> Value:
         """The sum of products of tensors, of which each has some of the axes."""
         rank = len(extents)
         if rank > len(ascii_letters):
@@ -59,25 +70,43 @@ class Reducer:
         equation = f"{','.join(terms)}->{''.join(ascii_letters[a] for a in result)}"
         found = self.graph.add("Einsum", given, [extents[a] for a in result], t, equation=equation)
         found = self.graph.reshape(found, [extents[a] if a in result else 1 for a in kept])
-        return found if repeated == 1 else self.scalars.apply("Mul", found, self.scalars.number(repeated, found))
+        return (
+            found if repeated == 1 else self.scalars.apply("Mul", found, self.scalars.number(repeated, found))
+        )
 
-    def place(self, e: Reduce, x: Value, mask: Value | None, over: Sequence[int], extents: Sequence[int], first: Sequence[int]) -> Value:
+    def place(
+        self,
+        e: Reduce,
+        x: Value,
+        mask: Value | None,
+        over: Sequence[int],
+        extents: Sequence[int],
+        first: Sequence[int],
+    ) -> Value:
         """Where the largest or smallest element is: the index of one of the axes."""
         x = x if mask is None else self.masked(e.op, x, mask)
         x = self.graph.expand(x, [extents[a] if a in over else n for a, n in enumerate(x.shape)])
         kept, counts = x.shape[: -len(over)], [extents[a] for a in over]
         rows = self.graph.reshape(self.graph.cast(x, _wide(x.dtype, e.op)), (*kept, prod(counts)))
-        found = self.graph.add("ArgMax" if e.op == "argmax" else "ArgMin", [rows], kept, I64, axis=len(kept), keepdims=0)
-        behind = prod(counts[e.which + 1:])
+        found = self.graph.add(
+            "ArgMax" if e.op == "argmax" else "ArgMin", [rows], kept, I64, axis=len(kept), keepdims=0
+        )
+        behind = prod(counts[e.which + 1 :])
         if behind > 1:
             found = self.scalars.apply("Div", found, self.scalars.number(behind, found))
         if e.which:
             found = self.scalars.apply("Mod", found, self.scalars.number(counts[e.which], found))
-        return self.scalars.apply("Add", found, self.scalars.number(first[e.which], found)) if first[e.which] else found
+        return (
+            self.scalars.apply("Add", found, self.scalars.number(first[e.which], found))
+            if first[e.which]
+            else found
+        )
 
 
 def _wide(t: DType, op: str) -> DType:
-    """The type in which integers are reduced: ONNX and its runtimes reduce few others. Sums and products wrap in either."""
+    """The type in which integers are reduced: ONNX and its runtimes reduce few others. Sums and
+    products wrap in either.
+    """
     if not t.is_int or t == U64 and op not in ("sum", "prod"):
         return t
     return I32 if t.bits < 32 else t if t.is_signed else I64

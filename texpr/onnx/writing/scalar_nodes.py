@@ -7,18 +7,74 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from texpr.ir.dtypes import BOOL, F32, F64, I32, I64, U64, DType, int_range
-from texpr.ir.expr import Add, And, Binary, Call, Cast, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Pow, Select, Sub
+from texpr.ir.expr import (
+    Add,
+    And,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Div,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    Select,
+    Sub,
+)
 from texpr.ir.interpreter.arithmetic import compute_dtype
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.passes.math.coefficients import ERFCX_F64, ERFCX_SHORT
 
-_BINARY: dict[type, str] = {Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div", Pow: "Pow", Max: "Max", Min: "Min", And: "And", Or: "Or"}
+_BINARY: dict[type, str] = {
+    Add: "Add",
+    Sub: "Sub",
+    Mul: "Mul",
+    Div: "Div",
+    Pow: "Pow",
+    Max: "Max",
+    Min: "Min",
+    And: "And",
+    Or: "Or",
+}
 _COMPARE = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal"}
-_SAME = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos",
-         "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "tanh": "Tanh",
-         "sigmoid": "Sigmoid", "erf": "Erf", "gelu": "Gelu", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "round": "Round",
-         "abs": "Abs", "sign": "Sign", "isnan": "IsNaN", "isinf": "IsInf",
-         "bit_and": "BitwiseAnd", "bit_or": "BitwiseOr", "bit_xor": "BitwiseXor"}
+_SAME = {
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "sin": "Sin",
+    "cos": "Cos",
+    "tan": "Tan",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "sinh": "Sinh",
+    "cosh": "Cosh",
+    "asinh": "Asinh",
+    "acosh": "Acosh",
+    "atanh": "Atanh",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "erf": "Erf",
+    "gelu": "Gelu",
+    "floor": "Floor",
+    "ceil": "Ceil",
+    "rint": "Round",
+    "round": "Round",
+    "abs": "Abs",
+    "sign": "Sign",
+    "isnan": "IsNaN",
+    "isinf": "IsInf",
+    "bit_and": "BitwiseAnd",
+    "bit_or": "BitwiseOr",
+    "bit_xor": "BitwiseXor",
+}
 
 
 class Scalars:
@@ -70,7 +126,9 @@ class Scalars:
         """Unsigned integers wrap."""
         if x.dtype.is_float or x.dtype.is_signed:
             return self.apply("Neg", x)
-        return self.graph.cast(self.apply("Neg", self.graph.cast(x, I32 if x.dtype.bits < 32 else I64)), x.dtype)
+        return self.graph.cast(
+            self.apply("Neg", self.graph.cast(x, I32 if x.dtype.bits < 32 else I64)), x.dtype
+        )
 
     def _cast(self, x: Value, t: DType) -> Value:
         if t == BOOL and x.dtype != BOOL:
@@ -94,7 +152,12 @@ class Scalars:
             return found
         above = self.apply("Greater", x, self.number(last, x), dtype=BOOL)
         if t == U64:  # by its bits: runtimes have no Where of it
-            return self.graph.cast(self.apply("Where", above, self.number(-1, known(np.zeros(()), I64)), self.graph.cast(found, I64)), t)
+            return self.graph.cast(
+                self.apply(
+                    "Where", above, self.number(-1, known(np.zeros(()), I64)), self.graph.cast(found, I64)
+                ),
+                t,
+            )
         return self.apply("Where", above, known(np.array(highest, compute_dtype(t)), t), found)
 
     def _floor_divide(self, a: Value, b: Value) -> Value:
@@ -103,9 +166,13 @@ class Scalars:
             return self._floor_of_floats(a, b)
         if a.dtype.bits < 64:  # differences and -(lowest) fit into a larger type
             wide = I32 if a.dtype.bits < 32 else I64
-            return self.graph.cast(self._floor_divide_wide(self.graph.cast(a, wide), self.graph.cast(b, wide)), a.dtype)
+            return self.graph.cast(
+                self._floor_divide_wide(self.graph.cast(a, wide), self.graph.cast(b, wide)), a.dtype
+            )
         if not a.dtype.is_signed:  # without Where, which runtimes do not have of u64
-            return self.apply("Mul", self.apply("Div", a, self._harmless(b)), self.apply("Min", b, self.number(1, b)))
+            return self.apply(
+                "Mul", self.apply("Div", a, self._harmless(b)), self.apply("Min", b, self.number(1, b))
+            )
         zero = self.number(0, b)
         nothing = self.apply("Equal", b, zero, dtype=BOOL)
         safe = self._harmless(b)
@@ -113,7 +180,9 @@ class Scalars:
         rest = self.apply("Sub", a, self.apply("Mul", found, safe))
         found = self.apply("Sub", found, self.graph.cast(self._below(rest, safe), b.dtype))
         negative = self.apply("Equal", b, self.number(-1, b), dtype=BOOL)
-        return self.apply("Where", nothing, zero, self.apply("Where", negative, self.apply("Sub", zero, a), found))
+        return self.apply(
+            "Where", nothing, zero, self.apply("Where", negative, self.apply("Sub", zero, a), found)
+        )
 
     def _floor_divide_wide(self, a: Value, b: Value) -> Value:
         """Of numbers that are far from the ends of their type."""
@@ -124,18 +193,31 @@ class Scalars:
         return self.apply("Where", nothing, zero, found)
 
     def _harmless(self, b: Value) -> Value:
-        """A divisor of integers with 1 for 0 and for -1, by which the lowest integer has no quotient."""
+        """A divisor of integers with 1 for 0 and for -1, by which the lowest integer has no
+        quotient.
+        """
         if not b.dtype.is_signed:
             return self.apply("Max", b, self.number(1, b))
-        bad = self.apply("And", self.apply("GreaterOrEqual", b, self.number(-1, b), dtype=BOOL),
-                         self.apply("LessOrEqual", b, self.number(0, b), dtype=BOOL), dtype=BOOL)
+        bad = self.apply(
+            "And",
+            self.apply("GreaterOrEqual", b, self.number(-1, b), dtype=BOOL),
+            self.apply("LessOrEqual", b, self.number(0, b), dtype=BOOL),
+            dtype=BOOL,
+        )
         return self.apply("Where", bad, self.number(1, b), b)
 
     def _below(self, rest: Value, b: Value) -> Value:
         """True where a rest is not 0, and its sign is not that of the divisor."""
         zero = self.number(0, b)
-        signs = self.apply("Xor", self.apply("Less", rest, zero, dtype=BOOL), self.apply("Less", b, zero, dtype=BOOL), dtype=BOOL)
-        return self.apply("And", signs, self.apply("Not", self.apply("Equal", rest, zero, dtype=BOOL)), dtype=BOOL)
+        signs = self.apply(
+            "Xor",
+            self.apply("Less", rest, zero, dtype=BOOL),
+            self.apply("Less", b, zero, dtype=BOOL),
+            dtype=BOOL,
+        )
+        return self.apply(
+            "And", signs, self.apply("Not", self.apply("Equal", rest, zero, dtype=BOOL)), dtype=BOOL
+        )
 
     def _floor_of_floats(self, a: Value, b: Value) -> Value:
         """The integer of which `a - fmod(a, b)` is the multiple; a / b where b is 0."""
@@ -165,10 +247,14 @@ class Scalars:
         return self.apply("Mul", self.apply(op, x), self.number(factor, x))
 
     def _finite(self, x: Value) -> Value:
-        return self.apply("Not", self.apply("Or", self.apply("IsNaN", x, dtype=BOOL), self.apply("IsInf", x, dtype=BOOL)))
+        return self.apply(
+            "Not", self.apply("Or", self.apply("IsNaN", x, dtype=BOOL), self.apply("IsInf", x, dtype=BOOL))
+        )
 
     def _minus_one(self, x: Value) -> Value:
-        """exp(x) - 1. Near to 0 the digits that the subtraction loses are put back: W. Kahan's u = exp(x), (u - 1) * x / log(u)."""
+        """exp(x) - 1. Near to 0 the digits that the subtraction loses are put back: W. Kahan's u
+        = exp(x), (u - 1) * x / log(u).
+        """
         u, one = self.apply("Exp", x), self.number(1, x)
         tiny, ratio = self.apply("Equal", u, one, dtype=BOOL), self.apply("Div", x, self.apply("Log", u))
         return self._restored(x, tiny, self.apply("Sub", u, one), ratio)
@@ -178,12 +264,16 @@ class Scalars:
         one = self.number(1, x)
         u = self.apply("Add", x, one)
         away = self.apply("Sub", u, one)
-        return self._restored(x, self.apply("Equal", u, one, dtype=BOOL), self.apply("Log", u), self.apply("Div", x, away))
+        return self._restored(
+            x, self.apply("Equal", u, one, dtype=BOOL), self.apply("Log", u), self.apply("Div", x, away)
+        )
 
     def _restored(self, x: Value, tiny: Value, rough: Value, ratio: Value) -> Value:
         """x where it is tiny, `rough * ratio` where it is below 1, else `rough`."""
         near = self.apply("Less", self.apply("Abs", x), self.number(1, x), dtype=BOOL)
-        return self.apply("Where", tiny, x, self.apply("Mul", rough, self.apply("Where", near, ratio, self.number(1, x))))
+        return self.apply(
+            "Where", tiny, x, self.apply("Mul", rough, self.apply("Where", near, ratio, self.number(1, x)))
+        )
 
     def _length(self, x: Value, y: Value) -> Value:
         """sqrt(x*x + y*y), whose squares neither overflow nor vanish."""
@@ -191,20 +281,30 @@ class Scalars:
         large, small = self.apply("Max", x, y), self.apply("Min", x, y)
         ratio = self.apply("Div", small, large)
         beyond = self.apply("Sqrt", self.apply("Add", self.apply("Mul", ratio, ratio), self.number(1, x)))
-        found = self.apply("Where", self.apply("Equal", small, self.number(0, x), dtype=BOOL), large, self.apply("Mul", large, beyond))
-        endless = self.apply("Or", self.apply("IsInf", x, dtype=BOOL), self.apply("IsInf", y, dtype=BOOL), dtype=BOOL)
+        found = self.apply(
+            "Where",
+            self.apply("Equal", small, self.number(0, x), dtype=BOOL),
+            large,
+            self.apply("Mul", large, beyond),
+        )
+        endless = self.apply(
+            "Or", self.apply("IsInf", x, dtype=BOOL), self.apply("IsInf", y, dtype=BOOL), dtype=BOOL
+        )
         return self.apply("Where", endless, self.number(np.inf, x), found)
 
     def _complement(self, x: Value) -> Value:
         """erfc(x), of which 1 - erf(x) loses the digits: exp(-a^2) (1 + s P(s - 1)) / (1 + 2 a) of a = |x| and s = 2 a / (a + 4).
 
-        Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics of Computation 1981.
+        Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics
+        of Computation 1981.
         """
         one, a = self.number(1, x), self.apply("Min", self.apply("Abs", x), self.number(30, x))
         double = self.apply("Add", a, a)
         s = self.apply("Div", double, self.apply("Add", a, self.number(4, x)))
         curve = self._polynomial(self.apply("Sub", s, one), ERFCX_F64 if x.dtype == F64 else ERFCX_SHORT)
-        ratio = self.apply("Div", self.apply("Add", self.apply("Mul", s, curve), one), self.apply("Add", double, one))
+        ratio = self.apply(
+            "Div", self.apply("Add", self.apply("Mul", s, curve), one), self.apply("Add", double, one)
+        )
         found = self.apply("Mul", self._exp_of_square(a), ratio)
         below = self.apply("Less", x, self.number(0, x), dtype=BOOL)
         found = self.apply("Where", below, self.apply("Sub", self.number(2, x), found), found)
@@ -230,8 +330,12 @@ class Scalars:
     def _signed(self, x: Value, y: Value) -> Value:
         """|x| with the sign of y, that of -0 from 1 / y."""
         inverse = self.apply("Reciprocal", y)
-        below = self.apply("Less", self.apply("Where", self.apply("Equal", y, self.number(0, y), dtype=BOOL), inverse, y),
-                           self.number(0, y), dtype=BOOL)
+        below = self.apply(
+            "Less",
+            self.apply("Where", self.apply("Equal", y, self.number(0, y), dtype=BOOL), inverse, y),
+            self.number(0, y),
+            dtype=BOOL,
+        )
         size = self.apply("Abs", x)
         return self.apply("Where", below, self.apply("Neg", size), size)
 
@@ -242,7 +346,9 @@ _FORMULAS: dict[str, Callable[..., Value]] = {
     "log2": lambda s, x: s._scaled("Log", x, 1 / np.log(2)),
     "log10": lambda s, x: s._scaled("Log", x, 1 / np.log(10)),
     "log1p": Scalars._log_of_more,
-    "cbrt": lambda s, x: s.apply("Mul", s.apply("Sign", x), s.apply("Pow", s.apply("Abs", x), s.number(1 / 3, x))),
+    "cbrt": lambda s, x: s.apply(
+        "Mul", s.apply("Sign", x), s.apply("Pow", s.apply("Abs", x), s.number(1 / 3, x))
+    ),
     "hypot": Scalars._length,
     "rsqrt": lambda s, x: s.apply("Reciprocal", s.apply("Sqrt", x)),
     "erfc": Scalars._complement,

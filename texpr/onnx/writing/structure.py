@@ -1,4 +1,6 @@
-"""Operators by their equations: elementwise formulas, reductions, sums of products, reads at affine, clamped or computed places."""
+"""Operators by their equations: elementwise formulas, reductions, sums of products, reads at
+affine, clamped or computed places.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,11 @@ class Equations:
             return
         scope = Scope.of(self, unit.axes)
         value, places = scope.convert(unit.value), [scope.convert(i) for i in unit.indices]
-        if unit.guard is not None or any(p.array is None for p in places) or not self._in_a_box(unit, scope, value, places):
+        if (
+            unit.guard is not None
+            or any(p.array is None for p in places)
+            or not self._in_a_box(unit, scope, value, places)
+        ):
             self._scattered(unit, scope, value, places)
 
     def _in_a_box(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> bool:
@@ -101,7 +107,9 @@ class Equations:
         if unit.update is None:
             self.pieces.setdefault(unit.target, []).append(piece)
         else:
-            self.values[unit.target] = scope.scalars.apply(_COMBINED[unit.update], self.value(unit.target), piece.value)
+            self.values[unit.target] = scope.scalars.apply(
+                _COMBINED[unit.update], self.value(unit.target), piece.value
+            )
         return True
 
     def _scattered(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> None:
@@ -111,7 +119,9 @@ class Equations:
             mask = where if mask is None else scope.scalars.apply("And", mask, where, dtype=BOOL)
         before = self.value(unit.target) if unit.target in self.pieces or unit.target in self.values else None
         shape, mode = _flat(unit.target), unit.guard.mode if unit.guard else ""
-        self.values[unit.target] = scattered(self.graph, before, shape, value, places, mode, mask, scope.extents, unit.update)
+        self.values[unit.target] = scattered(
+            self.graph, before, shape, value, places, mode, mask, scope.extents, unit.update
+        )
 
     def _folded(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> Value:
         """The contributions of instances that the left side does not tell apart, as one."""
@@ -119,14 +129,19 @@ class Equations:
         extra = [a for a, n in enumerate(scope.extents) if n != 1 and a not in told]
         if not extra:
             return value
-        whole = self.graph.expand(value, [n if a in extra else value.shape[a] for a, n in enumerate(scope.extents)])
+        whole = self.graph.expand(
+            value, [n if a in extra else value.shape[a] for a, n in enumerate(scope.extents)]
+        )
         kept = tuple(1 if a in extra else n for a, n in enumerate(whole.shape))
-        return self.graph.reshape(Reducer(self.graph, scope.scalars).over(_FOLDED[unit.update or ""], whole, extra), kept)
+        return self.graph.reshape(
+            Reducer(self.graph, scope.scalars).over(_FOLDED[unit.update or ""], whole, extra), kept
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Index variables and their instances. The value of an expression has an axis for each, of extent 1 where it does not depend on it.
+    """Index variables and their instances. The value of an expression has an axis for each, of
+    extent 1 where it does not depend on it.
 
     Attributes:
         env: every variable's values.
@@ -175,7 +190,9 @@ class Scope:
         if not self._decided(e):
             return None
         given = {t: self.equations.value(t) for t in tensors(e)}
-        found = {t: Buffer(np.broadcast_to(v.array, v.shape)) for t, v in given.items() if v.array is not None}
+        found = {
+            t: Buffer(np.broadcast_to(v.array, v.shape)) for t, v in given.items() if v.array is not None
+        }
         with quiet():
             values = np.asarray(evaluate(e, Points(self.env, self.extents, np.array(True)), found).values)
         return values.reshape((1,) * (len(self.env) - values.ndim) + values.shape)
@@ -187,8 +204,17 @@ class Scope:
             node, ready = stack.pop()
             if id(node) in self.done:
                 continue
-            below = [] if ready or isinstance(node, Reduce) or self._decided(node) else [c for c in children(node) if isinstance(c, Expr)]
-            if isinstance(node, Read) and node.guard is not None and node.guard.value is not None and not ready:
+            below = (
+                []
+                if ready or isinstance(node, Reduce) or self._decided(node)
+                else [c for c in children(node) if isinstance(c, Expr)]
+            )
+            if (
+                isinstance(node, Read)
+                and node.guard is not None
+                and node.guard.value is not None
+                and not ready
+            ):
                 below.append(node.guard.value)
             if below:
                 stack.append((node, True))
@@ -206,7 +232,12 @@ class Scope:
             guard = e.guard
             outside = None if guard is None or guard.value is None else self.done[id(guard.value)]
             reader = Reader(self.graph, self.scalars)
-            found = reader.read(self.equations.value(e.tensor), [self.done[id(i)] for i in e.indices], guard.mode if guard else "", outside)
+            found = reader.read(
+                self.equations.value(e.tensor),
+                [self.done[id(i)] for i in e.indices],
+                guard.mode if guard else "",
+                outside,
+            )
             return self.graph.reshape(found, (1,) * (len(self.env) - len(found.shape)) + found.shape)
         if isinstance(e, Reduce):
             return self._reduced(e)
@@ -228,12 +259,12 @@ class Scope:
             return reducer.product(values, over, inner.extents, e.dtype)
         body = inner.convert(e.body)
         if e.op in ("argmax", "argmin"):
-            return reducer.place(e, body, mask, over, inner.extents, [int(inner.env[a.var].min(initial=0)) for a in e.axes])
+            return reducer.place(
+                e, body, mask, over, inner.extents, [int(inner.env[a.var].min(initial=0)) for a in e.axes]
+            )
         body = self.graph.cast(body, e.dtype)
         whole = [inner.extents[a] if a in over else n for a, n in enumerate(body.shape)]
         if mask is not None:
             body = reducer.masked(e.op, body, mask)
             whole = [inner.extents[a] if a in over else n for a, n in enumerate(body.shape)]
         return reducer.over(e.op, self.graph.expand(body, whole), over)
-
-

@@ -1,4 +1,6 @@
-"""Nests that copy a box of a tensor, element by element, to a part of a buffer where its elements lie one after the other."""
+"""Nests that copy a box of a tensor, element by element, to a part of a buffer where its
+elements lie one after the other.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ class Box:
 
     Attributes:
         source: the tensor that it is a box of.
-        corner: the indices of the first element of the box, which may lie outside, as others may: those are 0.
+        corner: the indices of the first element of the box, which may lie outside, as others may:
+            those are 0.
         extents: of the box, along the dimensions of the source.
         target: the buffer.
-        first: the indices there of the first element; the others follow it, the last dimension first.
+        first: the indices there of the first element; the others follow it, the last dimension
+            first.
     """
 
     source: Tensor
@@ -66,8 +70,13 @@ def box_of(nest: For) -> Box:
         if place.coefficient(v) != apart or any(v in variables(t) for t, _ in place.terms if t is not v):
             raise NoBox(f"elements of the box do not follow each other in {store.tensor.name}")
         apart *= n
-    return Box(source.tensor, tuple(substitute(i, zero) for i in source.indices), extents, store.tensor,
-               tuple(substitute(i, zero) for i in store.indices))
+    return Box(
+        source.tensor,
+        tuple(substitute(i, zero) for i in source.indices),
+        extents,
+        store.tensor,
+        tuple(substitute(i, zero) for i in store.indices),
+    )
 
 
 def _chain(nest: For) -> tuple[dict[Var, int], Store]:
@@ -76,7 +85,9 @@ def _chain(nest: For) -> tuple[dict[Var, int], Store]:
     while isinstance(s, For):
         n = integer(s.extent)
         if n is None or not (s.kind == SERIAL or is_bulk(s)) or len(s.body) != 1:
-            raise NoBox(f"`{s.var.name}` is no loop of its own, in order, of a number of iterations that is known")
+            raise NoBox(
+                f"`{s.var.name}` is no loop of its own, in order, of a number of iterations that is known"
+            )
         loops[s.var] = n
         s = s.body[0]
     if not isinstance(s, Store):
@@ -85,7 +96,9 @@ def _chain(nest: For) -> tuple[dict[Var, int], Store]:
 
 
 def _extents(indices: tuple[Expr, ...], loops: dict[Var, int], source: Tensor) -> tuple[int, ...]:
-    """How many elements the box has along each dimension; loops stand in the order of the dimensions."""
+    """How many elements the box has along each dimension; loops stand in the order of the
+    dimensions.
+    """
     left, found = list(loops), []
     for i in indices:
         form = linear(i)
@@ -94,8 +107,12 @@ def _extents(indices: tuple[Expr, ...], loops: dict[Var, int], source: Tensor) -
             found.append(1)
             continue
         rest = form.without(mine[0])
-        if len(mine) > 1 or mine[0] is not (left.pop(0) if left else None) or form.coefficient(mine[0]) != 1 or any(
-                mine[0] in variables(t) for t, _ in rest.terms):
+        if (
+            len(mine) > 1
+            or mine[0] is not (left.pop(0) if left else None)
+            or form.coefficient(mine[0]) != 1
+            or any(mine[0] in variables(t) for t, _ in rest.terms)
+        ):
             raise NoBox(f"loops do not go along the dimensions of {source.name}, one each and in their order")
         found.append(loops[mine[0]])
     if left:
@@ -104,7 +121,9 @@ def _extents(indices: tuple[Expr, ...], loops: dict[Var, int], source: Tensor) -
 
 
 def _is_end(condition: Expr, i: Expr, size: Expr) -> bool:
-    """Whether a condition says that an index has not come to the end of a dimension, or not before its start."""
+    """Whether a condition says that an index has not come to the end of a dimension, or not
+    before its start.
+    """
     return any(_alike(condition, c) for c in (compare("<", i, size), compare("<=", index(0), i)))
 
 

@@ -2,8 +2,8 @@
 
     T[ij // 8, ij % 8, k]   ->   T[ij, k]
 
-One iteration of a loop over tiles of `ij` uses no box of the dimensions on the left, since it may begin in one row and end in the next; on
-the right it does.
+One iteration of a loop over tiles of `ij` uses no box of the dimensions on the left, since it may
+begin in one row and end in the next; on the right it does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Joined:
 
     @property
     def shape(self) -> tuple[Expr, ...]:
-        return tuple(self.tensor.shape[g[0]] if len(g) == 1 else index(prod(self._sizes(g))) for g in self.groups)
+        return tuple(
+            self.tensor.shape[g[0]] if len(g) == 1 else index(prod(self._sizes(g))) for g in self.groups
+        )
 
     def indices(self, old: Sequence[Expr]) -> tuple[Expr, ...]:
         """Where an element is now."""
@@ -59,15 +61,22 @@ class Joined:
 
 
 def joined(tensor: Tensor, uses: Sequence[Sequence[Expr]]) -> Joined | None:
-    """The tensor with the fewest dimensions taken together such that no index in them is a quotient or a rest; None where no index is one,
-    or where some would be all the same.
+    """The tensor with the fewest dimensions taken together such that no index in them is a quotient
+    or a rest; None where no index is one, or where some would be all the same.
     """
     if not any(map(_divides, uses)):
         return None
     groups: list[tuple[int, ...]] = []
     d = 0
     while d < tensor.rank:
-        size = next((n for n in range(1, tensor.rank - d + 1) if all(_is_whole(tensor, range(d, d + n), i) for i in uses)), None)
+        size = next(
+            (
+                n
+                for n in range(1, tensor.rank - d + 1)
+                if all(_is_whole(tensor, range(d, d + n), i) for i in uses)
+            ),
+            None,
+        )
         if size is None:
             return None
         groups.append(tuple(range(d, d + size)))
@@ -77,7 +86,11 @@ def joined(tensor: Tensor, uses: Sequence[Sequence[Expr]]) -> Joined | None:
 
 def with_joined(kernel: Kernel, how: Mapping[Tensor, Joined]) -> Kernel:
     """The kernel with dimensions of temporaries taken together."""
-    return redirected(kernel, {t: (replace(t, dims=plain(*j.shape)), j) for t, j in how.items()}) if how else kernel
+    return (
+        redirected(kernel, {t: (replace(t, dims=plain(*j.shape)), j) for t, j in how.items()})
+        if how
+        else kernel
+    )
 
 
 def redirected(kernel: Kernel, others: Mapping[Tensor, tuple[Tensor, Joined]]) -> Kernel:
@@ -96,7 +109,8 @@ def joined_temporaries(kernel: Kernel) -> dict[Tensor, Joined]:
     """Those of which some dimensions are only used as one."""
     outside = passed(kernel)
     uses: dict[Tensor, list[tuple[Expr, ...]]] = {
-        t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global" and t not in outside}
+        t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global" and t not in outside
+    }
     for node in walk(kernel):
         if isinstance(node, Read | Store | Prefetch) and node.tensor in uses:
             uses[node.tensor].append(node.indices)
@@ -116,4 +130,6 @@ def _is_whole(tensor: Tensor, dims: Sequence[int], indices: Sequence[Expr]) -> b
 
 
 def _flat(tensor: Tensor, dims: Sequence[int], indices: Sequence[Expr]) -> Linear:
-    return flat_index(replace(tensor, dims=plain(*(tensor.shape[d] for d in dims))), tuple(indices[d] for d in dims))
+    return flat_index(
+        replace(tensor, dims=plain(*(tensor.shape[d] for d in dims))), tuple(indices[d] for d in dims)
+    )

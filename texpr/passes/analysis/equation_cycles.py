@@ -10,13 +10,18 @@ from texpr.ir.traverse import tensors
 
 
 def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
-    """Positions of the equations, producers first; the textual order where there is a choice. Those that need each other stand together."""
+    """Positions of the equations, producers first; the textual order where there is a choice.
+    Those that need each other stand together.
+    """
     producers: dict[Tensor, list[int]] = {}
     for k, e in enumerate(equations):
         for t in _targets(e):
             producers.setdefault(t, []).append(k)
-    needs = [{p for t in read_by(e) for p in producers.get(t, ())} | {p for t in _targets(e) for p in producers[t] if p < k}
-             for k, e in enumerate(equations)]
+    needs = [
+        {p for t in read_by(e) for p in producers.get(t, ())}
+        | {p for t in _targets(e) for p in producers[t] if p < k}
+        for k, e in enumerate(equations)
+    ]
     groups: list[list[int]] = []
     done: set[int] = set()
     while len(done) < len(equations):
@@ -28,7 +33,9 @@ def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
 
 
 def circles(equations: Sequence[Equation | Invoke]) -> list[frozenset[Tensor]]:
-    """For each equation the tensors that are computed from its own, and it from them; none if it is no recurrence."""
+    """For each equation the tensors that are computed from its own, and it from them; none if it
+    is no recurrence.
+    """
     found = [frozenset[Tensor]()] * len(equations)
     for group in in_groups(equations):
         targets = frozenset(t for k in group for t in _targets(equations[k]))

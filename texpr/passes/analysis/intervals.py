@@ -17,7 +17,8 @@ _MOST_CASES = 24
 
 
 def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
-    """Smallest and largest value of an affine expression in iterations of loops with these extents; None where unknown.
+    """Smallest and largest value of an affine expression in iterations of loops with these extents;
+    None where unknown.
 
     i + 1 - N   with i in 0..max(N - 2, 0)   ->   None, -2
     """
@@ -27,7 +28,9 @@ def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
 
 
 def sign_of(e: Expr, ranges: Ranges) -> bool | None:
-    """True where an expression is seen to be at least 0, False where at most 0, None where neither."""
+    """True where an expression is seen to be at least 0, False where at most 0, None where
+    neither.
+    """
     form = linear(e)
     if (least := _least(form, ranges)) is not None and least >= 0:
         return True
@@ -35,7 +38,9 @@ def sign_of(e: Expr, ranges: Ranges) -> bool | None:
 
 
 def at_least_zero(condition: Expr) -> list[Linear]:
-    """The forms that are at least 0 where a comparison of indices without data holds, and nowhere else; none if it is no such."""
+    """The forms that are at least 0 where a comparison of indices without data holds, and
+    nowhere else; none if it is no such.
+    """
     if not isinstance(condition, Compare) or condition.lhs.dtype != I64 or tensors(condition):
         return []
     difference = linear(sub(condition.rhs, condition.lhs))
@@ -51,7 +56,9 @@ def at_least_zero(condition: Expr) -> list[Linear]:
 
 
 def _least(form: Linear, ranges: Ranges) -> int | None:
-    """A value below which a form never falls: with constant extents at once, else in terms of symbolic ones."""
+    """A value below which a form never falls: with constant extents at once, else in terms of
+    symbolic ones.
+    """
     least, symbolic = form.constant, False
     for term, c in form.terms:
         if not (isinstance(term, Var) and term in ranges):
@@ -63,7 +70,9 @@ def _least(form: Linear, ranges: Ranges) -> int | None:
 
 
 class _Cases:
-    """The search for a bound, in which loops are replaced by their ends and extremes by what they are the extremes of."""
+    """The search for a bound, in which loops are replaced by their ends and extremes by what
+    they are the extremes of.
+    """
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges, self.left = ranges, _MOST_CASES
@@ -85,7 +94,9 @@ class _Cases:
                 return self.least(_without_quotient(form))
             c = form.coefficient(v)
             if c:
-                return self._best(form, v, c, [_ZERO] if c > 0 else [_last(length) for length in _lengths(self.ranges[v])])
+                return self._best(
+                    form, v, c, [_ZERO] if c > 0 else [_last(length) for length in _lengths(self.ranges[v])]
+                )
         found = self._in_iterations(form)
         return self.least(_without_quotient(form)) if found is None and _quotients(form) else found
 
@@ -114,11 +125,17 @@ def _with(form: Linear, term: Expr, c: int, value: Linear) -> Linear:
 
 def _quotients(form: Linear) -> list[tuple[FloorDiv, int]]:
     """The quotients of which there are whole multiples of the divisor."""
-    return [(t, c) for t, c in form.terms if isinstance(t, FloorDiv) and (d := integer(t.rhs) or 0) > 0 and c % d == 0]
+    return [
+        (t, c)
+        for t, c in form.terms
+        if isinstance(t, FloorDiv) and (d := integer(t.rhs) or 0) > 0 and c % d == 0
+    ]
 
 
 def _without_quotient(form: Linear) -> Linear:
-    """A form that is never above, without the first of them: d * (x // d) is at most x, and at least x - d + 1."""
+    """A form that is never above, without the first of them: d * (x // d) is at most x, and at
+    least x - d + 1.
+    """
     quotient, c = _quotients(form)[0]
     d = integer(quotient.rhs) or 1
     return _with(form, quotient, c // d, linear(quotient.lhs).plus(Linear((), d - 1 if c > 0 else 0), -1))

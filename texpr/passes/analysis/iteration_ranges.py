@@ -11,7 +11,9 @@ from texpr.ir.traverse import variables
 
 
 def nested(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes, each after those that its range depends on; the given order where there is a choice."""
+    """The axes, each after those that its range depends on; the given order where there is a
+    choice.
+    """
     left, result = list(axes), list[Axis]()
     while left:
         waiting = {a.var for a in left}
@@ -34,13 +36,17 @@ def needed_by(axes: Sequence[Axis], used: set[Var]) -> set[Var]:
 
 
 def longest(axes: Sequence[Axis]) -> dict[Var, Expr | None]:
-    """For each axis a length it never exceeds, which depends on no other axis; None where the range is not linear in them."""
+    """For each axis a length it never exceeds, which depends on no other axis; None where the
+    range is not linear in them.
+    """
     low: dict[Var, Expr | None] = {}
     high: dict[Var, Expr | None] = {}
     result: dict[Var, Expr | None] = {}
     for axis in nested(axes):
         length = sub(axis.hi, axis.lo)
-        result[axis.var] = _nonnegative(_extreme(length, low, high)) if variables(length) & high.keys() else length
+        result[axis.var] = (
+            _nonnegative(_extreme(length, low, high)) if variables(length) & high.keys() else length
+        )
         low[axis.var] = _extreme(axis.lo, high, low)
         last = _extreme(axis.hi, low, high)
         high[axis.var] = None if last is None else sub(last, index(1))
@@ -48,7 +54,9 @@ def longest(axes: Sequence[Axis]) -> dict[Var, Expr | None]:
 
 
 def _extreme(e: Expr, below: Mapping[Var, Expr | None], above: Mapping[Var, Expr | None]) -> Expr | None:
-    """`e` with each axis at the end that makes it largest: `above` where it counts positively, `below` where negatively."""
+    """`e` with each axis at the end that makes it largest: `above` where it counts positively,
+    `below` where negatively.
+    """
     form = linear(e)
     result: Expr = index(form.constant)
     for term, c in form.terms:
@@ -64,7 +72,8 @@ def _extreme(e: Expr, below: Mapping[Var, Expr | None], above: Mapping[Var, Expr
 
 
 def largest(e: Expr, extents: Mapping[Var, Expr], sign: int = 1) -> Expr | None:
-    """A value that `e` never exceeds while each of these variables counts from 0 below its extent; None where none is found.
+    """A value that `e` never exceeds while each of these variables counts from 0 below its extent;
+    None where none is found.
 
     Args:
         sign: -1 for a value that `e` never falls below.
@@ -82,11 +91,17 @@ def largest(e: Expr, extents: Mapping[Var, Expr], sign: int = 1) -> Expr | None:
             return None if x is None else floordiv(x, b)
     result: Expr = index(0)
     for term, c in (form := linear(e)).terms:
-        value: Expr | None = sub(extents[term], index(1)) if isinstance(term, Var) and term in extents else term
+        value: Expr | None = (
+            sub(extents[term], index(1)) if isinstance(term, Var) and term in extents else term
+        )
         if value is not term:
             value = value if c * sign > 0 else index(0)
         elif variables(term) & extents.keys():
-            value = None if isinstance(term, Var) or term is e else largest(term, extents, sign if c > 0 else -sign)
+            value = (
+                None
+                if isinstance(term, Var) or term is e
+                else largest(term, extents, sign if c > 0 else -sign)
+            )
         if value is None:
             return None
         result = add(result, mul(value, index(c)))

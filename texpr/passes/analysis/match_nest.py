@@ -40,7 +40,8 @@ def instance(name: str, loop: For) -> Match:
 
 
 def check_instructions(kernel: Kernel) -> Kernel:
-    """The kernel itself, once every nest that an instruction is claimed for is proven to be an instance of it.
+    """The kernel itself, once every nest that an instruction is claimed for is proven to be an
+    instance of it.
 
     Raises:
         ScheduleError: one is not, with its loop.
@@ -53,19 +54,23 @@ def check_instructions(kernel: Kernel) -> Kernel:
                     raise Mismatch("there is no such instruction")
                 instance(name, loop)
             except Mismatch as why:
-                raise ScheduleError(f"the loop `{loop.var.name}` is no instance of `{name}`: {why}", source_kernel(kernel)[1].get(id(loop)),
-                                    code="certificate") from None
+                raise ScheduleError(
+                    f"the loop `{loop.var.name}` is no instance of `{name}`: {why}",
+                    source_kernel(kernel)[1].get(id(loop)),
+                    code="certificate",
+                ) from None
     return kernel
 
 
 def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection[str] | None = None) -> Match:
-    """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
-    sums and products, operands that lie in memory as the pattern's do (rows as far apart as they like where the pattern says so by a
-    symbol).
+    """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same
+    operations up to the order of operands of sums and products, operands that lie in memory as the
+    pattern's do (rows as far apart as they like where the pattern says so by a symbol).
 
     Args:
         masked: the nest may have conditions.
-        tiles: the operands that have to be in tiles; the others must not be, and lie in rows that are as far apart everywhere.
+        tiles: the operands that have to be in tiles; the others must not be, and lie in rows that
+            are as far apart everywhere.
     Raises:
         Mismatch: it is none.
     """
@@ -75,7 +80,9 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection
     while isinstance(mine, For):
         theirs = _inside(theirs) if masked else theirs
         if not isinstance(theirs, For) or integer(theirs.extent) != integer(mine.extent):
-            raise Mismatch(f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {_instead(theirs)}")
+            raise Mismatch(
+                f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {_instead(theirs)}"
+            )
         if len(theirs.body) != 1:
             raise Mismatch(f"`{theirs.var.name}` holds {len(theirs.body)} statements, it has one")
         loops[mine.var] = theirs.var
@@ -86,7 +93,9 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection
         raise Mismatch("a loop or a condition stands inside, it has none")
     if (mine.update, mine.tensor.dtype) != (theirs.update, theirs.tensor.dtype):
         how = theirs.update or "a plain store"
-        raise Mismatch(f"it updates {mine.tensor.dtype} by {mine.update}, the nest {theirs.tensor.dtype} by {how}")
+        raise Mismatch(
+            f"it updates {mine.tensor.dtype} by {mine.update}, the nest {theirs.tensor.dtype} by {how}"
+        )
     operands = {mine.tensor.name: (theirs.tensor, theirs.indices)}
     _same_place(mine.tensor, mine.indices, theirs.tensor, theirs.indices, loops)
     _values(mine.value, theirs.value, loops, operands)
@@ -100,7 +109,10 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection
 
 def _check_scope(operand: str, in_tile: bool, tensor: Tensor) -> None:
     if in_tile != (tensor.scope == "tile"):
-        raise Mismatch(f"its {operand} is in {'a tile' if in_tile else 'memory'}, {tensor.name} is {'not' if in_tile else 'in a tile'}")
+        raise Mismatch(
+            f"its {operand} is in {'a tile' if in_tile else 'memory'}, {tensor.name} is "
+            f"{'not' if in_tile else 'in a tile'}"
+        )
 
 
 def _check_even(tensor: Tensor, indices: tuple[Expr, ...], loops: Iterable[Var]) -> None:
@@ -131,7 +143,9 @@ def _instead(s: Stmt) -> str:
     return "the nest has a statement"
 
 
-def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[str, tuple[Tensor, tuple[Expr, ...]]]) -> None:
+def _values(
+    mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[str, tuple[Tensor, tuple[Expr, ...]]]
+) -> None:
     match mine, theirs:
         case Read(p, at), Read(t, indices) if p.dtype == t.dtype:
             _same_place(p, at, t, indices, loops)
@@ -160,8 +174,12 @@ def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[s
             raise Mismatch(f"it has {show(mine)} where the nest has {show(theirs)}")
 
 
-def _same_place(p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr, ...], loops: Mapping[Var, Var]) -> None:
-    """The element moves with the loops as the pattern's does; where the pattern's stride is a symbol, as it likes."""
+def _same_place(
+    p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr, ...], loops: Mapping[Var, Var]
+) -> None:
+    """The element moves with the loops as the pattern's does; where the pattern's stride is a
+    symbol, as it likes.
+    """
     mine, theirs = flat_index(p, at), flat_index(t, indices)
     for v, w in loops.items():
         cut = [term for term, _ in mine.terms if v in variables(term) and term is not v]
@@ -169,12 +187,18 @@ def _same_place(p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr,
             continue  # a row of symbolic length
         if cut:
             if not _same_terms(mine, theirs, v, w):
-                raise Mismatch(f"{t.name} does not move with `{w.name}` as {p.name} does with `{v.name}`: {show(mine.expr())}")
+                raise Mismatch(
+                    f"{t.name} does not move with `{w.name}` as {p.name} does with `{v.name}`: "
+                    f"{show(mine.expr())}"
+                )
             continue
         if any(w in variables(term) for term, _ in theirs.terms if term is not w):
             raise Mismatch(f"{t.name} moves with `{w.name}` in no fixed stride")
         if mine.coefficient(v) != theirs.coefficient(w):
-            raise Mismatch(f"its {p.name} moves by {mine.coefficient(v)} with `{v.name}`, {t.name} by {theirs.coefficient(w)}")
+            raise Mismatch(
+                f"its {p.name} moves by {mine.coefficient(v)} with `{v.name}`, {t.name} by "
+                f"{theirs.coefficient(w)}"
+            )
 
 
 def _same_terms(mine: Linear, theirs: Linear, v: Var, w: Var) -> bool:

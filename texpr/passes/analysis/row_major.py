@@ -42,9 +42,24 @@ def _next(flat: Linear, size: Expr, i: Linear) -> Linear:
     """flat * size + i. A size divides nothing where it is 0: no element is there then."""
     for quotient, c in flat.terms:
         for rest, d in i.terms:
-            if isinstance(quotient, FloorDiv) and isinstance(rest, Mod) and c == d and _rejoin(quotient, rest) and equal(rest.rhs, size):
-                left = linear(mul(Linear(tuple((t, k) for t, k in flat.terms if t is not quotient), flat.constant).expr(), size))
-                return left.plus(linear(rest.lhs), c).plus(Linear(tuple((t, k) for t, k in i.terms if t is not rest), i.constant))
+            if (
+                isinstance(quotient, FloorDiv)
+                and isinstance(rest, Mod)
+                and c == d
+                and _rejoin(quotient, rest)
+                and equal(rest.rhs, size)
+            ):
+                left = linear(
+                    mul(
+                        Linear(
+                            tuple((t, k) for t, k in flat.terms if t is not quotient), flat.constant
+                        ).expr(),
+                        size,
+                    )
+                )
+                return left.plus(linear(rest.lhs), c).plus(
+                    Linear(tuple((t, k) for t, k in i.terms if t is not rest), i.constant)
+                )
     return linear(add(mul(flat.expr(), size), i.expr()))
 
 

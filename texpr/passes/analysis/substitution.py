@@ -30,7 +30,9 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
                 return replace(node, tensor=other[tensor])
             case ExternCall(_, inputs, outputs):
                 inputs, outputs = _swap(inputs, other), _swap(outputs, other)
-                return replace(node, inputs=inputs, outputs=outputs, effect=extern_effect(inputs, outputs, node.equation))
+                return replace(
+                    node, inputs=inputs, outputs=outputs, effect=extern_effect(inputs, outputs, node.equation)
+                )
             case Equation(target) if target in other:
                 return replace(node, target=other[target])
             case Invoke(targets, _, args):
@@ -38,7 +40,9 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
             case Program():
                 return replace(node, inputs=_swap(node.inputs, other), outputs=_swap(node.outputs, other))
             case Kernel():
-                swapped = {name: _swap(getattr(node, name), other) for name in ("inputs", "outputs", "temporaries")}
+                swapped = {
+                    name: _swap(getattr(node, name), other) for name in ("inputs", "outputs", "temporaries")
+                }
                 return replace(node, **swapped)
         return None
 
@@ -50,7 +54,9 @@ def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[
 
 
 def with_fresh_variables(root: N) -> N:
-    """`root` with new variables for all that it binds, and stores of its own, so that it can stand beside the original."""
+    """`root` with new variables for all that it binds, and stores of its own, so that it can
+    stand beside the original.
+    """
     return _renewed(root, {}, lambda node: None)
 
 

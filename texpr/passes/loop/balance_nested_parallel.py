@@ -1,4 +1,6 @@
-"""Nested parallel loops share out the iterations of both, where the outer one alone may have too few for all threads."""
+"""Nested parallel loops share out the iterations of both, where the outer one alone may have too
+few for all threads.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ def share_nests(kernel: Kernel) -> Kernel:
     """for i in 0..m parallel: for j in 0..n parallel: S
     ->   for ij in 0..ceil(m*n / g) parallel: for the rows i that iterations g*ij to g*ij + g - 1 of m*n are in: for j in their part of i: S
 
-    Collapsing elsewhere; in ranges of iterations, so that there are two divisions per range and none per iteration. Where m*n does not fit
-    64 bits, neither would the time.
+    Collapsing elsewhere; in ranges of iterations, so that there are two divisions per range and
+    none per iteration. Where m*n does not fit 64 bits, neither would the time.
     """
+
     def rule(node: Node) -> Node | None:
         match node:
-            case For(var, m, (For(_, n, _, Parallel()) as inner,), Parallel()) if var not in variables(n) and (integer(m) or 0) < ENOUGH:
+            case For(var, m, (For(_, n, _, Parallel()) as inner,), Parallel()) if (
+                var not in variables(n) and (integer(m) or 0) < ENOUGH
+            ):
                 return _shared(node, inner)
         return None
 

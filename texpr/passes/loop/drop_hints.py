@@ -1,4 +1,6 @@
-"""Hints that are no longer what they were: about tensors that are gone, or at addresses that cannot be computed."""
+"""Hints that are no longer what they were: about tensors that are gone, or at addresses that
+cannot be computed.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +15,32 @@ from texpr.support.errors import ScheduleError
 
 
 def drop_hints(kernel: Kernel) -> Kernel:
-    """The kernel without prefetches of tensors that it does not have where they stand, and without those whose address depends on data that
-    is not proven to exist.
+    """The kernel without prefetches of tensors that it does not have where they stand, and without
+    those whose address depends on data that is not proven to exist.
 
-    A step may replace a tensor, or give each iteration of a loop one of its own, or add iterations. Nobody waits for what a hint asks for,
-    so it goes.
+    A step may replace a tensor, or give each iteration of a loop one of its own, or add iterations.
+    Nobody waits for what a hint asks for, so it goes.
     """
     if not any(isinstance(s, Prefetch) for s in kept_statements(kernel)):
         return kernel
     gone = {s for s, _ in poly.unproven_prefetches(kernel)}
-    return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone))
+    return replace(
+        kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone)
+    )
 
 
 def check_hints(kernel: Kernel) -> Kernel:
-    """The kernel itself, once the addresses of its prefetches are proven to be computed from elements that exist.
+    """The kernel itself, once the addresses of its prefetches are proven to be computed from
+    elements that exist.
 
     Raises:
         ScheduleError: one is not, with the tensor that is read.
     """
     for hint, read in poly.unproven_prefetches(kernel):
-        raise ScheduleError(f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element", code="certificate")
+        raise ScheduleError(
+            f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element",
+            code="certificate",
+        )
     return kernel
 
 

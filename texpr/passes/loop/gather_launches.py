@@ -17,7 +17,8 @@ SMALL = 4096
 def gather_launches(kernel: Kernel) -> Kernel:
     """s = 0;  for j thread.x: p[j] = f;  for j: s += p[j]   ->   for once in 0..1 block.x: { let p; s = 0; for j ...; for j ... }
 
-    Neighbouring nests without loops over blocks. Temporaries that only they use live in their launch if they are small or registers.
+    Neighbouring nests without loops over blocks. Temporaries that only they use live in their
+    launch if they are small or registers.
     """
     body: list[Stmt] = []
     group: list[Stmt] = []
@@ -41,13 +42,25 @@ def gather_launches(kernel: Kernel) -> Kernel:
     finish()
     if len(body) == len(kernel.body):
         return kernel
-    return replace(kernel, body=tuple(body), temporaries=tuple(t for t in kernel.temporaries if t not in gone))
+    return replace(
+        kernel, body=tuple(body), temporaries=tuple(t for t in kernel.temporaries if t not in gone)
+    )
 
 
 def _own(kernel: Kernel, group: list[Stmt]) -> list[Tensor]:
-    outside = {n.tensor for s in kernel.body if not any(s is g for g in group) for n in walk(s) if isinstance(n, Read | Store)}
+    outside = {
+        n.tensor
+        for s in kernel.body
+        if not any(s is g for g in group)
+        for n in walk(s)
+        if isinstance(n, Read | Store)
+    }
     inside = {n.tensor for n in walk(*group) if isinstance(n, Read | Store)}
-    return [t for t in kernel.temporaries if t in inside and t not in outside and (t.scope in ("register", "shared") or _is_small(t))]
+    return [
+        t
+        for t in kernel.temporaries
+        if t in inside and t not in outside and (t.scope in ("register", "shared") or _is_small(t))
+    ]
 
 
 def _is_small(t: Tensor) -> bool:

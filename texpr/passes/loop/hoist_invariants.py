@@ -1,4 +1,6 @@
-"""What innermost loops read again and again in the same place is read once, before them, with what is computed of it alone."""
+"""What innermost loops read again and again in the same place is read once, before them, with
+what is computed of it alone.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, 
 def invariants_first(kernel: Kernel, most: int) -> Kernel:
     """for k in 0..n: S(f(A[i]), k)   ->   let t   t[] = f(A[i])   for k in 0..n: S(t[], k)
 
-    Loop-invariant code motion elsewhere. A value is moved where every iteration needs it, and some iteration runs, so that nothing is read
-    that was not read before. It goes on outwards over loops that hold nothing else that counts: before others it would take a register
-    from them. Arithmetic that reads no memory is left to code generation, which moves it by itself.
+    Loop-invariant code motion elsewhere. A value is moved where every iteration needs it, and some
+    iteration runs, so that nothing is read that was not read before. It goes on outwards over loops
+    that hold nothing else that counts: before others it would take a register from them. Arithmetic
+    that reads no memory is left to code generation, which moves it by itself.
 
     Args:
-        most: values that a loop may be relieved of. Of more none is moved: they would wait on the stack.
+        most: values that a loop may be relieved of. Of more none is moved: they would wait on the
+            stack.
     """
     made: set[Tensor] = set()
     taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *tensors(*kernel.body))}
@@ -30,7 +34,9 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For | If | Kernel):
             return None
-        body = [new for s in node.body for new in (_apart(s, made, names, most) if isinstance(s, For) else (s,))]
+        body = [
+            new for s in node.body for new in (_apart(s, made, names, most) if isinstance(s, For) else (s,))
+        ]
         return None if len(body) == len(node.body) else replace(node, body=tuple(body))
 
     return rewrite(kernel, rule, keep=lambda n: is_plain(n) or _is_one(n))  # type: ignore[return-value]
@@ -50,8 +56,9 @@ def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Seq
     """
     if loop.kind != SERIAL or (integer(loop.extent) or 0) < 1:
         return (loop,)
-    if any(isinstance(s, For) and s.kind != VECTOR for s in loop.body) and not any(isinstance(s, Store) and s.tensor in made
-                                                                                    for s in loop.body):
+    if any(isinstance(s, For) and s.kind != VECTOR for s in loop.body) and not any(
+        isinstance(s, Store) and s.tensor in made for s in loop.body
+    ):
         return (loop,)
     below = list(statements(*loop.body))
     own = frozenset({loop.var, *(n.var for n in below if isinstance(n, For))})
@@ -73,14 +80,18 @@ def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Seq
 
 
 def _key(value: Expr) -> object:
-    """Equal for reads that are seen to be of one element, which texts write again and again; else the value itself."""
+    """Equal for reads that are seen to be of one element, which texts write again and again;
+    else the value itself.
+    """
     if isinstance(value, Read) and all(isinstance(i, Var | Const) for i in value.indices):
         return value.tensor, tuple(i if isinstance(i, Var) else i.value for i in value.indices)  # type: ignore[union-attr]
     return value
 
 
 def _with(loop: For, scalars: Mapping[Expr, Tensor]) -> For:
-    """The loop with scalars in the place of values, of which some may be parts of others: the largest first."""
+    """The loop with scalars in the place of values, of which some may be parts of others: the
+    largest first.
+    """
     while scalars:
         inside = {n for v in scalars for n in walk(*children(v))}
         reads: dict[Node, Node] = {v: Read(t) for v, t in scalars.items() if v not in inside}
@@ -90,19 +101,27 @@ def _with(loop: For, scalars: Mapping[Expr, Tensor]) -> For:
 
 
 def _stores(loop: For, below: Sequence[Stmt], made: Collection[Tensor]) -> Iterator[Store]:
-    """The stores of every iteration of an innermost loop; of a loop around one, those that were moved there."""
+    """The stores of every iteration of an innermost loop; of a loop around one, those that were
+    moved there.
+    """
     counting = [n for n in below if isinstance(n, For) and n.kind != VECTOR]
     for s in loop.body:
         if counting:
-            inside: Sequence[Stmt] = (s,) if len(counting) == 1 and isinstance(s, Store) and s.tensor in made else ()
+            inside: Sequence[Stmt] = (
+                (s,) if len(counting) == 1 and isinstance(s, Store) and s.tensor in made else ()
+            )
         else:
             inside = s.body if isinstance(s, For) and (integer(s.extent) or 0) >= 1 else (s,)
         yield from (each for each in inside if isinstance(each, Store))
 
 
 def _invariant(root: Expr, own: frozenset[Var], written: frozenset[Tensor]) -> Iterator[Expr]:
-    """The largest parts of a value that read memory and are the same in all iterations, but for what one side alone of a choice reads."""
-    if all(_moves(read, own) for read in _reads(root)):  # as in most values: this is found out faster than what follows
+    """The largest parts of a value that read memory and are the same in all iterations, but for
+    what one side alone of a choice reads.
+    """
+    if all(
+        _moves(read, own) for read in _reads(root)
+    ):  # as in most values: this is found out faster than what follows
         return
     stack, seen = [root], set()
     while stack:

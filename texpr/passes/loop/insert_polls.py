@@ -13,18 +13,22 @@ from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.substitution import folded
 
-# Iterations of the innermost bodies between two polls: well under a millisecond of work even if each calls a slow function on a vector,
-# and some thousand times the cost of a poll. Loops below `SHORT` in all need none.
+# Iterations of the innermost bodies between two polls: well under a millisecond of work even if
+# each calls a slow function on a vector, and some thousand times the cost of a poll. Loops below
+# `SHORT` in all need none.
 WORK = 1 << 12
 SHORT = 1 << 16
 _UNKNOWN = 1 << 20
 
 
 def insert_polls(kernel: Kernel) -> Kernel:
-    """Put a poll at the head of each loop body that is worth it: the innermost bodies with at least `WORK` below them, and all above.
+    """Put a poll at the head of each loop body that is worth it: the innermost bodies with at least
+    `WORK` below them, and all above.
 
-    A loop with many cheap iterations is cut into strips first: `for v in 0..n` with a poll per strip of `WORK` iterations.
+    A loop with many cheap iterations is cut into strips first: `for v in 0..n` with a poll per
+    strip of `WORK` iterations.
     """
+
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For | If | Kernel):
             return None
@@ -65,7 +69,9 @@ def _strips(loop: For, length: int) -> Stmt:
 
 
 def work(s: Stmt) -> int:
-    """A lower bound on how many innermost statement instances a statement runs; symbolic extents count as many."""
+    """A lower bound on how many innermost statement instances a statement runs; symbolic extents
+    count as many.
+    """
     total = 0
     stack: list[tuple[Stmt, int]] = [(s, 1)]
     while stack:
@@ -85,7 +91,8 @@ def work(s: Stmt) -> int:
 
 
 def most_work(kernel: Kernel, largest: int) -> int:
-    """An upper bound on how many innermost bodies a kernel runs, a vector counted as one, where no size is above `largest`.
+    """An upper bound on how many innermost bodies a kernel runs, a vector counted as one, where no
+    size is above `largest`.
 
     Where an extent is not bounded by sizes, such as one that data gives, it is as much as any.
     """

@@ -17,8 +17,9 @@ COMBINED = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
     """for v in 0..44 vector: S   ->   16 lanes S[v := 0 + w]; 16 lanes S[v := 16 + w]; 8 lanes ...; 4 lanes ...
 
-    A register holds `vector_bytes` of the widest element in S; what is left runs in powers of two, which every machine has. Code
-    generators treat vectors of other lengths badly: LLVM pads 48 lanes to 64.
+    A register holds `vector_bytes` of the widest element in S; what is left runs in powers of two,
+    which every machine has. Code generators treat vectors of other lengths badly: LLVM pads 48
+    lanes to 64.
     """
 
     def rule(node: Node) -> Node | None:
@@ -27,7 +28,11 @@ def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
         body: list[Stmt] = []
         for s in node.body:
             body += _chunks(s, vector_bytes) if isinstance(s, For) and s.kind == VECTOR else (s,)
-        return None if len(body) == len(node.body) and all(a is b for a, b in zip(body, node.body)) else replace(node, body=tuple(body))
+        return (
+            None
+            if len(body) == len(node.body) and all(a is b for a, b in zip(body, node.body))
+            else replace(node, body=tuple(body))
+        )
 
     return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
 
@@ -52,23 +57,32 @@ def _chunks(loop: For, vector_bytes: int) -> list[Stmt]:
 def _joined(loop: For, lanes: int, extent: int) -> For | None:
     """for v in 0..32 vector: s += f(v)   ->   16 lanes s += f(0 + w) + f(16 + w): whole registers are added before lanes are.
 
-    Sums whose order was given up, at least 32 bits wide: narrower ones are rounded less often than their terms.
+    Sums whose order was given up, at least 32 bits wide: narrower ones are rounded less often than
+    their terms.
     """
     match loop.body:
-        case (Store(tensor, indices, value, update) as s,) if update in COMBINED and extent % lanes == 0 and extent > lanes:
+        case (Store(tensor, indices, value, update) as s,) if (
+            update in COMBINED and extent % lanes == 0 and extent > lanes
+        ):
             free = s.reassoc or update in ("max", "min") or tensor.dtype.is_int
             if not free or loop.var in variables(*indices) or tensor.dtype.bits < 32:
                 return None
             var = Var(loop.var.name)
-            parts: list[Expr] = [folded(value, {loop.var: add(var, index(at))}) for at in range(0, extent, lanes)]
+            parts: list[Expr] = [
+                folded(value, {loop.var: add(var, index(at))}) for at in range(0, extent, lanes)
+            ]
             while len(parts) > 1:
-                parts = [COMBINED[update](*pair) for pair in zip(parts[::2], parts[1::2])] + parts[len(parts) & ~1 :]
+                parts = [COMBINED[update](*pair) for pair in zip(parts[::2], parts[1::2])] + parts[
+                    len(parts) & ~1 :
+                ]
             return replace(loop, var=var, extent=index(lanes), body=(replace(s, value=parts[0]),))
     return None
 
 
 def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
-    """Lanes from `at` on. What is asked for early and is the same for all lanes is asked for once."""
+    """Lanes from `at` on. What is asked for early and is the same for all lanes is asked for
+    once.
+    """
     if width == extent:
         return [loop]
     own = [s for s in loop.body if not at or not isinstance(s, Prefetch) or loop.var in variables(*s.indices)]

@@ -36,7 +36,8 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where a temporary goes: inside the last of `loops` (at the top if there are none), as the tensor `small`.
+    """Where a temporary goes: inside the last of `loops` (at the top if there are none), as the
+    tensor `small`.
 
     Attributes:
         bases: what is taken off each index; None where the dimension stays as it is.
@@ -55,13 +56,15 @@ class _Home:
 
 @lru_cache(maxsize=16)  # asked for by the certificate and by code generation
 def place(kernel: Kernel) -> Kernel:
-    """Put each temporary inside the innermost loop that holds all its uses, if no value passes between that loop's iterations.
+    """Put each temporary inside the innermost loop that holds all its uses, if no value passes
+    between that loop's iterations.
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
 
     Dimensions that joined loops run through as one are one dimension of partial sums.
 
-    Lanes, and what is written out, share a buffer; where their parts of it are no box of constant extents, each has its own part.
+    Lanes, and what is written out, share a buffer; where their parts of it are no box of constant
+    extents, each has its own part.
 
     A temporary without uses goes away.
     """
@@ -69,7 +72,9 @@ def place(kernel: Kernel) -> Kernel:
         return kernel
     kernel = _with_joined(kernel)
     accesses, outside = _accesses(kernel), passed(kernel)
-    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses and t not in outside}
+    homes = {
+        t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses and t not in outside
+    }
     inside: dict[Var, list[Tensor]] = {}
     for home in homes.values():
         if home.loops:
@@ -85,7 +90,11 @@ def place(kernel: Kernel) -> Kernel:
                 return replace(node, body=(*map(Alloc, inside[var]), *body))
         return None
 
-    at_top = tuple(homes[t].small if t in homes else t for t in kernel.temporaries if t in outside or t in homes and not homes[t].loops)
+    at_top = tuple(
+        homes[t].small if t in homes else t
+        for t in kernel.temporaries
+        if t in outside or t in homes and not homes[t].loops
+    )
     return drop_hints(replace(rewrite(kernel, rule), temporaries=at_top))
 
 
@@ -99,16 +108,22 @@ def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
 
 
 def _with_joined(kernel: Kernel) -> Kernel:
-    """The kernel with dimensions taken together of partial sums: the certificate tells others by their dimensions in the program."""
-    return with_joined(kernel, {t: how for t, how in joined_temporaries(kernel).items() if _is_partial(kernel, t)})
+    """The kernel with dimensions taken together of partial sums: the certificate tells others by
+    their dimensions in the program.
+    """
+    return with_joined(
+        kernel, {t: how for t, how in joined_temporaries(kernel).items() if _is_partial(kernel, t)}
+    )
 
 
 def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
     """Whether it holds sums until they are stored where the program has them."""
     stores = [s for s in statements(kernel) if isinstance(s, Store)]
     folded = {s.equation for s in stores if s.tensor is tensor and (s.start or s.update is not None)}
-    return bool(folded) and all(any(s.equation == e and s.tensor is not tensor and not s.start and s.update is None for s in stores)
-                                for e in folded)
+    return bool(folded) and all(
+        any(s.equation == e and s.tensor is not tensor and not s.start and s.update is None for s in stores)
+        for e in folded
+    )
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
@@ -146,10 +161,13 @@ def _common(uses: list[_Access]) -> tuple[For, ...]:
 
 
 def _shared(common: tuple[For, ...]) -> tuple[For, ...]:
-    """Those of them in which a buffer may be made: the lanes of a vector loop share one, so it stays outside; and outside loops that are
-    written out, unless threads inside need one each.
+    """Those of them in which a buffer may be made: the lanes of a vector loop share one, so it
+    stays outside; and outside loops that are written out, unless threads inside need one each.
     """
-    lanes = next((k for k, n in enumerate(common) if n.kind == VECTOR or isinstance(n.kind, InstructionNest)), len(common))
+    lanes = next(
+        (k for k, n in enumerate(common) if n.kind == VECTOR or isinstance(n.kind, InstructionNest)),
+        len(common),
+    )
     shared = next((k + 1 for k in reversed(range(lanes)) if common[k].kind not in (SERIAL, UNROLLED)), 0)
     return common[: next((k for k in range(shared, lanes) if common[k].kind == UNROLLED), lanes)]
 
@@ -169,26 +187,39 @@ def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...], uses: Sequence[
     """The elements that one iteration of the loops uses."""
     box = poly.footprint(kernel, tensor, loops)
     assert box is not None, "a tensor with uses has a footprint"
-    bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
+    bases = tuple(
+        linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents)
+    )
     room = _room(kernel, tensor, uses) if loops and _may_be_padded(tensor) else (0,) * tensor.rank
-    shape = [size if base is None else add(extent, index(more))
-             for size, base, extent, more in zip(tensor.shape, bases, box.extents, room)]
+    shape = [
+        size if base is None else add(extent, index(more))
+        for size, base, extent, more in zip(tensor.shape, bases, box.extents, room)
+    ]
     return _Home(replace(tensor, dims=plain(*shape)), loops, bases)
 
 
 def _may_be_padded(tensor: Tensor) -> bool:
-    """Whether its rows may lie further apart than they are long: a buffer of constant extents that the schedule has laid out."""
-    return tensor.swizzle is None and tensor.scope != "register" and all(integer(n) is not None for n in tensor.shape)
+    """Whether its rows may lie further apart than they are long: a buffer of constant extents
+    that the schedule has laid out.
+    """
+    return (
+        tensor.swizzle is None
+        and tensor.scope != "register"
+        and all(integer(n) is not None for n in tensor.shape)
+    )
 
 
 def _room(kernel: Kernel, tensor: Tensor, uses: Sequence[_Access]) -> tuple[int, ...]:
-    """Elements at the end of each dimension that nothing ever uses, such as `pad` adds. Where they are more than those that are used, they
-    are what a step has left behind."""
+    """Elements at the end of each dimension that nothing ever uses, such as `pad` adds. Where they
+    are more than those that are used, they are what a step has left behind."""
     highest = [_highest(uses, d) for d in range(tensor.rank)]
     if None in highest:
         whole = poly.footprint(kernel, tensor, ())
         assert whole is not None, "a tensor with uses has a footprint"
-        highest = [None if (n := integer(used)) is None or integer(base) != 0 else n - 1 for base, used in zip(whole.bases, whole.extents)]
+        highest = [
+            None if (n := integer(used)) is None or integer(base) != 0 else n - 1
+            for base, used in zip(whole.bases, whole.extents)
+        ]
     sizes = [(integer(n) or 0, None if high is None else high + 1) for n, high in zip(tensor.shape, highest)]
     return tuple(n - used if used is not None and 0 < n - used <= used else 0 for n, used in sizes)
 
@@ -199,9 +230,12 @@ def _highest(uses: Sequence[_Access], d: int) -> int | None:
     return None if None in found else max(found)  # type: ignore[type-var]
 
 
-def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int, uses: Sequence[_Access]) -> _Home | None:
-    """A buffer in the outermost `count` loops with a part for each lane, and each iteration that is written out, of the loops inside them;
-    None where values pass between those, or the parts are no boxes of constant extents.
+def _by_lanes(
+    kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int, uses: Sequence[_Access]
+) -> _Home | None:
+    """A buffer in the outermost `count` loops with a part for each lane, and each iteration that is
+    written out, of the loops inside them; None where values pass between those, or the parts are no
+    boxes of constant extents.
     """
     lanes = tuple(n for n in common[count:] if n.kind != SERIAL)
     if not lanes or any(n.kind not in (VECTOR, UNROLLED) or integer(n.extent) is None for n in lanes):
@@ -211,7 +245,12 @@ def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: in
     part = _box(kernel, tensor, common, uses)
     if any(b is None for b in part.bases):
         return None
-    return _Home(replace(tensor, dims=plain(*part.small.shape, *(n.extent for n in lanes))), common[:count], part.bases, lanes)
+    return _Home(
+        replace(tensor, dims=plain(*part.small.shape, *(n.extent for n in lanes))),
+        common[:count],
+        part.bases,
+        lanes,
+    )
 
 
 def _scope(tensor: Tensor) -> str:
@@ -222,7 +261,9 @@ def _scope(tensor: Tensor) -> str:
 
 
 def stride_of(tensor: Tensor) -> int:
-    """Bytes from one buffer of constant extents to the next one that callers give: whole lines of the cache."""
+    """Bytes from one buffer of constant extents to the next one that callers give: whole lines
+    of the cache.
+    """
     return -(-(integer(product(tensor.shape)) or 0) * tensor.dtype.bytes // LINE) * LINE
 
 

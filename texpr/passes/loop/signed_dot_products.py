@@ -1,7 +1,9 @@
-"""Products of signed bytes on machines that multiply unsigned bytes by signed ones: one side plus 128, and what that adds taken off again.
+"""Products of signed bytes on machines that multiply unsigned bytes by signed ones: one side plus
+128, and what that adds taken off again.
 
-Sums of integers wrap, so this is exact: sum((a + 128) * b) - sum(128 * b) is sum(a * b) whatever overflows on the way. Where loops around a
-sum repeat it with the same signed bytes, as for the rows of a product one after the other, what is taken off is summed once before them.
+Sums of integers wrap, so this is exact: sum((a + 128) * b) - sum(128 * b) is sum(a * b) whatever
+overflows on the way. Where loops around a sum repeat it with the same signed bytes, as for the rows
+of a product one after the other, what is taken off is summed once before them.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ LARGEST = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A loop over groups of terms with nothing in it but one instruction, in loops that are written out.
+    """A loop over groups of terms with nothing in it but one instruction, in loops that are written
+    out.
 
     Attributes:
-        rows, lanes: the loops that are written out, without and with those along which the signed operand moves.
+        rows, lanes: the loops that are written out, without and with those along which the signed
+        operand moves.
         around: the statements that the loop stands in, the outermost first.
     """
 
@@ -46,14 +50,23 @@ class _Sum:
         return self.match.operands[name]
 
     def repeats(self) -> tuple[For, tuple[For, ...]] | None:
-        """The outermost loop that repeats the sum with the same signed operand, and the loops within along which that moves."""
+        """The outermost loop that repeats the sum with the same signed operand, and the loops
+        within along which that moves.
+        """
         right, at = self.operand("B")
         for k, outer in enumerate(self.around):
             loops = tuple(n for n in self.around[k:] if isinstance(n, For) and n.kind in (SERIAL, UNROLLED))
             moving = tuple(n for n in loops if n.var in variables(*at))
-            if len(loops) < len(self.around) - k or outer in moving or any(isinstance(n, Store) and n.tensor is right for n in walk(outer)):
+            if (
+                len(loops) < len(self.around) - k
+                or outer in moving
+                or any(isinstance(n, Store) and n.tensor is right for n in walk(outer))
+            ):
                 continue
-            if not variables(self.loop.extent, *(n.extent for n in moving)) & {n.var for n in loops} and self._bytes(moving) <= LARGEST:
+            if (
+                not variables(self.loop.extent, *(n.extent for n in moving)) & {n.var for n in loops}
+                and self._bytes(moving) <= LARGEST
+            ):
                 return loops[0], moving
         return None
 
@@ -64,7 +77,8 @@ class _Sum:
 
 
 def offset_signed(kernel: Kernel) -> Kernel:
-    """Buffers of signed bytes that instructions multiply hold them plus 128; what 128 times the other side sums to is subtracted behind.
+    """Buffers of signed bytes that instructions multiply hold them plus 128; what 128 times the
+    other side sums to is subtracted behind.
 
     for k: for i: C[i, 0..16] += dot(A[i, 4*k..], B[4*k.., 0..16])
     ->   let T = 0;  for k: { for i: C[i] += dot(A[i] + 128, B);  T += dot(128, B) };  for i: C[i] -= T
@@ -102,7 +116,11 @@ def _sum(loop: For, around: tuple[Stmt, ...]) -> _Sum | None:
     while isinstance(node, For) and node.kind in (SERIAL, UNROLLED) and len(node.body) == 1:
         inner.append(node)
         node = node.body[0]
-    if not isinstance(node, For) or node.kind != InstructionNest(SIGNED) or any(n.kind != UNROLLED for n in inner[1:]):
+    if (
+        not isinstance(node, For)
+        or node.kind != InstructionNest(SIGNED)
+        or any(n.kind != UNROLLED for n in inner[1:])
+    ):
         return None
     match = unify(meaning(SIGNED), node)
     if loop.var in variables(*match.operands["C"][1]):
@@ -113,18 +131,27 @@ def _sum(loop: For, around: tuple[Stmt, ...]) -> _Sum | None:
 
 
 def _flipped(kernel: Kernel, sums: list[_Sum]) -> dict[Tensor, Tensor]:
-    """The buffers of signed bytes that only these sums multiply by instructions, with those that take their place."""
+    """The buffers of signed bytes that only these sums multiply by instructions, with those that
+    take their place.
+    """
     buffers = {*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc))}
     known = {s.instruction.var for s in sums}
-    others = {unify(meaning(SIGNED), n).operands["A"][0] for n in walk(kernel)
-              if isinstance(n, For) and n.kind == InstructionNest(SIGNED) and n.var not in known}
+    others = {
+        unify(meaning(SIGNED), n).operands["A"][0]
+        for n in walk(kernel)
+        if isinstance(n, For) and n.kind == InstructionNest(SIGNED) and n.var not in known
+    }
     stored = {n.tensor for n in walk(kernel) if isinstance(n, Store) and n.update is not None}
     right = {s.operand("B")[0] for s in sums}
     found = dict.fromkeys(s.operand("A")[0] for s in sums)
-    return {t: replace(t, dtype=U8, value_range=None) for t in found if t in buffers - others - stored - right}
+    return {
+        t: replace(t, dtype=U8, value_range=None) for t in found if t in buffers - others - stored - right
+    }
 
 
-def _with_offsets(s: Stmt, written: dict[Var, tuple[Stmt, ...]], before: dict[Var, tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
+def _with_offsets(
+    s: Stmt, written: dict[Var, tuple[Stmt, ...]], before: dict[Var, tuple[Stmt, ...]]
+) -> tuple[Stmt, ...]:
     """A statement with its sums written out. Depth is that of the loop nest."""
     match s:
         case For(var) if var in written:
@@ -135,8 +162,15 @@ def _with_offsets(s: Stmt, written: dict[Var, tuple[Stmt, ...]], before: dict[Va
     return (s,)
 
 
-def _write(s: _Sum, flipped: dict[Tensor, Tensor], written: dict[Var, tuple[Stmt, ...]], before: dict[Var, tuple[Stmt, ...]]) -> None:
-    """Write a sum and the loops over its elements that stand behind it, and before some loop what those take off."""
+def _write(
+    s: _Sum,
+    flipped: dict[Tensor, Tensor],
+    written: dict[Var, tuple[Stmt, ...]],
+    before: dict[Var, tuple[Stmt, ...]],
+) -> None:
+    """Write a sum and the loops over its elements that stand behind it, and before some loop
+    what those take off.
+    """
     (target, place), (right, at) = s.operand("C"), s.operand("B")
     lane, term = s.match.loops.values()
     count = integer(s.instruction.extent) or 0
@@ -147,10 +181,19 @@ def _write(s: _Sum, flipped: dict[Tensor, Tensor], written: dict[Var, tuple[Stmt
     offset = Tensor(f"{target.name}_128", U8, plain(index(4)), scope="stack")
     cells = tuple(n.var for n in (*moving, *lanes))
     value = Mul(Cast(Read(offset, (term,)), dtype=I32), Cast(Read(right, at), dtype=I32))
-    more = For(term, index(4), (Store(extra, cells, value, update="add", reassoc=True, equation=-1),), tensor=target.name)
-    adding = with_fresh_variables(_nest((*s.lanes, For(lane, index(count), (), InstructionNest(MIXED), target.name)), more))
+    more = For(
+        term,
+        index(4),
+        (Store(extra, cells, value, update="add", reassoc=True, equation=-1),),
+        tensor=target.name,
+    )
+    adding = with_fresh_variables(
+        _nest((*s.lanes, For(lane, index(count), (), InstructionNest(MIXED), target.name)), more)
+    )
     zero = with_fresh_variables(_nest(lanes, Store(extra, cells, literal(0, I32), equation=-1)))
-    fixed = For(term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), VECTOR, target.name)
+    fixed = For(
+        term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), VECTOR, target.name
+    )
     taken = Store(target, place, Neg(Read(extra, cells)), update="add", reassoc=True, equation=-1)
     taking = with_fresh_variables(_nest((*s.rows, *lanes), taken))
     mixed = _mixed(s, flipped)
@@ -205,4 +248,3 @@ def _around(loops: tuple[For, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     for n in reversed(loops):
         body = (replace(n, body=body),)
     return body
-

@@ -23,11 +23,17 @@ def drop_guards(kernel: Kernel) -> Kernel:
     for x in 0..8: A[max(0, x + 1)] if x < 9 else 0   ->   for x in 0..8: A[x + 1]
     """
     body = tuple(s for top in kernel.body for s in _simplified(top, {}))
-    return kernel if all(a is b for a, b in zip(body, kernel.body)) and len(body) == len(kernel.body) else replace(kernel, body=body)
+    return (
+        kernel
+        if all(a is b for a, b in zip(body, kernel.body)) and len(body) == len(kernel.body)
+        else replace(kernel, body=body)
+    )
 
 
 def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
-    """A statement under loops of these extents; nothing where it never runs. Depth is that of the loop nest."""
+    """A statement under loops of these extents; nothing where it never runs. Depth is that of
+    the loop nest.
+    """
     match s:
         case For(var, extent, body):
             decided = decide(_tidy(extent), ranges)
@@ -35,7 +41,13 @@ def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
                 return ()
             inner = ranges | {var: decided}
             new = tuple(n for b in body for n in _simplified(b, inner))
-            return (s,) if _same((decided, *new), (extent, *body)) else (replace(s, extent=decided, body=new),) if new else ()
+            return (
+                (s,)
+                if _same((decided, *new), (extent, *body))
+                else (replace(s, extent=decided, body=new),)
+                if new
+                else ()
+            )
         case If(cond, body):
             decided = decide(cond, ranges)
             new = tuple(n for b in body for n in _simplified(b, ranges))
@@ -56,7 +68,9 @@ def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
 
 
 def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
-    """`e` with index comparisons, max, min and divisions decided where the ranges of the loops decide them."""
+    """`e` with index comparisons, max, min and divisions decided where the ranges of the loops
+    decide them.
+    """
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, _DECIDED) and node.lhs.dtype == I64:
@@ -76,7 +90,9 @@ _CHANGED = FOLDED | {Read}
 
 
 def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
-    """What an operation on indices is in these ranges, the node itself where it stays; None where they say nothing of such."""
+    """What an operation on indices is in these ranges, the node itself where it stays; None
+    where they say nothing of such.
+    """
     match node:
         case Compare(op, a, b):
             return _compared(op, *interval(Sub(a, b), ranges))
@@ -102,8 +118,22 @@ def _compared(op: str, low: int | None, high: int | None) -> Expr | None:
     """The truth of `difference op 0`, if the bounds of the difference tell."""
     below, above = high is not None and high < 0, low is not None and low > 0
     not_above, not_below = high is not None and high <= 0, low is not None and low >= 0
-    holds = {"<": below, "<=": not_above, ">": above, ">=": not_below, "==": low == high == 0, "!=": below or above}
-    fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": low == high == 0}
+    holds = {
+        "<": below,
+        "<=": not_above,
+        ">": above,
+        ">=": not_below,
+        "==": low == high == 0,
+        "!=": below or above,
+    }
+    fails = {
+        "<": not_below,
+        "<=": above,
+        ">": not_above,
+        ">=": below,
+        "==": below or above,
+        "!=": low == high == 0,
+    }
     return TRUE if holds[op] else FALSE if fails[op] else None
 
 

@@ -1,4 +1,6 @@
-"""Conditions become bounds: a loop runs only the iterations for which what it holds does something."""
+"""Conditions become bounds: a loop runs only the iterations for which what it holds does
+something.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ SHORT = 64
 def narrow(kernel: Kernel) -> Kernel:
     """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
 
-    Only for loops that hold nothing but conditions around S, so that S is all that is left out. Conditions of index arithmetic that do not
-    depend on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition. Conditions
-    on data stay. Where ranges are data they leave loops too: where they fail, the data that say the range may lie outside their array.
+    Only for loops that hold nothing but conditions around S, so that S is all that is left out.
+    Conditions of index arithmetic that do not depend on the loop leave it whatever its kind. Lanes
+    have all bounds in common: what differs between them stays a condition. Conditions on data stay.
+    Where ranges are data they leave loops too: where they fail, the data that say the range may lie
+    outside their array.
     """
 
     loops = [n for n in statements(kernel) if isinstance(n, For)]
@@ -61,7 +65,9 @@ def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:
         extent = minimum(extent, e)
     if low:
         extent = sub(extent, first)
-    for condition in reversed([conjunction(*inside), *others] if inside else others):  # each may protect what the next one reads
+    for condition in reversed(
+        [conjunction(*inside), *others] if inside else others
+    ):  # each may protect what the next one reads
         body = (If(condition, body),)
     if low:
         body = tuple(folded(s, {loop.var: add(loop.var, first)}) for s in body)
@@ -84,21 +90,29 @@ def _parts(condition: Expr) -> tuple[list[Expr], Expr | None]:
 
 
 def _is_arithmetic(condition: Expr) -> bool:
-    """It reads nothing and divides by nothing that may be 0: it may be asked before conditions that protect others."""
-    return not tensors(condition) and all(integer(e.rhs) for e in walk(condition) if isinstance(e, (FloorDiv, Mod)))
+    """It reads nothing and divides by nothing that may be 0: it may be asked before conditions
+    that protect others.
+    """
+    return not tensors(condition) and all(
+        integer(e.rhs) for e in walk(condition) if isinstance(e, (FloorDiv, Mod))
+    )
 
 
 def _without_data_conditions(s: For | If) -> For | If:
-    """A condition on data that is the same in all iterations is asked before the loop, under what is asked before it."""
+    """A condition on data that is the same in all iterations is asked before the loop, under
+    what is asked before it.
+    """
     if isinstance(s, If):
-        return replace(s, body=tuple(_without_data_conditions(n) if isinstance(n, For) else n for n in s.body))
+        return replace(
+            s, body=tuple(_without_data_conditions(n) if isinstance(n, For) else n for n in s.body)
+        )
     match s.body:
         case (If(cond, body),):
             written = {n.tensor for n in statements(*body) if isinstance(n, Store)}
             every = conjuncts(cond)
             same = [*takewhile(lambda c: s.var not in variables(c) and written.isdisjoint(tensors(c)), every)]
             if any(tensors(c) for c in same):
-                rest = conjunction(*every[len(same):])
+                rest = conjunction(*every[len(same) :])
                 body = (If(rest, body),) if len(same) < len(every) else body
                 return If(conjunction(*same), (_without_data_conditions(replace(s, body=body)),))
     return s
@@ -110,13 +124,22 @@ def _bounds(loop: For, conditions: list[Expr], lanes: Set[Var]) -> tuple[list[Ex
     high: list[Expr] = []
     rest: list[Expr] = []
     short = integer(loop.extent)
-    if not (loop.kind in (SERIAL, PARALLEL) or isinstance(loop.kind, ScalableVector)) or short is not None and short <= SHORT:
+    if (
+        not (loop.kind in (SERIAL, PARALLEL) or isinstance(loop.kind, ScalableVector))
+        or short is not None
+        and short <= SHORT
+    ):
         return low, high, conditions
     for c in conditions:
         at_least = _nonnegative(c) if not variables(c) & lanes else None
         form = linear(at_least) if at_least is not None else None
         others = form.without(loop.var) if form is not None else None
-        if form is None or others is None or abs(form.coefficient(loop.var)) != 1 or loop.var in variables(others.expr()):
+        if (
+            form is None
+            or others is None
+            or abs(form.coefficient(loop.var)) != 1
+            or loop.var in variables(others.expr())
+        ):
             rest.append(c)
         elif form.coefficient(loop.var) == 1:
             low.append(linear(sub(index(0), others.expr())).expr())  # v + e >= 0

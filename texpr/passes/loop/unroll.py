@@ -1,4 +1,6 @@
-"""Unrolled loops are written out, and those of one iteration inside of others or around loops for threads, and of few that ask which."""
+"""Unrolled loops are written out, and those of one iteration inside of others or around loops
+for threads, and of few that ask which.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ def expand_unrolled(kernel: Kernel, *, launches: bool = True) -> Kernel:
     for v in 0..2: if v < 1: S   if v < 2: T   ->   S[v := 0]; T[v := 0]; T[v := 1]
 
     Args:
-        launches: an outermost loop may be a launch: one of a single iteration stays, unless it holds loops for threads.
+        launches: an outermost loop may be a launch: one of a single iteration stays, unless it
+            holds loops for threads.
     """
     body = _all(kernel.body, {}, False, inside=not launches)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def _all(body: tuple[Stmt, ...], values: Mapping[Var, Expr], anew: bool, inside: bool = True) -> tuple[Stmt, ...]:
+def _all(
+    body: tuple[Stmt, ...], values: Mapping[Var, Expr], anew: bool, inside: bool = True
+) -> tuple[Stmt, ...]:
     """Statements where variables have these values, written out: itself where nothing changes.
 
     Args:
@@ -43,7 +48,9 @@ def _all(body: tuple[Stmt, ...], values: Mapping[Var, Expr], anew: bool, inside:
 
 
 def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> Sequence[Stmt]:
-    """One statement. Every copy of what stands inside is written once, however many loops around it are unrolled."""
+    """One statement. Every copy of what stands inside is written once, however many loops around
+    it are unrolled.
+    """
     match s:
         case If(cond, body):
             cond, body = _at(cond, values), _all(body, values, anew)
@@ -58,7 +65,11 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
             body = _all(body, {**values, var: own} if anew else values, anew)
             if not body:  # Nor is its extent read: that the array has such an element may be what a condition inside says.
                 return ()
-            loop = s if body is s.body and own is var and extent is s.extent else replace(s, var=own, extent=extent, body=body)
+            loop = (
+                s
+                if body is s.body and own is var and extent is s.extent
+                else replace(s, var=own, extent=extent, body=body)
+            )
             return _iterations(loop, {}, False) if _asks_which(loop) else (loop,)
     return (folded_anew(s, values),) if anew else (folded(s, values),) if values else (s,)
 
@@ -82,8 +93,13 @@ def _has_threads(loop: For) -> bool:
 
 
 def _asks_which(loop: For) -> bool:
-    """Whether each statement stands under a condition that says of the iterations alone which run it, and a third of all is left out."""
-    n, asked = integer(loop.extent) or 0, [_of_iterations(s.cond, loop.var) for s in loop.body if isinstance(s, If)]
+    """Whether each statement stands under a condition that says of the iterations alone which
+    run it, and a third of all is left out.
+    """
+    n, asked = (
+        integer(loop.extent) or 0,
+        [_of_iterations(s.cond, loop.var) for s in loop.body if isinstance(s, If)],
+    )
     conditions = [c for c in asked if c is not None]
     if loop.kind != SERIAL or not 1 < n <= FEW or not 1 < len(conditions) == len(loop.body):
         return False
@@ -92,8 +108,14 @@ def _asks_which(loop: For) -> bool:
 
 
 def _of_iterations(c: Expr, var: Var) -> Compare | None:
-    """608 * i + j < 608 * i + 7   ->   j < 7, if that is what a condition comes to; None if it asks for anything else."""
+    """608 * i + j < 608 * i + 7   ->   j < 7, if that is what a condition comes to; None if it
+    asks for anything else.
+    """
     if not isinstance(c, Compare) or c.lhs.dtype != I64 or is_wild(c):
         return None
     form = linear(Sub(c.lhs, c.rhs))
-    return replace(c, lhs=Linear(form.terms, 0).expr(), rhs=index(-form.constant)) if [t for t, _ in form.terms] == [var] else None
+    return (
+        replace(c, lhs=Linear(form.terms, 0).expr(), rhs=index(-form.constant))
+        if [t for t, _ in form.terms] == [var]
+        else None
+    )

@@ -16,8 +16,9 @@ from texpr.passes.analysis.substitution import folded_anew
 def unswitch(kernel: Kernel) -> Kernel:
     """for k in 0..n: S   if c: T   ->   if c: for k in 0..n: S   T        if not c: for k in 0..n: S
 
-    Where a single condition is asked, so that there are two loops; what is under it then is no branch between sums in registers. The
-    condition that all statements stand under leaves the loop in `tighten_bounds`.
+    Where a single condition is asked, so that there are two loops; what is under it then is no
+    branch between sums in registers. The condition that all statements stand under leaves the loop
+    in `tighten_bounds`.
     """
 
     def rule(node: Node) -> Node | None:
@@ -40,7 +41,9 @@ def _apart(loop: For) -> Sequence[Stmt]:
 
 
 def _asked(loop: For) -> Expr | None:
-    """The one condition of an innermost loop, beside statements without, if it is of loops around alone."""
+    """The one condition of an innermost loop, beside statements without, if it is of loops
+    around alone.
+    """
     conditions = [s.cond for s in loop.body if isinstance(s, If)]
     counting = [n for n in statements(*loop.body) if isinstance(n, For) and n.kind != VECTOR]
     if loop.kind != SERIAL or not conditions or len(conditions) == len(loop.body) or counting:

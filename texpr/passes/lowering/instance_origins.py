@@ -1,4 +1,6 @@
-"""Which instance of an equation each instance of a nest made for it is: what a proof that nothing was lost needs to know."""
+"""Which instance of an equation each instance of a nest made for it is: what a proof that
+nothing was lost needs to know.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,14 @@ from texpr.passes.analysis.substitution import folded
 Instances = dict[Store, dict[Var, Expr]]
 
 
-def origins(reference: Sequence[Stmt], body: Sequence[Stmt], equations: Mapping[int, Equation]) -> tuple[dict[Store, Store], Instances]:
-    """For each store of `body` the one of `reference` it comes from, and the loop variables of that in terms of its own.
+def origins(
+    reference: Sequence[Stmt], body: Sequence[Stmt], equations: Mapping[int, Equation]
+) -> tuple[dict[Store, Store], Instances]:
+    """For each store of `body` the one of `reference` it comes from, and the loop variables of that
+    in terms of its own.
 
-    The reference holds the nest of each equation as it stands: loops over its axes, and in them over the binders of reductions.
+    The reference holds the nest of each equation as it stands: loops over its axes, and in them
+    over the binders of reductions.
     """
     theirs, ours = _stores(reference), _stores(body)
     origin: dict[Store, Store] = {}

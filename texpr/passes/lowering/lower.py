@@ -1,4 +1,6 @@
-"""Tensor IR to loop IR: one naive nest per equation, in an order in which every element is computed before it is read."""
+"""Tensor IR to loop IR: one naive nest per equation, in an order in which every element is
+computed before it is read.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from texpr.passes.tensor.short_circuit import lazy_logic
 
 @lru_cache(maxsize=16)  # asked for by schedules, and by steps that rewrite the equations
 def lower(program: Program) -> Kernel:
-    """The naive kernel of a program; calls, argmax and nested reductions are rewritten first where they are still there.
+    """The naive kernel of a program; calls, argmax and nested reductions are rewritten first where
+    they are still there.
 
     Raises:
         CheckError: no order of loops was found for a recurrence.
@@ -27,7 +30,8 @@ def lower(program: Program) -> Kernel:
 
 
 def loops_of(program: Program) -> Kernel:
-    """The naive kernel of equations that are ready for it: no calls, and a reduction has the axes of its equation.
+    """The naive kernel of equations that are ready for it: no calls, and a reduction has the axes
+    of its equation.
 
     Raises:
         CheckError: no order of loops was found for a recurrence.
@@ -42,5 +46,13 @@ def loops_of(program: Program) -> Kernel:
             continue
         alone = len(group) == 1 and first.target not in read_by(first)
         body += nests.nest(first, group[0]) if alone else recurrence(program, nests, group)
-    return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, tuple(body),
-                  requires=program.requires, program=program)
+    return Kernel(
+        program.name,
+        program.inputs,
+        program.outputs,
+        (*program.temporaries, *nests.accumulators),
+        program.sizes,
+        tuple(body),
+        requires=program.requires,
+        program=program,
+    )

@@ -29,15 +29,25 @@ class Nests:
         self.labels = _labels(program)
         self.accumulators: list[Tensor] = []
 
-    def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] | None = None, around: Mapping[Var, Expr] | None = None,
-             backward: frozenset[int] = frozenset(), in_turn: bool = False) -> tuple[Stmt, ...]:
+    def nest(
+        self,
+        equation: Equation,
+        number: int,
+        *,
+        at: tuple[Expr, ...] | None = None,
+        around: Mapping[Var, Expr] | None = None,
+        backward: frozenset[int] = frozenset(),
+        in_turn: bool = False,
+    ) -> tuple[Stmt, ...]:
         """The loops of an equation.
 
         Args:
-            at: the instance that the stores compute, over the axes of `equation`; these themselves unless given.
+            at: the instance that the stores compute, over the axes of `equation`; these themselves
+                unless given.
             around: loops that the nest will stand in, with their extents.
             backward: positions of the axes that run from their end.
-            in_turn: each element waits for the one before it, so that their sums take turns in one accumulator.
+            in_turn: each element waits for the one before it, so that their sums take turns in one
+                accumulator.
         """
         target, label = equation.target, self.labels[number]
         loops = [(replace(a.var), a) for a in nested(equation.axes)]
@@ -47,8 +57,12 @@ class Nests:
             lo, hi = (unguarded(folded(e, values), ranges) for e in (a.lo, a.hi))
             values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
             ranges[v] = _length(lo, hi)
-        instance = tuple(folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes)))
-        lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
+        instance = tuple(
+            folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes))
+        )
+        lengths = longest(
+            [*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes]
+        )
         shape = {v: length for v, a in loops if not in_turn and (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
         statements: list[Stmt] = []
@@ -58,11 +72,16 @@ class Nests:
                 case Reduce():
                     accumulator = self._accumulator(target.name, node, tuple(shape.values()))
                     here = tuple(shape)
-                    statements.extend(self._reduction(node, Read(accumulator, here), instance, values, ranges, used, label, number))
+                    statements.extend(
+                        self._reduction(
+                            node, Read(accumulator, here), instance, values, ranges, used, label, number
+                        )
+                    )
                     return Read(accumulator, here)
             return None
 
-        # The body of a kept reduction holds no further reduction (`hoist` saw to it), so children-first order is harmless.
+        # The body of a kept reduction holds no further reduction (`hoist` saw to it), so
+        # children-first order is harmless.
         value = rewrite(equation.value, rule)
         value = unguarded(folded(value, values), ranges)
         indices = tuple(unguarded(folded(i, values), ranges) for i in equation.indices)
@@ -89,8 +108,17 @@ class Nests:
         self.accumulators.append(tensor)
         return tensor
 
-    def _reduction(self, node: Reduce, accumulator: Read, at: tuple[Expr, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
-                   used: set[str], target: str, number: int) -> list[Stmt]:
+    def _reduction(
+        self,
+        node: Reduce,
+        accumulator: Read,
+        at: tuple[Expr, ...],
+        values: dict[Var, Expr],
+        ranges: dict[Var, Expr],
+        used: set[str],
+        target: str,
+        number: int,
+    ) -> list[Stmt]:
         binders = [(replace(a.var, name=_unused(a.var.name, used)), a) for a in node.axes]
         inner, all_ranges = dict(values), dict(ranges)
         for v, a in binders:  # a range may use the binders before it
@@ -98,20 +126,38 @@ class Nests:
             all_ranges[v] = _length(lo, hi)
             inner[a.var] = add(v, lo)
         instance = (*at, *(inner[a.var] for a in node.axes))
-        body: tuple[Stmt, ...] = (Store(accumulator.tensor, accumulator.indices, unguarded(folded(node.body, inner), all_ranges),
-                                        UPDATES[node.op], reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number,
-                                        at=instance, span=node.span),)
+        body: tuple[Stmt, ...] = (
+            Store(
+                accumulator.tensor,
+                accumulator.indices,
+                unguarded(folded(node.body, inner), all_ranges),
+                UPDATES[node.op],
+                reassoc=not node.dtype.is_float or node.op in ("max", "min"),
+                equation=number,
+                at=instance,
+                span=node.span,
+            ),
+        )
         if node.where is not None:
             body = guarded(unguarded(folded(node.where, inner), all_ranges), body)
         for var, _ in reversed(binders):
             body = (For(var, all_ranges[var], body, tensor=target),)
-        start = Store(accumulator.tensor, accumulator.indices, identity(node.op, node.dtype), start=True, equation=number, at=at,
-                      span=node.span)
+        start = Store(
+            accumulator.tensor,
+            accumulator.indices,
+            identity(node.op, node.dtype),
+            start=True,
+            equation=number,
+            at=at,
+            span=node.span,
+        )
         return [start, *body]
 
 
 def _labels(program: Program) -> list[str]:
-    """What qualifies the loops of each equation: the tensor, with a number where it has several equations."""
+    """What qualifies the loops of each equation: the tensor, with a number where it has several
+    equations.
+    """
     targets = [e.target if isinstance(e, Equation) else e.targets[0] for e in program.equations]
     counted: dict[Tensor, int] = {}
     labels = []
@@ -122,8 +168,8 @@ def _labels(program: Program) -> list[str]:
 
 
 def _length(lo: Expr, hi: Expr) -> Expr:
-    """Iterations from `lo` to `hi`, as short as linear arithmetic writes it. Of data that may be any number of 64 bits, `hi - lo` may wrap
-    where the range ends before it begins.
+    """Iterations from `lo` to `hi`, as short as linear arithmetic writes it. Of data that may be
+    any number of 64 bits, `hi - lo` may wrap where the range ends before it begins.
     """
     if is_wild(lo) or is_wild(hi):
         hi = maximum(hi, lo)
@@ -144,8 +190,15 @@ def guarded(condition: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body if isinstance(condition, Const) and condition.value is True else (If(condition, body),)
 
 
-def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr],
-           number: int, at: tuple[Expr, ...]) -> tuple[Store, Expr]:
+def _store(
+    target: Tensor,
+    indices: tuple[Expr, ...],
+    value: Expr,
+    equation: Equation,
+    ranges: dict[Var, Expr],
+    number: int,
+    at: tuple[Expr, ...],
+) -> tuple[Store, Expr]:
     """The store of an equation and the condition under which it happens."""
     inside: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
@@ -153,11 +206,15 @@ def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equ
     elif equation.guard is not None:
         indices = _folded_back(target, indices, equation.guard.mode, ranges)
     reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
-    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number, at=at, span=equation.span), inside
+    return Store(
+        target, indices, value, equation.update, reassoc=reassoc, equation=number, at=at, span=equation.span
+    ), inside
 
 
 def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
-    """Reads without guards: a value guard becomes a lazy `if`, the others fold the index back inside."""
+    """Reads without guards: a value guard becomes a lazy `if`, the others fold the index back
+    inside.
+    """
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -191,7 +248,8 @@ def divided(e: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Exp
 
     (4 * a + b) // 4, (4 * a + b) % 4   ->   a, b   with b in 0..4
 
-    Of data that may wrap, and of other types than that of indices, nothing is shown: 3 * k // 3 need not be k there.
+    Of data that may wrap, and of other types than that of indices, nothing is shown: 3 * k // 3
+    need not be k there.
     """
     if e.dtype != I64 or is_wild(e):
         return floordiv(e, literal(factor, e.dtype)), mod(e, literal(factor, e.dtype))
@@ -204,7 +262,9 @@ def divided(e: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Exp
     return floordiv(e, index(factor)), mod(e, index(factor))
 
 
-def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str, ranges: dict[Var, Expr]) -> tuple[Expr, ...]:
+def _folded_back(
+    tensor: Tensor, indices: tuple[Expr, ...], mode: str, ranges: dict[Var, Expr]
+) -> tuple[Expr, ...]:
     folded_indices: list[Expr] = []
     for i, n in zip(indices, tensor.shape):
         if not _within(i, n, ranges):

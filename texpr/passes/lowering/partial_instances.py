@@ -27,7 +27,8 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The instances of an equation, as the loops around it and variables that are still free tell them.
+    """The instances of an equation, as the loops around it and variables that are still free tell
+    them.
 
     Attributes:
         around: the loops around, outermost first, with their extents.
@@ -68,7 +69,9 @@ class Chart:
         return chart._fixed(var, value)
 
     def _with_unit(self, form: Linear) -> Chart:
-        """With free variables of which one counts as often in the form as all of them together can: Euclid's algorithm."""
+        """With free variables of which one counts as often in the form as all of them together
+        can: Euclid's algorithm.
+        """
         chart = self
         while True:
             at = chart._now(form)
@@ -81,7 +84,9 @@ class Chart:
             for v, c in own.items():
                 if v is not var:
                     value = sub(value, mul(v, index(c // own[var])))
-            chart = replace(chart._fixed(var, value), free=tuple(fresh if v is var else v for v in chart.free))
+            chart = replace(
+                chart._fixed(var, value), free=tuple(fresh if v is var else v for v in chart.free)
+            )
 
     def _now(self, form: Linear) -> Linear:
         return linear(folded(form.expr(), self.values))
@@ -92,11 +97,15 @@ class Chart:
     def _fixed(self, var: Var, value: Expr) -> Chart:
         """With one free variable less."""
         here = {var: value}
-        values = {v: linear(folded(e, here)).expr() if var in variables(e) else e for v, e in self.values.items()}
+        values = {
+            v: linear(folded(e, here)).expr() if var in variables(e) else e for v, e in self.values.items()
+        }
         conditions = tuple(folded(c, here) for c in self.conditions)
         if any(a.var is var for a in self.equation.axes):
             values[var] = value
-        return replace(self, values=values, free=tuple(v for v in self.free if v is not var), conditions=conditions)
+        return replace(
+            self, values=values, free=tuple(v for v in self.free if v is not var), conditions=conditions
+        )
 
     def extent(self, form: Linear, facts: Sequence[Expr]) -> tuple[Expr, Expr]:
         """The first time of an instance, and the one after the last."""
@@ -115,29 +124,46 @@ class Chart:
         return found
 
     def _ties(self, var: Var) -> bool:
-        """Whether more than the range of a free axis restricts it, in terms of other free ones or of the loops around."""
+        """Whether more than the range of a free axis restricts it, in terms of other free ones
+        or of the loops around.
+        """
         others = [c for c in (*self._given_ranges(), *self.conditions) if var in variables(c)]
         axis = next(a for a in self._ranges() if a.var is var)
         return bool(others) or not variables(axis.lo, axis.hi).isdisjoint(self.free)
 
     def _ranges(self) -> list[Axis]:
         """The free axes with their ranges as of now."""
-        return [replace(a, lo=folded(a.lo, self.values), hi=folded(a.hi, self.values)) for a in self.equation.axes if a.var in self.free]
+        return [
+            replace(a, lo=folded(a.lo, self.values), hi=folded(a.hi, self.values))
+            for a in self.equation.axes
+            if a.var in self.free
+        ]
 
     def _given_ranges(self) -> list[Expr]:
         """Each given axis is in its range."""
-        return [c for a in self.equation.axes if a.var in self.values
-                for v, lo, hi in [(folded(e, self.values) for e in (a.var, a.lo, a.hi))] for c in _within(lo, v, hi)]
+        return [
+            c
+            for a in self.equation.axes
+            if a.var in self.values
+            for v, lo, hi in [(folded(e, self.values) for e in (a.var, a.lo, a.hi))]
+            for c in _within(lo, v, hi)
+        ]
 
     def _inside(self) -> list[Expr]:
         """All that makes an instance."""
-        return [*self._given_ranges(), *self.conditions, *(c for a in self._ranges() for c in _within(a.lo, a.var, a.hi))]
+        return [
+            *self._given_ranges(),
+            *self.conditions,
+            *(c for a in self._ranges() for c in _within(a.lo, a.var, a.hi)),
+        ]
 
     def _loops(self) -> list[Expr]:
         return [c for v, extent in self.around.items() for c in _within(index(0), v, extent)]
 
     def settled(self, facts: Sequence[Expr]) -> tuple[Equation, Expr]:
-        """The equation over its free variables, and the condition on the loops around under which there are instances at all."""
+        """The equation over its free variables, and the condition on the loops around under
+        which there are instances at all.
+        """
         free = set(self.free)
         given = [*self._given_ranges(), *self.conditions]
         axes = self._ranges()
@@ -145,15 +171,23 @@ class Chart:
             axes, given = self._bounded(facts), self._inside()
         around = [Axis(v, index(0), extent) for v, extent in self.around.items()]
         here = [*around, *nested(axes)]
-        left = [c for c in given if not poly.always(c, here if not free.isdisjoint(variables(c)) else around, facts)]
+        left = [
+            c
+            for c in given
+            if not poly.always(c, here if not free.isdisjoint(variables(c)) else around, facts)
+        ]
         outside = conjunction(*(c for c in left if free.isdisjoint(variables(c))))
         inside = conjunction(*(c for c in left if not free.isdisjoint(variables(c))))
         e = folded(replace(self.equation, axes=()), self.values)
         where = inside if e.where is None else conjunction(inside, e.where)
-        return replace(e, axes=tuple(axes), where=None if isinstance(where, Const) and where.value is True else where), outside
+        return replace(
+            e, axes=tuple(axes), where=None if isinstance(where, Const) and where.value is True else where
+        ), outside
 
     def _bounded(self, facts: Sequence[Expr]) -> list[Axis]:
-        """Ranges of the free variables, each in terms of the loops around and of those before it."""
+        """Ranges of the free variables, each in terms of the loops around and of those before
+        it.
+        """
         inside = [*facts, *self._inside(), *self._loops()]
         axes = []
         for k, v in enumerate(self.free):

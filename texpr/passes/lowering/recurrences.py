@@ -1,8 +1,10 @@
-"""Equations that need themselves or each other: loops in which every element is written before it is read.
+"""Equations that need themselves or each other: loops in which every element is written before it
+is read.
 
-`poly.order_of` finds the order: loops that equations share, each instance at its time. Here the loops are made: the time of each
-equation gives one of its axes, and its other axes are loops inside. One equation whose times are its axes in textual order keeps its
-own nest. What was made is proven again, as loops: nothing is read before it is written, and every instance runs once.
+`poly.order_of` finds the order: loops that equations share, each instance at its time. Here the
+loops are made: the time of each equation gives one of its axes, and its other axes are loops
+inside. One equation whose times are its axes in textual order keeps its own nest. What was made is
+proven again, as loops: nothing is read before it is written, and every instance runs once.
 """
 
 from __future__ import annotations
@@ -37,15 +39,28 @@ def recurrence(program: Program, nests: Nests, group: Sequence[int]) -> tuple[St
             return body
     first = equations[group[0]]
     names = ", ".join(dict.fromkeys(e.target.name for e in equations.values()))
-    raise CheckError(f"no order of loops was found in which {names} can be computed", first.span, code="cycle",
-                     help="let each element need elements that are earlier along some dimension; tx.interpret runs any order")
+    raise CheckError(
+        f"no order of loops was found in which {names} can be computed",
+        first.span,
+        code="cycle",
+        help="let each element need elements that are earlier along some dimension; tx.interpret runs any "
+        "order",
+    )
 
 
 def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], maker: _Maker) -> bool:
     """The loops compute what the equations say, whatever made them."""
+
     def kernel(statements: tuple[Stmt, ...], accumulators: Sequence[Tensor]) -> Kernel:
-        return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *accumulators), program.sizes, statements,
-                      requires=program.requires)
+        return Kernel(
+            program.name,
+            program.inputs,
+            program.outputs,
+            (*program.temporaries, *accumulators),
+            program.sizes,
+            statements,
+            requires=program.requires,
+        )
 
     targets = {e.target for e in maker.equations.values()}
     if maker.keeps_nest:  # it runs what it says in the order that it says
@@ -53,7 +68,9 @@ def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], maker: _Ma
     plain = Nests(program)
     stores = tuple(s for k, e in maker.equations.items() for s in plain.nest(e, k))
     origin, instance = origins(stores, body, maker.equations)
-    return poly.runs_in_order(kernel(body, nests.accumulators), kernel(stores, plain.accumulators), targets, origin, instance)
+    return poly.runs_in_order(
+        kernel(body, nests.accumulators), kernel(stores, plain.accumulators), targets, origin, instance
+    )
 
 
 class _Maker:
@@ -80,7 +97,9 @@ class _Maker:
         return tuple(found)
 
     def _own_nest(self, loop: poly.Loop, charts: Mapping[int, Chart]) -> tuple[Stmt, ...] | None:
-        """The nest of one equation that no other shares a loop with, if the times are its axes in textual order."""
+        """The nest of one equation that no other shares a loop with, if the times are its axes
+        in textual order.
+        """
         k, *others = loop.times
         if others or charts[k].around:
             return None
@@ -105,7 +124,10 @@ class _Maker:
         """for time in from the first of all to the last: the body."""
         extents = {k: charts[k].extent(form, self.program.requires) for k, form in loop.times.items()}
         around = charts[next(iter(loop.times))].around
-        start, stop = self._first([lo for lo, _ in extents.values()], around), self._last([hi for _, hi in extents.values()], around)
+        start, stop = (
+            self._first([lo for lo, _ in extents.values()], around),
+            self._last([hi for _, hi in extents.values()], around),
+        )
         first, form = next(iter(loop.times.items()))
         time = Time(Var(_name(form, self.equations[first])), start, linear(sub(stop, start)).expr())
         inside = {k: charts[k].given(form, time) for k, form in loop.times.items()}
@@ -132,14 +154,24 @@ class _Maker:
         return found
 
     def _holds(self, condition: Expr, around: Mapping[Var, Expr]) -> bool:
-        return poly.always(condition, [Axis(v, index(0), extent) for v, extent in around.items()], self.program.requires)
+        return poly.always(
+            condition, [Axis(v, index(0), extent) for v, extent in around.items()], self.program.requires
+        )
 
 
 def _all_wait(equation: Equation) -> bool:
-    """Whether elements read others of their tensor along every axis, so that no two of them need be side by side."""
+    """Whether elements read others of their tensor along every axis, so that no two of them need
+    be side by side.
+    """
     target, at = equation.target, equation.indices
     reads = [n.indices for n in walk(equation.value) if isinstance(n, Read) and n.tensor is target]
-    apart = {v for indices in reads for i, own in zip(indices, at, strict=True) if not same_value(i, own) for v in variables(own)}
+    apart = {
+        v
+        for indices in reads
+        for i, own in zip(indices, at, strict=True)
+        if not same_value(i, own)
+        for v in variables(own)
+    }
     return apart >= {a.var for a in equation.axes}
 
 

@@ -1,12 +1,15 @@
-"""Transcendental functions as expressions of the scalar language, so that every target computes the same bits with the same code.
+"""Transcendental functions as expressions of the scalar language, so that every target computes the
+same bits with the same code.
 
-`expand_math` is the pass. `primitives` has the primitives, `coefficients` the polynomials (written by `scripts/fit_polynomials.py`), the
-other modules one family of functions each, `double_double` sums of two numbers where one is not enough. Results are right at infinities,
-NaN and zeros of both signs, and denormal numbers are kept. Where a machine has no fused multiply-add, `fma_emulation` gives the same bits;
-f16 and bf16 are cast to f32 before.
+`expand_math` is the pass. `primitives` has the primitives, `coefficients` the polynomials (written
+by `scripts/fit_polynomials.py`), the other modules one family of functions each, `double_double`
+sums of two numbers where one is not enough. Results are right at infinities, NaN and zeros of both
+signs, and denormal numbers are kept. Where a machine has no fused multiply-add, `fma_emulation`
+gives the same bits; f16 and bf16 are cast to f32 before.
 
-Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests; x^4 as two products is within 2 ulp. Of f32,
-`scripts/check_ulp.py` tries every number; f64 is sampled. The largest errors in ulp:
+Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests; x^4 as two
+products is within 2 ulp. Of f32, `scripts/check_ulp.py` tries every number; f64 is sampled. The
+largest errors in ulp:
 
            exp  exp2 expm1  log  log2 log1p rsqrt  sin  cos  tanh sigmoid  erf  pow
     f32   0.93  0.88  1.24 0.92  0.98  1.02  1.49 0.51 0.52  1.37    1.11 1.46 0.54
@@ -16,12 +19,12 @@ Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests
     f32   0.51  0.51  0.51  0.51  0.51  0.53  0.53  0.51  0.51  0.51 0.51  0.51  0.51 0.54 0.93
     f64   0.73  0.60  0.60  0.70  0.96  0.69  0.87  1.00  0.60  1.00 0.51  0.60  0.51 1.05 1.22
 
-`lgamma gamma digamma trigamma erfinv` (`SPECIAL`; all but erfinv in f64) are within 1 ulp for f32. For f64 they are within 5, 8, 24, 5
-and 4 ulp, but for zeros of lgamma and digamma (an absolute 4e-15) and negative arguments (1e-13 of the larger of the result and 1); all
-sampled.
+`lgamma gamma digamma trigamma erfinv` (`SPECIAL`; all but erfinv in f64) are within 1 ulp for f32.
+For f64 they are within 5, 8, 24, 5 and 4 ulp, but for zeros of lgamma and digamma (an absolute
+4e-15) and negative arguments (1e-13 of the larger of the result and 1); all sampled.
 
-f32 functions of the second table are computed in f64 and rounded once, gelu above 0 twice. `fmod`, `//` and `%` of floats, `copysign` and
-`round` are exact as NumPy has them.
+f32 functions of the second table are computed in f64 and rounded once, gelu above 0 twice. `fmod`,
+`//` and `%` of floats, `copysign` and `round` are exact as NumPy has them.
 """
 
 from texpr.passes.math.expand import BINARY, EXPANSIONS, SPECIAL, expand_math

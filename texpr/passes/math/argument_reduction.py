@@ -1,8 +1,8 @@
 """f64 angles as quarter turns and a pair of at most pi/4, for every finite number.
 
-Far from 0 the product with 2/pi is formed modulo 4 from as many bits of 2/pi as that needs (Payne and Hanek, Radian Reduction for
-Trigonometric Functions, SIGNUM Newsletter 1983), in f64 arithmetic alone: x 2^-32j, which is below 2^76 and a multiple of 2^-8, times
-2^32j 2/pi modulo 1024.
+Far from 0 the product with 2/pi is formed modulo 4 from as many bits of 2/pi as that needs (Payne
+and Hanek, Radian Reduction for Trigonometric Functions, SIGNUM Newsletter 1983), in f64 arithmetic
+alone: x 2^-32j, which is below 2^76 and a multiple of 2^-8, times 2^32j 2/pi modulo 1024.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def far_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
     p = Pairs(m, True)
     exponent = m.bitwise("bit_and", m.bitwise("shr", m.bits(x), m.mantissa), 2 * m.bias + 1)
     group = m.bitwise("bit_and", m.bitwise("shr", m.whole_sub(exponent, m.bias + 44), 5), 31)
-    small = m.mul(x, m.from_bits(m.bitwise("shl", m.whole_sub(m.bias, m.bitwise("shl", group, 5)), m.mantissa)))
+    small = m.mul(
+        x, m.from_bits(m.bitwise("shl", m.whole_sub(m.bias, m.bitwise("shl", group, 5)), m.mantissa))
+    )
     bits = [Compare("!=", m.bitwise("bit_and", group, 1 << b), literal(0, I64)) for b in range(5)]
     parts = [_entry(m, bits, [row[i] for row in QUARTER_TURNS]) for i in range(4)]
     (h0, e0), (h1, e1), (h2, e2) = (p.product((small, None), (part, None)) for part in parts[:3])
@@ -60,7 +62,9 @@ def _modulo_4(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _entry(m: Arithmetic, bits: Sequence[Expr], column: Sequence[float]) -> Expr:
-    """The entry of a table whose number has these bits, by halving it; the last entry stands for the missing ones."""
+    """The entry of a table whose number has these bits, by halving it; the last entry stands for
+    the missing ones.
+    """
     level = [m.const(v) for v in [*column, column[-1]]]
     for bit in bits:
         level = [m.select(bit, odd, even) for even, odd in zip(level[::2], level[1::2])]

@@ -1,7 +1,8 @@
 """Unevaluated sums of two f64 numbers, about 100 bits: what keeps f64 results within their bound.
 
-f32 results need no second part: with `exact` off the low parts are None, and every operation is one of f64 (Dekker, A Floating-Point
-Technique for Extending the Available Precision, 1971; Joldes, Muller and Popescu, Tight and Rigorous Error Bounds, 2017).
+f32 results need no second part: with `exact` off the low parts are None, and every operation is one
+of f64 (Dekker, A Floating-Point Technique for Extending the Available Precision, 1971; Joldes,
+Muller and Popescu, Tight and Rigorous Error Bounds, 2017).
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Pairs:
     def select(self, cond: Expr, a: Pair, b: Pair) -> Pair:
         """`b` may lack a low part that `a` has."""
         m = self.m
-        return m.select(cond, a[0], b[0]), None if a[1] is None else m.select(cond, a[1], 0.0 if b[1] is None else b[1])
+        return m.select(cond, a[0], b[0]), None if a[1] is None else m.select(
+            cond, a[1], 0.0 if b[1] is None else b[1]
+        )
 
     def sum(self, a: Operand, b: Operand, *rest: Operand | None) -> Pair:
         """a + b exactly (Knuth); `rest` is much smaller."""
@@ -103,7 +106,9 @@ class Pairs:
         return m.fma(log2, LN2_F64[0] + LN2_F64[1], -0.0), None
 
     def log1p(self, a: Pair) -> Pair:
-        """log(1 + a), of small ones too: the part of 1 + a that rounding loses counts to second order."""
+        """log(1 + a), of small ones too: the part of 1 + a that rounding loses counts to second
+        order.
+        """
         m = self.m
         one = Pairs(m, True).sum(1.0, a[0], a[1])
         lost = m.div(one[1], one[0])  # type: ignore[arg-type]
@@ -111,7 +116,9 @@ class Pairs:
         return self.sum(high, m.fma(m.mul(lost, lost), -0.5, lost), low)
 
     def exp(self, a: Pair, offset: int) -> tuple[Pair, Expr, Expr]:
-        """p, n, shifted with exp(a) = p 2^n and p near 1; `shifted` as `Arithmetic.nearest` has it."""
+        """p, n, shifted with exp(a) = p 2^n and p near 1; `shifted` as `Arithmetic.nearest` has
+        it.
+        """
         m = self.m
         n, shifted = m.nearest(a[0], LOG2E_F64[0], offset)
         if not self.exact:

@@ -1,6 +1,7 @@
 """erf and erfinv.
 
-erf is x + x Q(x^2) below 1; above, 1 - u^4 with a polynomial u for the fourth root of 1 - erf, whose error u^4 makes small.
+erf is x + x Q(x^2) below 1; above, 1 - u^4 with a polynomial u for the fourth root of 1 - erf,
+whose error u^4 makes small.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from dataclasses import replace
 
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr
-from texpr.passes.math.coefficients import ERF_F32, ERF_F64, ERFC_F32, ERFC_F64, ERFINV_CENTRE, ERFINV_FAR, ERFINV_NEAR, LN2_F32
+from texpr.passes.math.coefficients import (
+    ERF_F32,
+    ERF_F64,
+    ERFC_F32,
+    ERFC_F64,
+    ERFINV_CENTRE,
+    ERFINV_FAR,
+    ERFINV_NEAR,
+    LN2_F32,
+)
 from texpr.passes.math.double_double import Pairs
 from texpr.passes.math.exponential import exp
 from texpr.passes.math.logarithm import log_of_normal, log_parts
@@ -27,7 +37,9 @@ INVERSE = 1.3
 
 def erf(m: Arithmetic, x: Expr) -> Expr:
     """Both polynomials, one selected."""
-    inner, tail, centre, end = (ERF_F32, ERFC_F32, 2.0, 3.93) if m.real == F32 else (ERF_F64, ERFC_F64, 3.0, 5.95)
+    inner, tail, centre, end = (
+        (ERF_F32, ERFC_F32, 2.0, 3.93) if m.real == F32 else (ERF_F64, ERFC_F64, 3.0, 5.95)
+    )
     magnitude = m.at_most(m.call("abs", x), end)
     square = m.mul(magnitude, magnitude)
     near = m.fma(magnitude, m.polynomial(square, inner), magnitude)
@@ -38,8 +50,8 @@ def erf(m: Arithmetic, x: Expr) -> Expr:
 
 
 def erfinv(m: Arithmetic, x: Expr) -> Expr:
-    """The y with erf(y) = x; NaN beyond -1..1. x times a polynomial in w = -log(1 - x^2) or its root (Giles, Approximating the erfinv
-    Function, 2010), and for f64 one of Halley's steps.
+    """The y with erf(y) = x; NaN beyond -1..1. x times a polynomial in w = -log(1 - x^2) or its
+    root (Giles, Approximating the erfinv Function, 2010), and for f64 one of Halley's steps.
     """
     a = m.call("abs", x)
     inside = m.select(m.compare("<", a, 1.0), a, 0.0)
@@ -49,7 +61,9 @@ def erfinv(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _erfinv_single(m: Arithmetic, x: Expr) -> Expr:
-    """With what rounding the last sums lost; near 1 in f64, since the root of w would lose too much."""
+    """With what rounding the last sums lost; near 1 in f64, since the root of w would lose too
+    much.
+    """
     less = m.fma(m.neg(x), x, 1.0)
     k, log = log_parts(m, less)
     high, low = LN2_F32

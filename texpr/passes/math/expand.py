@@ -58,8 +58,13 @@ EXPANSIONS: dict[str, Callable[..., Expr]] = {
 BINARY: dict[str, Callable[..., Expr]] = {"atan2": _in_pairs(atan2), "hypot": _in_pairs(hypot)}
 """Functions of two floats."""
 
-SIMPLE: dict[str, Callable[..., Expr]] = {"fmod": fmod, "copysign": copysign, "isfinite": isfinite, "round": nearest_whole,
-                                          "tf32": tf32}
+SIMPLE: dict[str, Callable[..., Expr]] = {
+    "fmod": fmod,
+    "copysign": copysign,
+    "isfinite": isfinite,
+    "round": nearest_whole,
+    "tf32": tf32,
+}
 """Functions without a rounding error."""
 
 
@@ -73,11 +78,16 @@ def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
     return expansion
 
 
-SPECIAL: dict[str, Callable[..., Expr]] = {**{f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma)}, "erfinv": erfinv}
+SPECIAL: dict[str, Callable[..., Expr]] = {
+    **{f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma)},
+    "erfinv": erfinv,
+}
 """Functions of one float whose bounds are wider."""
 
 NATIVE = {"tf32": (F32,), "exp2": (F32,)}
-"""The types for which a target that has an instruction for a function has it, where it is not all."""
+"""The types for which a target that has an instruction for a function has it, where it is not
+all.
+"""
 _ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
 
 
@@ -87,14 +97,17 @@ NUMBERS: dict[str, Callable[..., Expr]] = {"uniform": uniform, "normal": normal}
 def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True) -> N:
     """`root` without transcendental functions, `sign`, powers and random numbers.
 
-    What is left are arithmetic, comparisons, selects, casts, integer operations and calls of `fma sqrt abs floor ceil trunc rint isnan
-    isinf`, the lazy choice `rarely`, `to_bits` (f32 to i32, f64 to i64: the same bits) and `from_bits` (back). Equal calls of one node
-    share their expansion.
+    What is left are arithmetic, comparisons, selects, casts, integer operations and calls of `fma
+    sqrt abs floor ceil trunc rint isnan isinf`, the lazy choice `rarely`, `to_bits` (f32 to i32,
+    f64 to i64: the same bits) and `from_bits` (back). Equal calls of one node share their
+    expansion.
 
     Args:
-        native: functions to leave as calls because the target has an instruction for them. The internal `scale(x, n)`, x * 2^n rounded
-            once for a whole float n, is left only where it is named here.
-        fma: whether the target has an instruction for `fma`; otherwise products and sums give the same bits.
+        native: functions to leave as calls because the target has an instruction for them. The
+            internal `scale(x, n)`, x * 2^n rounded once for a whole float n, is left only where it
+            is named here.
+        fma: whether the target has an instruction for `fma`; otherwise products and sums give the
+            same bits.
     """
     arithmetic = {F32: replace(SINGLE, native=native), F64: replace(DOUBLE, native=native)}
     known: dict[tuple[object, ...], Expr] = {}
@@ -109,7 +122,10 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
                 function = modulo if isinstance(node, Mod) else floor_quotient
                 key, build = (function.__name__, id(x), id(y)), lambda: function(arithmetic[x.dtype], x, y)
             case Call(name, args) if name in NUMBERS:
-                key, build = (name, node.dtype, *map(id, args)), lambda: NUMBERS[name](arithmetic[node.dtype], *args)
+                key, build = (
+                    (name, node.dtype, *map(id, args)),
+                    lambda: NUMBERS[name](arithmetic[node.dtype], *args),
+                )
             case Pow(x, y):
                 key, build = ("pow", id(x), id(y)), lambda: power(arithmetic[x.dtype], x, y)
             case _:
@@ -123,8 +139,9 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
 
 
 def _stays(e: Call, native: frozenset[str]) -> bool:
-    """Whether a target has an instruction for a call. For powers of 2 that is coarser than these are anywhere: where an exponential was
-    made one on purpose (`exp_to_exp2`), it is taken, elsewhere not.
+    """Whether a target has an instruction for a call. For powers of 2 that is coarser than these
+    are anywhere: where an exponential was made one on purpose (`exp_to_exp2`), it is taken,
+    elsewhere not.
     """
     known = e.function in native and e.args[0].dtype in NATIVE.get(e.function, (F32, F64))
     return known and (e.function != "exp2" or exp2_to_exp(e) is not None)

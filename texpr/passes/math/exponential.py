@@ -1,7 +1,8 @@
 """exp, exp2, expm1, and what is made of them: sigmoid and tanh.
 
 exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2 (Cody and Waite, Software Manual for the Elementary Functions, 1980).
-The last product rounds once, so results below the normal numbers are as good as the number has bits.
+The last product rounds once, so results below the normal numbers are as good as the number has
+bits.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from texpr.passes.math.primitives import SCALE, Arithmetic
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """x = n ln 2 + r, with `high` the part of r that has no rounding error and `shifted` n as `Arithmetic.nearest` has it."""
+    """x = n ln 2 + r, with `high` the part of r that has no rounding error and `shifted` n as
+    `Arithmetic.nearest` has it.
+    """
 
     n: Expr
     shifted: Expr
@@ -69,7 +72,9 @@ def _exp(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[Expr], Expr]) -> Expr:
-    """A power of x, which is 0 below `least`: an instruction that scales rounds to 0 there, elsewhere it is selected."""
+    """A power of x, which is 0 below `least`: an instruction that scales rounds to 0 there,
+    elsewhere it is selected.
+    """
     if SCALE in m.native:
         return power(m.at_most(m.at_least(x, least), most))
     vanishes, x = _above(m, x, least)
@@ -77,8 +82,9 @@ def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[
 
 
 def _above(m: Arithmetic, x: Expr, least: float) -> tuple[Expr, Expr]:
-    """Whether x is below the least number whose result is not 0, and x, or 0 there: processors take far longer for products that
-    round to 0 than for others, and masked scores of attention are -inf.
+    """Whether x is below the least number whose result is not 0, and x, or 0 there: processors take
+    far longer for products that round to 0 than for others, and masked scores of attention are
+    -inf.
     """
     below = m.compare("<", x, least)
     return below, m.select(below, 0.0, x)
@@ -97,7 +103,9 @@ def _exp2(m: Arithmetic, x: Expr) -> Expr:
 
 
 def expm1(m: Arithmetic, x: Expr) -> Expr:
-    """2^n (exp(r) - 1) + (2^n - 1), halved until the end so that 2^n stays finite; x itself where that is the nearest number."""
+    """2^n (exp(r) - 1) + (2^n - 1), halved until the end so that 2^n stays finite; x itself
+    where that is the nearest number.
+    """
     lo, hi = (-25.0, 89.0) if m.real == F32 else (-45.0, 710.0)
     a = _reduce(m, m.at_most(m.at_least(x, lo), hi), m.bias - 1)
     half = m.from_exponent(a.shifted)
@@ -108,8 +116,9 @@ def expm1(m: Arithmetic, x: Expr) -> Expr:
 def sigmoid(m: Arithmetic, x: Expr) -> Expr:
     """1 / (1 + exp(-x)) = s / (s + exp(r)) with s = 2^n and r = n ln 2 - x.
 
-    The quotient q of 1 and the rounded divisor is improved by a Newton step with the parts of the divisor, which have no error:
-    q + q (1 - q - q s - q (exp(r) - 1)). Only the last product can round to a denormal number.
+    The quotient q of 1 and the rounded divisor is improved by a Newton step with the parts of the
+    divisor, which have no error: q + q (1 - q - q s - q (exp(r) - 1)). Only the last product can
+    round to a denormal number.
     """
     least, most, shift = (-104.0, 20.0, 64) if m.real == F32 else (-746.0, 40.0, 512)
     vanishes, x = _above(m, x, least)

@@ -1,8 +1,10 @@
-"""A fused multiply-add out of products and sums, for machines that have none: the same bits, without the C library.
+"""A fused multiply-add out of products and sums, for machines that have none: the same bits,
+without the C library.
 
-f32: the product is exact in f64, and a sum rounded to odd leaves the last rounding to the conversion. f64: Boldo and Melquiond, Emulation
-of FMA and Correctly Rounded Sums, IEEE Transactions on Computers 2008. A product beyond 2^968, or below
-2^-968 beside an addend as small, is scaled first; only a result below the normal numbers may then be rounded twice.
+f32: the product is exact in f64, and a sum rounded to odd leaves the last rounding to the
+conversion. f64: Boldo and Melquiond, Emulation of FMA and Correctly Rounded Sums, IEEE Transactions
+on Computers 2008. A product beyond 2^968, or below 2^-968 beside an addend as small, is scaled
+first; only a result below the normal numbers may then be rounded twice.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ SPLITTER = 2.0**27 + 1
 
 
 def without_fma(root: Node) -> Node:
-    """`root` with every `fma` computed by other operations. Only for machines that cannot contract a product and a sum."""
+    """`root` with every `fma` computed by other operations. Only for machines that cannot
+    contract a product and a sum.
+    """
     known: dict[tuple[int, ...], Expr] = {}
 
     def rule(node: Node) -> Node | None:
@@ -25,7 +29,8 @@ def without_fma(root: Node) -> Node:
             case Call("fma", (a, b, Const(value))) if value == 0 and str(float(value)) == "-0.0":
                 return DOUBLE.mul(a, b)
             case Call("fma", (a, b, c)):
-                # The operands live as long as what they become part of; `node` may be gone at once, and its number given to another.
+                # The operands live as long as what they become part of; `node` may be gone at once,
+                # and its number given to another.
                 key = id(a), id(b), id(c)
                 if key not in known:
                     known[key] = _single(a, b, c) if node.dtype == F32 else _double(a, b, c)
@@ -46,7 +51,9 @@ def _to_odd(total: Expr, error: Expr) -> Expr:
     """The sum of both, rounded to the neighbour whose last bit is 1 where it is no number."""
     m = DOUBLE
     bits = m.bits(total)
-    away = m.compare(">", m.mul(m.with_sign_of(m.const(1.0), total), m.with_sign_of(m.const(1.0), error)), 0.0)
+    away = m.compare(
+        ">", m.mul(m.with_sign_of(m.const(1.0), total), m.with_sign_of(m.const(1.0), error)), 0.0
+    )
     moved = m.whole_add(bits, m.whole_select(away, 1, -1))
     finite = conjunction(m.compare("<", m.call("abs", error), 2.0**1000), m.compare("!=", error, 0.0))
     return m.select(m.odd(bits), total, m.select(finite, m.from_bits(moved), total))
@@ -54,7 +61,9 @@ def _to_odd(total: Expr, error: Expr) -> Expr:
 
 def _single(a: Expr, b: Expr, c: Expr) -> Expr:
     m = DOUBLE
-    return Cast(_to_odd(*_two_sum(m.mul(*(Cast(v, dtype=m.real) for v in (a, b))), Cast(c, dtype=m.real))), dtype=F32)
+    return Cast(
+        _to_odd(*_two_sum(m.mul(*(Cast(v, dtype=m.real) for v in (a, b))), Cast(c, dtype=m.real))), dtype=F32
+    )
 
 
 def _double(a: Expr, b: Expr, c: Expr) -> Expr:
@@ -63,7 +72,8 @@ def _double(a: Expr, b: Expr, c: Expr) -> Expr:
     size, third = m.call("abs", plain), m.call("abs", c)
     large = disjunction(m.compare(">", size, 2.0**968), m.compare(">", third, 2.0**968))
     small = conjunction(m.compare("<", size, 2.0**-968), m.compare("<", third, 2.0**-900))
-    # The factors' exponents are balanced first: neither the parts of one nor their product may leave the numbers.
+    # The factors' exponents are balanced first: neither the parts of one nor their product may
+    # leave the numbers.
     a, b = _balanced(a, b)
     factor = m.select(large, 2.0**-60, m.select(small, 2.0**55, 1.0))
     back = m.select(large, 2.0**120, m.select(small, 2.0**-110, 1.0))

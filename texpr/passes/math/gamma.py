@@ -1,8 +1,8 @@
 """lgamma, gamma, digamma and trigamma, in f64; f32 results are rounded once.
 
 For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a series in z that has no zero; above,
-Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are reflected. Large
-and negative ones stand behind a branch, since most vectors have none.
+Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are
+reflected. Large and negative ones stand behind a branch, since most vectors have none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ LARGE = 8.5
 
 
 def _near_two(m: Arithmetic, a: Expr) -> tuple[Expr, Expr, Expr]:
-    """z, f and whether gamma(a) is gamma(2 + z) / f; else it is gamma(2 + z) f. For 0 <= a <= 8.5."""
+    """z, f and whether gamma(a) is gamma(2 + z) / f; else it is gamma(2 + z) f. For 0 <= a <=
+    8.5.
+    """
     rest, down = a, m.const(1.0)
     for _ in range(6):
         above = m.compare(">", rest, 2.5)
@@ -57,7 +59,9 @@ def lgamma(m: Arithmetic, x: Expr) -> Expr:
     near = m.fma(z, m.polynomial(z, LGAMMA), m.select(divided, m.neg(logarithm), logarithm))
     large = m.at_least(a, LARGE)
     half = m.sub(large, 0.5)
-    far = m.fma(half, m.sub(log(m, large), 1.0), m.add(_series(m, large, STIRLING), 0.5 * math.log(2 * math.pi) - 0.5))
+    far = m.fma(
+        half, m.sub(log(m, large), 1.0), m.add(_series(m, large, STIRLING), 0.5 * math.log(2 * math.pi) - 0.5)
+    )
     positive = m.rarely(m.compare(">=", a, LARGE), far, near)
     sine, _ = _sine(m, x)
     negative = m.sub(m.sub(math.log(math.pi), log(m, m.mul(sine, a))), positive)
@@ -67,7 +71,9 @@ def lgamma(m: Arithmetic, x: Expr) -> Expr:
 
 
 def gamma(m: Arithmetic, x: Expr) -> Expr:
-    """The integral of t^(x-1) exp(-t); infinity at zeros, with their sign, and NaN at -1, -2, ... and -infinity."""
+    """The integral of t^(x-1) exp(-t); infinity at zeros, with their sign, and NaN at -1, -2,
+    ... and -infinity.
+    """
     a = m.call("abs", x)
     z, factor, divided = _near_two(m, m.at_most(a, LARGE))
     middle = exp(m, m.fma(z, m.polynomial(z, LGAMMA), -0.0))
@@ -88,7 +94,9 @@ def gamma(m: Arithmetic, x: Expr) -> Expr:
 
 
 def digamma(m: Arithmetic, x: Expr) -> Expr:
-    """gamma' / gamma; infinity at zeros, of the other sign, and NaN at -1, -2, ... and -infinity."""
+    """gamma' / gamma; infinity at zeros, of the other sign, and NaN at -1, -2, ... and
+    -infinity.
+    """
     below = m.compare("<", x, 0.0)
     a = m.select(below, m.sub(1.0, x), x)
     rest, less = m.at_least(a, 1e-300), m.const(0.0)

@@ -1,4 +1,5 @@
-"""gelu(x) = x Phi(x) with the normal distribution Phi (Hendrycks and Gimpel, Gaussian Error Linear Units, 2016).
+"""gelu(x) = x Phi(x) with the normal distribution Phi (Hendrycks and Gimpel, Gaussian Error Linear
+Units, 2016).
 
 With t = |x| and g(t) = t (1 - Phi(t)) it is x - g(t) above 0 and -g(t) below. What books write, x (1 + erf(x / sqrt(2))) / 2, has no digits
 left far below 0, where 1 + erf cancels, and is NaN at -infinity; here it is -0 there, the limit.
@@ -27,7 +28,9 @@ def gelu(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _single(m: Arithmetic, x: Expr) -> Expr:
-    """g in f64: with the eighth power of a polynomial, and far below 0, where few numbers are, with an exponential."""
+    """g in f64: with the eighth power of a polynomial, and far below 0, where few numbers are,
+    with an exponential.
+    """
     d = replace(DOUBLE, native=m.native)
     size = m.call("abs", x)
     t = d.cast(m.at_most(size, END), F64)
@@ -52,7 +55,9 @@ def _double(p: Pairs, x: Expr) -> Expr:
     size = m.call("abs", x)
     t = m.at_most(size, 39.0)
     tail, n, shifted = _beyond(p, t)
-    y = m.select(m.compare("<", x, 0.0), m.scale(p.value(tail), n, shifted), p.value(p.sum(t, *less(p, tail, n))))
+    y = m.select(
+        m.compare("<", x, 0.0), m.scale(p.value(tail), n, shifted), p.value(p.sum(t, *less(p, tail, n)))
+    )
     return m.with_sign_of(m.select(m.compare(">", x, 39.0), x, y), x)
 
 

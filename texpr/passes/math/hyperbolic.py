@@ -42,7 +42,9 @@ def _log_of(p: Pairs, x: Expr, plus: Pair) -> Expr:
     """log(1 + plus), and log(2 x) for an x so large that nothing else counts."""
     m = p.m
     large = m.compare(">", x, 2.0**60)
-    high, low = p.log1p((m.select(large, x, plus[0]), None if plus[1] is None else m.select(large, 0.0, plus[1])))
+    high, low = p.log1p(
+        (m.select(large, x, plus[0]), None if plus[1] is None else m.select(large, 0.0, plus[1]))
+    )
     extra = p.sum(high, m.select(large, LN2[0], 0.0), low, m.select(large, LN2[1], 0.0))
     return m.select(m.compare("<", x, math.inf), p.value(extra), x)
 

@@ -40,7 +40,10 @@ def _angle(p: Pairs, least: Expr, most: Expr, swapped: Expr, back: Expr | None) 
     """
     m = p.m
     middle = m.compare(">", least, m.mul(most, math.sqrt(2) - 1))
-    t = p.quotient(p.select(middle, p.sum(least, m.neg(most)), (least, None)), p.select(middle, p.sum(least, most), (most, None)))
+    t = p.quotient(
+        p.select(middle, p.sum(least, m.neg(most)), (least, None)),
+        p.select(middle, p.sum(least, most), (most, None)),
+    )
     square = m.mul(t[0], t[0])
     curve = m.fma(m.mul(square, t[0]), m.polynomial(square, p.choose(ATAN_F64, ATAN_SHORT)), -0.0)
     # (the sign of the angle, the quarter turns before it)
@@ -52,8 +55,12 @@ def _angle(p: Pairs, least: Expr, most: Expr, swapped: Expr, back: Expr | None) 
         both = conjunction(swapped, back)
         down = m.compare("!=", m.select(swapped, 1.0, 0.0), m.select(back, 1.0, 0.0))
         half = [(both, _constant(2)), (swapped, _constant(2)), (back, _constant(4)), (None, _constant(0))]
-        quarters = [(conjunction(middle, both), _constant(3)), (conjunction(middle, swapped), _constant(1)),
-                    (conjunction(middle, back), _constant(3)), (middle, _constant(1))]
+        quarters = [
+            (conjunction(middle, both), _constant(3)),
+            (conjunction(middle, swapped), _constant(1)),
+            (conjunction(middle, back), _constant(3)),
+            (middle, _constant(1)),
+        ]
         cases = [*quarters, *half]
     base = _chosen(m, cases)
     rest = p.low(curve, t[1])
@@ -70,7 +77,9 @@ def atan(p: Pairs, x: Expr) -> Expr:
     m = p.m
     size = m.at_most(m.call("abs", x), 2.0**66)
     swapped = m.compare(">", size, 1.0)
-    return m.with_sign_of(_angle(p, m.select(swapped, 1.0, size), m.select(swapped, size, 1.0), swapped, None), x)
+    return m.with_sign_of(
+        _angle(p, m.select(swapped, 1.0, size), m.select(swapped, size, 1.0), swapped, None), x
+    )
 
 
 def atan2(p: Pairs, y: Expr, x: Expr) -> Expr:
@@ -83,7 +92,11 @@ def atan2(p: Pairs, y: Expr, x: Expr) -> Expr:
     least = m.select(endless, m.select(m.compare("==", least, math.inf), 1.0, 0.0), least)
     most = m.select(endless, 1.0, m.select(m.compare("==", most, 0.0), 1.0, most))
     if p.exact:
-        factor = m.select(m.compare(">", most, 2.0**500), 2.0**-200, m.select(m.compare("<", most, 2.0**-500), 2.0**600, 1.0))
+        factor = m.select(
+            m.compare(">", most, 2.0**500),
+            2.0**-200,
+            m.select(m.compare("<", most, 2.0**-500), 2.0**600, 1.0),
+        )
         most, least = m.mul(most, factor), m.mul(least, factor)
     back = m.compare("<", m.with_sign_of(m.const(1.0), x), 0.0)
     y_sign = m.with_sign_of(_angle(p, least, most, swapped, back), y)
@@ -91,7 +104,9 @@ def atan2(p: Pairs, y: Expr, x: Expr) -> Expr:
 
 
 def _arc(p: Pairs, size: Expr) -> tuple[Pair, Expr]:
-    """asin(s) for s = |x| up to 1/2, beyond for s = sqrt((1 - |x|) / 2), as a pair, and whether it is the first."""
+    """asin(s) for s = |x| up to 1/2, beyond for s = sqrt((1 - |x|) / 2), as a pair, and whether
+    it is the first.
+    """
     m = p.m
     small = m.compare("<", size, 0.5)
     square = m.select(small, m.mul(size, size), m.fma(size, -0.5, 0.5))

@@ -24,7 +24,9 @@ class Parts:
 
 
 def _negated_exponent(m: Arithmetic, bits: Expr) -> Expr:
-    """k * 2^mantissa as an integer, with the number of these bits times 2^k in (sqrt(1/2), sqrt(2)]."""
+    """k * 2^mantissa as an integer, with the number of these bits times 2^k in (sqrt(1/2),
+    sqrt(2)].
+    """
     upper = m.one_bits + int((math.sqrt(2.0) - 1.0) * 2.0**m.mantissa)
     return m.bitwise("bit_and", m.whole_sub(upper, bits), -1 << m.mantissa)
 
@@ -34,7 +36,9 @@ def _as_float(m: Arithmetic, field: Expr, offset: Expr | None) -> Expr:
     if m.real == F32:
         k = m.cast(field, F32)
         return m.mul(k, 2.0**-m.mantissa) if offset is None else m.fma(k, 2.0**-m.mantissa, offset)
-    whole = m.whole_add(m.bitwise("shr", field, m.mantissa), ((m.bias + m.mantissa) << m.mantissa) + (1 << (m.mantissa - 1)))
+    whole = m.whole_add(
+        m.bitwise("shr", field, m.mantissa), ((m.bias + m.mantissa) << m.mantissa) + (1 << (m.mantissa - 1))
+    )
     return m.sub(m.from_bits(whole), m.magic if offset is None else m.sub(m.magic, offset))
 
 
@@ -53,7 +57,9 @@ def split(m: Arithmetic, x: Expr) -> Parts:
 
 
 def _log_of_sum(m: Arithmetic, f: Expr) -> tuple[Expr, Expr]:
-    """log(1 + f) in f64 as a large and a small part: with s = f / (2 + f), f - f^2/2 + s (f^2/2 + R(s)) (fdlibm, e_log.c)."""
+    """log(1 + f) in f64 as a large and a small part: with s = f / (2 + f), f - f^2/2 + s (f^2/2
+    + R(s)) (fdlibm, e_log.c).
+    """
     s = m.div(f, m.add(f, 2.0))
     square = m.mul(s, s)
     half = m.mul(m.mul(f, 0.5), f)
@@ -100,7 +106,9 @@ def log_parts(m: Arithmetic, x: Expr) -> tuple[Expr, Expr]:
 
 
 def log1p(m: Arithmetic, x: Expr) -> Expr:
-    """The exponent of 1 + x, then f = 2^k x - (1 - 2^k), which has no cancellation and keeps the sign of zero."""
+    """The exponent of 1 + x, then f = 2^k x - (1 - 2^k), which has no cancellation and keeps the
+    sign of zero.
+    """
     field = _negated_exponent(m, m.bits(m.add(x, 1.0)))
     scaled = m.from_bits(m.whole_add(m.bits(x), field))
     four = m.from_bits(m.whole_add(field, m.one_bits + (2 << m.mantissa)))

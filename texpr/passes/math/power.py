@@ -1,4 +1,6 @@
-"""Pow: multiplications for small whole exponents; otherwise 2^(y log2 |x|), in f64 for f32 and in pairs of f64 for f64."""
+"""Pow: multiplications for small whole exponents; otherwise 2^(y log2 |x|), in f64 for f32 and
+in pairs of f64 for f64.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def _general(m: Arithmetic, x: Expr, y: Expr) -> Expr:
     whole = m.compare("==", m.call("rint", y), y)
     odd = conjunction(whole, m.compare("!=", m.call("rint", half), half))
     zero = m.compare("==", size, 0.0)
-    at_edge = m.select(m.compare("<", y, 0.0), m.select(zero, math.inf, 0.0), m.select(m.compare(">", y, 0.0), size, y))
+    at_edge = m.select(
+        m.compare("<", y, 0.0), m.select(zero, math.inf, 0.0), m.select(m.compare(">", y, 0.0), size, y)
+    )
     result = m.select(conjunction(m.compare("<", x, 0.0), negation(whole)), math.nan, result)
     result = m.select(disjunction(zero, m.compare("==", size, math.inf)), at_edge, result)
     result = m.select(m.compare("!=", x, x), x, result)
@@ -105,7 +109,9 @@ def log_pair(m: Arithmetic, x: Expr) -> Pair:
     terms = m.polynomial(square[0], LOG_PAIR)
     third = 2 / 3
     sum_high = m.fma(square[0], terms, third)
-    sum_low = m.add(m.fma(square[0], terms, m.sub(third, sum_high)), third / 2**54)  # 2/3 is third * (1 + 2^-54)
+    sum_low = m.add(
+        m.fma(square[0], terms, m.sub(third, sum_high)), third / 2**54
+    )  # 2/3 is third * (1 + 2^-54)
     cube = _product(m, square, s)
     near = m.fma(cube[0], sum_high, m.mul(s[0], 2.0))
     cross = m.fma(cube[0], sum_low, m.fma(cube[1], sum_high, m.mul(s[1], 2.0)))

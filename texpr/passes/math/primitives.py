@@ -1,4 +1,6 @@
-"""The primitives that expansions are made of, for one float type: thin constructors that take numbers as operands too."""
+"""The primitives that expansions are made of, for one float type: thin constructors that take
+numbers as operands too.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ Operand = Expr | float | int
 class Arithmetic:
     """Operations on floats of type `real` and on integers of the same width.
 
-    No sum has a product as operand: what could be fused is fused already, so a kernel's `contract` changes nothing here.
+    No sum has a product as operand: what could be fused is fused already, so a kernel's `contract`
+    changes nothing here.
 
     Attributes:
         mantissa: bits of the fraction.
@@ -126,7 +129,9 @@ class Arithmetic:
         return Call(function, (a, self.whole(b)))
 
     def nearest(self, x: Operand, factor: Operand, offset: int) -> tuple[Expr, Expr]:
-        """`x * factor` rounded to an integer n: as a float, and as a float whose low bits are n + offset."""
+        """`x * factor` rounded to an integer n: as a float, and as a float whose low bits are n
+        + offset.
+        """
         magic = self.magic + offset
         shifted = self.fma(x, factor, magic)
         return self.sub(shifted, magic), shifted
@@ -136,14 +141,17 @@ class Arithmetic:
         return self.from_bits(self.bitwise("shl", self.bits(shifted), self.mantissa))
 
     def scale(self, p: Expr, n: Expr, shifted: Expr) -> Expr:
-        """p * 2^n rounded once, for p near 1 and every n a result needs, out to zero and infinity. The offset is 2 * bias.
+        """p * 2^n rounded once, for p near 1 and every n a result needs, out to zero and infinity.
+        The offset is 2 * bias.
 
         Two factors of 2^(n/2), of which the first gives an exact product.
         """
         if SCALE in self.native:
             return Call(SCALE, (p, n))
         field = self.bitwise("shl", self.bits(shifted), self.mantissa)
-        half = self.bitwise("bit_and", self.bitwise("shl", self.bits(shifted), self.mantissa - 1), -1 << self.mantissa)
+        half = self.bitwise(
+            "bit_and", self.bitwise("shl", self.bits(shifted), self.mantissa - 1), -1 << self.mantissa
+        )
         return self.mul(self.mul(p, self.from_bits(half)), self.from_bits(self.whole_sub(field, half)))
 
     def with_sign_of(self, positive: Expr, x: Expr) -> Expr:

@@ -1,4 +1,6 @@
-"""`uniform` and `normal` over u32 arithmetic: the blocks that `ir.interpreter.random` defines, the same bits wherever they are computed."""
+"""`uniform` and `normal` over u32 arithmetic: the blocks that `ir.interpreter.random` defines,
+the same bits wherever they are computed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def uniform(m: Arithmetic, seed: Expr, *indices: Expr) -> Expr:
 
 
 def normal(m: Arithmetic, seed: Expr, *indices: Expr) -> Expr:
-    """sqrt(-2 log(1 - u)) cos(2 pi v). 1 - u is exact, and so is f = |2 v - 1| - 1/2, for which the cosine is sin(pi f)."""
+    """sqrt(-2 log(1 - u)) cos(2 pi v). 1 - u is exact, and so is f = |2 v - 1| - 1/2, for which
+    the cosine is sin(pi f).
+    """
     words = block(seed, indices)
     u, v = _fraction(m.real, words, 0), _fraction(m.real, words, 1)
     radius = m.call("sqrt", m.mul(-2.0, log(m, m.sub(1.0, u))))
@@ -41,7 +45,9 @@ def _sine(m: Arithmetic, f: Expr) -> Expr:
 
 
 def _fraction(t: DType, words: Words, which: int) -> Expr:
-    """Fraction number `which` of a block. The integers are cast as signed ones, which processors convert faster."""
+    """Fraction number `which` of a block. The integers are cast as signed ones, which processors
+    convert faster.
+    """
     if t == F32:
         bits = Call("shr", (words[which], literal(8, U32)))
         return Mul(Cast(Cast(bits, dtype=I32), dtype=F32), literal(2.0**-24, F32))
@@ -68,8 +74,12 @@ def philox(key: Words, counter: Words) -> Words:
     for round_ in range(ROUNDS):
         if round_:
             k0, k1 = Add(k0, literal(WEYL[0], U32)), Add(k1, literal(WEYL[1], U32))
-        c0, c1, c2, c3 = (_xor(Call("mulhi", (c2, second)), c1, k0), Mul(c2, second),
-                          _xor(Call("mulhi", (c0, first)), c3, k1), Mul(c0, first))
+        c0, c1, c2, c3 = (
+            _xor(Call("mulhi", (c2, second)), c1, k0),
+            Mul(c2, second),
+            _xor(Call("mulhi", (c0, first)), c3, k1),
+            Mul(c0, first),
+        )
     return c0, c1, c2, c3
 
 

@@ -1,7 +1,8 @@
 """fmod, and `//` and `%` of floats as NumPy has them; copysign, isfinite, round.
 
-A remainder is exact: what a multiple of b leaves of a has b's last place. So one division is enough for numbers whose quotient has no
-more bits than a fraction. Others take a branch, and are divided in f64, in steps of 2^50 b.
+A remainder is exact: what a multiple of b leaves of a has b's last place. So one division is enough
+for numbers whose quotient has no more bits than a fraction. Others take a branch, and are divided
+in f64, in steps of 2^50 b.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def _distant(a: Expr, b: Expr, gap: int) -> Expr:
 
 
 def _step(m: Arithmetic, a: Expr, b: Expr) -> Expr:
-    """The rest of a / b for a quotient that is known to a half: it may be one too large, which shows. NaN for an infinite a or b, and
-    for b = 0.
+    """The rest of a / b for a quotient that is known to a half: it may be one too large, which
+    shows. NaN for an infinite a or b, and for b = 0.
     """
     rest = m.fma(m.neg(m.call("trunc", m.div(a, b))), b, a)
     return m.select(m.compare("<", rest, 0.0), m.add(rest, b), rest)
@@ -49,7 +50,9 @@ def fmod(m: Arithmetic, a: Expr, b: Expr) -> Expr:
 def _other_side(m: Arithmetic, rest: Expr, b: Expr) -> Expr:
     """Whether the rest is not 0 and has not the sign of b."""
     less = m.compare("<", m.with_sign_of(m.const(1.0), rest), 0.0), m.compare("<", b, 0.0)
-    return conjunction(m.compare("!=", rest, 0.0), Compare("!=", m.select(less[0], 1.0, 0.0), m.select(less[1], 1.0, 0.0)))
+    return conjunction(
+        m.compare("!=", rest, 0.0), Compare("!=", m.select(less[0], 1.0, 0.0), m.select(less[1], 1.0, 0.0))
+    )
 
 
 def modulo(m: Arithmetic, a: Expr, b: Expr) -> Expr:
@@ -60,7 +63,9 @@ def modulo(m: Arithmetic, a: Expr, b: Expr) -> Expr:
 
 
 def floor_quotient(m: Arithmetic, a: Expr, b: Expr) -> Expr:
-    """a // b: (a - rest) / b, one less on the other side, then the nearest whole number; a / b for b = 0."""
+    """a // b: (a - rest) / b, one less on the other side, then the nearest whole number; a / b
+    for b = 0.
+    """
     rest = fmod(m, a, b)
     quotient = m.div(m.sub(a, rest), b)
     quotient = m.select(_other_side(m, rest, b), m.sub(quotient, 1.0), quotient)

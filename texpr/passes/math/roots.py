@@ -11,7 +11,9 @@ from texpr.passes.math.logarithm import split
 
 
 def cbrt(p: Pairs, x: Expr) -> Expr:
-    """A polynomial, Halley's step y (y^3 + 2 a) / (2 y^3 + a), and for f64 Newton's with the residual of a pair."""
+    """A polynomial, Halley's step y (y^3 + 2 a) / (2 y^3 + a), and for f64 Newton's with the
+    residual of a pair.
+    """
     m = p.m
     size = m.call("abs", x)
     normal = m.select(m.compare("<", size, math.inf), m.select(m.compare("==", size, 0.0), 1.0, size), 1.0)
@@ -34,7 +36,9 @@ def cbrt(p: Pairs, x: Expr) -> Expr:
 
 
 def hypot(p: Pairs, x: Expr, y: Expr) -> Expr:
-    """sqrt(x^2 + y^2), scaled by a power of two where squares would leave the exponents; infinity wins over NaN."""
+    """sqrt(x^2 + y^2), scaled by a power of two where squares would leave the exponents;
+    infinity wins over NaN.
+    """
     m = p.m
     a, b = m.call("abs", x), m.call("abs", y)
     above = m.compare(">", a, b)
@@ -52,7 +56,9 @@ def hypot(p: Pairs, x: Expr, y: Expr) -> Expr:
 
 def _or_endless(p: Pairs, a: Expr, b: Expr, result: Expr) -> Expr:
     m = p.m
-    return m.select(m.compare("==", a, math.inf), math.inf, m.select(m.compare("==", b, math.inf), math.inf, result))
+    return m.select(
+        m.compare("==", a, math.inf), math.inf, m.select(m.compare("==", b, math.inf), math.inf, result)
+    )
 
 
 def log10(p: Pairs, x: Expr) -> Expr:
@@ -79,9 +85,11 @@ def erfc(p: Pairs, x: Expr) -> Expr:
 
 
 def erfc_ratio(p: Pairs, double: Pair) -> Pair:
-    """erfc(a) / exp(-a^2) of `double` = 2 a >= 0: (1 + s P(s - 1)) / (1 + 2 a) with s = 2 a / (a + 4).
+    """erfc(a) / exp(-a^2) of `double` = 2 a >= 0: (1 + s P(s - 1)) / (1 + 2 a) with s = 2 a / (a +
+    4).
 
-    Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics of Computation 1981.
+    Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics of
+    Computation 1981.
     """
     m = p.m
     s = m.div(double[0], m.fma(double[0], 0.5, 4.0))

@@ -14,7 +14,9 @@ LEAST = 2.0**-136
 
 
 def tf32(m: Arithmetic, x: Expr) -> Expr:
-    """The nearest number with 10 bits of fraction and an exponent of f32, of two the one away from 0; NaN stays. `cvt.rna.tf32.f32`."""
+    """The nearest number with 10 bits of fraction and an exponent of f32, of two the one away
+    from 0; NaN stays. `cvt.rna.tf32.f32`.
+    """
     half = 1 << (m.mantissa - FRACTION - 1)
     near = m.from_bits(m.bitwise("bit_and", m.whole_add(m.bits(x), half), -2 * half))
     if m.real == F64:

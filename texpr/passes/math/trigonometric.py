@@ -1,7 +1,8 @@
 """sin and cos: x = k pi + r with |r| <= pi/2 (cos: k - 1/2 instead of k), then one odd polynomial; an odd k flips the sign.
 
-f32 is computed in f64. f64 from 2^44 on, where k pi is no longer known well enough from three parts of pi, takes a branch that is rarely
-run: `argument_reduction.far_angle`. tan is the quotient of both.
+f32 is computed in f64. f64 from 2^44 on, where k pi is no longer known well enough from three parts
+of pi, takes a branch that is rarely run: `argument_reduction.far_angle`. tan is the quotient of
+both.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def cos(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _half_turns(x: Expr, factor: Expr | float, phase: float) -> tuple[Expr, Expr]:
-    """x * factor rounded to an integer minus `phase`, and a float with that integer's parity in its lowest bit."""
+    """x * factor rounded to an integer minus `phase`, and a float with that integer's parity in
+    its lowest bit.
+    """
     m = DOUBLE
     if phase == 0:
         return m.nearest(x, factor, 0)
@@ -34,7 +37,9 @@ def _half_turns(x: Expr, factor: Expr | float, phase: float) -> tuple[Expr, Expr
 
 
 def _flip(y: Expr, shifted: Expr, phase: float) -> Expr:
-    """-y for an odd integer, y for an even one (the other way round for cos, which is sin(pi/2 - r))."""
+    """-y for an odd integer, y for an even one (the other way round for cos, which is sin(pi/2 -
+    r)).
+    """
     m = DOUBLE
     sign = m.bitwise("shl", m.bits(shifted), 63)
     y = m.from_bits(m.bitwise("bit_xor", m.bits(y), sign))
@@ -44,7 +49,8 @@ def _flip(y: Expr, shifted: Expr, phase: float) -> Expr:
 def _single(m: Arithmetic, x: Expr, phase: float) -> Expr:
     """sin(pi f) where f is x / pi to the nearest integer.
 
-    A large x is a multiple of 2^s, so even multiples of 2^s / pi do not count: x / 2^s is multiplied by 2^s / pi modulo 2.
+    A large x is a multiple of 2^s, so even multiples of 2^s / pi do not count: x / 2^s is
+    multiplied by 2^s / pi modulo 2.
     """
     d = DOUBLE
     small, high, low = _single_turns(m, x)
@@ -62,7 +68,11 @@ def _single_turns(m: Arithmetic, x: Expr) -> tuple[Expr, Expr, Expr]:
     size = m.call("abs", x)
     for shift, high, low in larger:
         far = m.compare(">=", size, 2.0 ** (shift + 23))
-        factors = [m.select(far, 2.0**-shift, factors[0]), d.select(far, high, factors[1]), d.select(far, low, factors[2])]
+        factors = [
+            m.select(far, 2.0**-shift, factors[0]),
+            d.select(far, high, factors[1]),
+            d.select(far, low, factors[2]),
+        ]
     return d.cast(m.mul(x, factors[0]), d.real), factors[1], factors[2]
 
 
@@ -81,14 +91,19 @@ def _double(m: Arithmetic, x: Expr, phase: float) -> Expr:
     pairs = Pairs(m, True)
     odd = m.odd(quarters)
     distant = pairs.value(pairs.select(odd, cosine, sine))
-    distant = m.from_bits(m.bitwise("bit_xor", m.bits(distant), m.bitwise("shl", m.bitwise("shr", quarters, 1), 63)))
+    distant = m.from_bits(
+        m.bitwise("bit_xor", m.bits(distant), m.bitwise("shl", m.bitwise("shr", quarters, 1), 63))
+    )
     return m.rarely(m.compare(">=", m.call("abs", x), FAR), distant, _flip(y, shifted, phase))
 
 
 def tan(m: Arithmetic, x: Expr) -> Expr:
     """s / c, or -c / s after an odd number of quarter turns."""
-    return _tan_single(m, x) if m.real == F32 else m.rarely(
-        m.compare(">=", m.call("abs", x), FAR), _tangent(m, *far_angle(m, x)), _tan_near(m, x))
+    return (
+        _tan_single(m, x)
+        if m.real == F32
+        else m.rarely(m.compare(">=", m.call("abs", x), FAR), _tangent(m, *far_angle(m, x)), _tan_near(m, x))
+    )
 
 
 def _tan_near(m: Arithmetic, x: Expr) -> Expr:

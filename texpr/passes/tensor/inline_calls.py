@@ -16,7 +16,8 @@ from texpr.passes.analysis.substitution import folded, over_tensors, resized, wi
 
 
 def inline_calls(program: Program) -> Program:
-    """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target.
+    """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries
+    renamed after the first target.
 
     Calls of extern operators stay; an extern operator itself becomes one.
     """
@@ -26,7 +27,11 @@ def inline_calls(program: Program) -> Program:
         names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
         equations: list[Equation | Invoke] = []
         for equation in program.equations:
-            equations += _inlined(equation, names) if isinstance(equation, Invoke) and _written(equation) else [equation]
+            equations += (
+                _inlined(equation, names)
+                if isinstance(equation, Invoke) and _written(equation)
+                else [equation]
+            )
         program = replace(program, equations=tuple(equations))
     return program
 
@@ -43,12 +48,20 @@ def needed(program: Program) -> Program:
             found |= dict.fromkeys((*e.args, *e.targets))
     left = list(found)
     while left:
-        new = [t for e in writers.get(left.pop(), ()) if isinstance(e, Equation) for t in tensors(e) if t not in found]
+        new = [
+            t
+            for e in writers.get(left.pop(), ())
+            if isinstance(e, Equation)
+            for t in tensors(e)
+            if t not in found
+        ]
         found |= dict.fromkeys(new)
         left += new
     if all(t in found for t in program.temporaries):
         return program
-    return replace(program, equations=tuple(e for e in program.equations if isinstance(e, Invoke) or e.target in found))
+    return replace(
+        program, equations=tuple(e for e in program.equations if isinstance(e, Invoke) or e.target in found)
+    )
 
 
 def _written(e: Equation | Invoke) -> bool:
@@ -85,8 +98,12 @@ def _unknown(parameter: Tensor, packs: dict[Var, tuple[Expr, ...]]) -> list[Dim]
     return [d for d in parameter.dims if d.pack and d.length is None and d.sizes[0] not in packs]
 
 
-def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: dict[Var, tuple[Expr, ...]]) -> None:
-    """Match the callee's dimensions against the argument's; a pack takes what the other dimensions leave, or its stated length."""
+def _bind(
+    parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: dict[Var, tuple[Expr, ...]]
+) -> None:
+    """Match the callee's dimensions against the argument's; a pack takes what the other
+    dimensions leave, or its stated length.
+    """
     given = list(argument.dims)
     fixed = sum(1 if not d.pack else d.length or len(packs.get(d.sizes[0], ())) for d in parameter.dims)  # type: ignore[arg-type]
     for dim in parameter.dims:
@@ -110,9 +127,11 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 
 
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
-    """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
+    """Each pack becomes as many dimensions as it has sizes here; index variables over it become as
+    many variables.
 
-    Where a variable is a number, for random numbers, `loop.place_buffers` and what argmax finds, it becomes the row-major position.
+    Where a variable is a number, for random numbers, `loop.place_buffers` and what argmax finds, it
+    becomes the row-major position.
     """
     indices: dict[Var, tuple[Var, ...]] = {}
     flat: dict[Var, Expr] = {}
@@ -126,7 +145,9 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
                 continue
             # Equations may share index variables.
             indices.setdefault(axis.var, tuple(Var(f"{axis.var.name}{k}") for k in range(len(sizes))))
-            flat[axis.var] = reduce(lambda x, n: add(mul(x, n[1]), n[0]), zip(indices[axis.var], sizes), index(0))
+            flat[axis.var] = reduce(
+                lambda x, n: add(mul(x, n[1]), n[0]), zip(indices[axis.var], sizes), index(0)
+            )
             new += [Axis(v, axis.lo, size) for v, size in zip(indices[axis.var], sizes)]
         return tuple(new)
 
@@ -138,7 +159,11 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
             before, found = len(axes(node.axes[: node.which])), axes(node.axes[node.which : node.which + 1])
             node = replace(node, axes=axes(node.axes))
             each = [replace(node, which=before + k) for k in range(len(found))]
-            return reduce(lambda x, n: add(mul(x, n[1].hi), n[0]), zip(each[1:], found[1:]), each[0]) if each else index(0)
+            return (
+                reduce(lambda x, n: add(mul(x, n[1].hi), n[0]), zip(each[1:], found[1:]), each[0])
+                if each
+                else index(0)
+            )
         return replace(node, axes=axes(node.axes)) if isinstance(node, Equation | Reduce) else None
 
     def use(node: Node) -> Node | None:

@@ -28,7 +28,17 @@ from texpr.ir.expr import (
 )
 from texpr.ir.guarded import guarded_reads
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, tensors, variables, walk, with_children
+from texpr.ir.traverse import (
+    children,
+    equal,
+    free_variables,
+    rewrite,
+    substitute,
+    tensors,
+    variables,
+    walk,
+    with_children,
+)
 from texpr.passes.analysis.equation_cycles import circles
 from texpr.passes.analysis.iteration_ranges import longest, needed_by
 from texpr.passes.analysis.substitution import with_fresh_variables
@@ -37,14 +47,17 @@ from texpr.support.errors import CheckError
 from texpr.support.trampoline import Steps, run
 
 Circle = Callable[[], frozenset[Tensor]]
-"""The tensors that are computed from an equation, and it from them; found when it is first asked for."""
+"""The tensors that are computed from an equation, and it from them; found when it is first asked
+for.
+"""
 
 
 def desugar(program: Program) -> Program:
     """argmax, argmin, any and all in terms of max and min; nothing that only derivatives look at.
 
-    argmax(k: x) = min(k: if x == max(j: x[k := j]) or x != x then k else 2^63 - 1), the first index of the largest; the first NaN where
-    there is one. Where several equations ask for the indices of one extreme, it is found once. A place among few is a small number.
+    argmax(k: x) = min(k: if x == max(j: x[k := j]) or x != x then k else 2^63 - 1), the first index
+    of the largest; the first NaN where there is one. Where several equations ask for the indices of
+    one extreme, it is found once. A place among few is a small number.
     """
 
     def rule(node: Node) -> Node | None:
@@ -52,7 +65,14 @@ def desugar(program: Program) -> Program:
             case Call("detach" | "with_slope", (value, *_)):
                 return value
             case Reduce("any" | "all" as op, axes, body, where):
-                fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8, span=node.span)
+                fold = Reduce(
+                    "max" if op == "any" else "min",
+                    axes,
+                    Cast(body, dtype=U8),
+                    where,
+                    dtype=U8,
+                    span=node.span,
+                )
                 return Compare("!=", fold, Const(0, dtype=U8))
             case Reduce("argmax" | "argmin"):
                 return index_of(node, first_place(node))
@@ -62,14 +82,22 @@ def desugar(program: Program) -> Program:
 
 
 def _found_once(program: Program) -> Program:
-    """Equations that are an argmax but for the axis it is asked along read the place from one tensor.
+    """Equations that are an argmax but for the axis it is asked along read the place from one
+    tensor.
 
     R[y] = argmax<0>(r, q: x);  Q[y] = argmax<1>(r, q: x)   ->   P[y] = the first place;  R[y] = P[y] // 2;  Q[y] = P[y] % 2
     """
     groups: list[list[Equation]] = []
     for e in program.equations:
         if isinstance(e, Equation) and isinstance(e.value, Reduce) and e.value.op in ("argmax", "argmin"):
-            group = next((g for g in groups if equal(_along_the_first(g[0]), replace(_along_the_first(e), target=g[0].target))), None)
+            group = next(
+                (
+                    g
+                    for g in groups
+                    if equal(_along_the_first(g[0]), replace(_along_the_first(e), target=g[0].target))
+                ),
+                None,
+            )
             groups.append([e]) if group is None else group.append(e)
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     changed: dict[int, tuple[Equation, ...]] = {}
@@ -105,20 +133,26 @@ def _unused(name: str, names: set[str]) -> str:
 
 
 def hoist(program: Program) -> Program:
-    """Each reduction that does not run over all axes of its equation, or is not the only one there, gets a tensor of its own.
+    """Each reduction that does not run over all axes of its equation, or is not the only one there,
+    gets a tensor of its own.
 
     Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
 
-    Without this every Y[i, j] would compute the sum again, and of two sums only one could have the loops it likes. A reduction under an
-    `if` takes the condition into its `where`, and so does one that may only be computed where an axis that it does not run over has an
-    instance: without one its reads may be outside.
+    Without this every Y[i, j] would compute the sum again, and of two sums only one could have the
+    loops it likes. A reduction under an `if` takes the condition into its `where`, and so does one
+    that may only be computed where an axis that it does not run over has an instance: without one
+    its reads may be outside.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
     found = cache(lambda: circles(program.equations))
     for k, equation in enumerate(program.equations):
         circle = partial(lambda k: found()[k], k)
-        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names, program.requires, circle)
+        equations += (
+            [equation]
+            if isinstance(equation, Invoke)
+            else _hoisted(equation, names, program.requires, circle)
+        )
     return replace(program, equations=tuple(equations))
 
 
@@ -141,7 +175,11 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
                 condition = tuple(c for c in condition if not any(equal(c, k) for k in known))
                 where = None if e.where is None else (yield visit(e.where, inner, condition, False))
                 where = _both(conjunction(*condition), where)
-                reduced = replace(e, body=(yield visit(e.body, inner, condition if where is None else (where,), False)), where=where)
+                reduced = replace(
+                    e,
+                    body=(yield visit(e.body, inner, condition if where is None else (where,), False)),
+                    where=where,
+                )
                 if alone and top and len(needed(reduced, axes)) == len(axes):
                     return reduced
                 # Where the equation has no instance, its reads may be outside.
@@ -159,7 +197,12 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
             case Select(cond, then, orelse):
                 cond = yield visit(cond, axes, condition, False)
                 then = yield visit(then, axes, (*condition, cond), top)
-                return replace(e, cond=cond, then=then, orelse=(yield visit(orelse, axes, (*condition, negation(cond)), top)))
+                return replace(
+                    e,
+                    cond=cond,
+                    then=then,
+                    orelse=(yield visit(orelse, axes, (*condition, negation(cond)), top)),
+                )
         below, found = children(e), []
         for c in below:
             found.append((yield visit(c, axes, condition, top)) if isinstance(c, Expr) else c)
@@ -170,8 +213,11 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
     return [*before, equation if value is equation.value else replace(equation, value=value)]
 
 
-def _extracted(equation: Equation, names: set[str], before: list[Equation], reduced: Reduce, over: Sequence[Axis]) -> Expr:
-    """A read of the tensor that has a reduction: of one that an equal reduction of the equation has got, or of a new one.
+def _extracted(
+    equation: Equation, names: set[str], before: list[Equation], reduced: Reduce, over: Sequence[Axis]
+) -> Expr:
+    """A read of the tensor that has a reduction: of one that an equal reduction of the equation has
+    got, or of a new one.
 
     Args:
         before: the equations of such tensors.
@@ -179,14 +225,21 @@ def _extracted(equation: Equation, names: set[str], before: list[Equation], redu
     """
     lengths = longest(over)
     if None in lengths.values():
-        raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
-                         help="give it an equation of its own; tx.interpret runs it")
+        raise CheckError(
+            "a sum inside another whose range is not linear is not compiled",
+            reduced.span or equation.span,
+            code="target",
+            help="give it an equation of its own; tx.interpret runs it",
+        )
     name = f"{equation.target.name}_{reduced.op}"
     while name in names:
         name += "_"
     tensor = Tensor(name, reduced.dtype, plain(*(e for a in over if (e := lengths[a.var]) is not None)))
     renamed = {a.var: replace(a.var) for a in over}
-    fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in over)
+    fresh = tuple(
+        replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed))
+        for a in over
+    )
     value = substitute(with_fresh_variables(reduced), renamed)
     made = Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span)
     known = next((e for e in before if equal(e, replace(made, target=e.target))), None)
@@ -197,12 +250,18 @@ def _extracted(equation: Equation, names: set[str], before: list[Equation], redu
 
 
 def sums_of_all(program: Program, tensors: Collection[Tensor]) -> Program:
-    """Reductions in equations of these tensors that stand under an `if` without its conditions, where all that they read exists anyway.
+    """Reductions in equations of these tensors that stand under an `if` without its conditions,
+    where all that they read exists anyway.
 
     s[i, j] = if j <= i then sum(d where j <= i: x[i, j, d]) else y   ->   s[i, j] = if j <= i then sum(d: x[i, j, d]) else y
     """
-    return replace(program, equations=tuple(_of_all(e, program.requires) if isinstance(e, Equation) and e.target in tensors else e
-                                            for e in program.equations))
+    return replace(
+        program,
+        equations=tuple(
+            _of_all(e, program.requires) if isinstance(e, Equation) and e.target in tensors else e
+            for e in program.equations
+        ),
+    )
 
 
 def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
@@ -223,21 +282,36 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
     return rewrite(equation, rule)  # type: ignore[return-value]
 
 
-def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr],
-          circle: Circle) -> tuple[Expr, ...]:
-    """The conditions that a reduction under them takes over: not those on data, nor those on axes that it is the same for, nor the only one
-    if it is a triangle of two axes that the reduction runs over for each, where all that it reads exists anyway.
+def _kept(
+    conditions: tuple[Expr, ...],
+    reduced: Reduce,
+    axes: Sequence[Axis],
+    requires: Sequence[Expr],
+    circle: Circle,
+) -> tuple[Expr, ...]:
+    """The conditions that a reduction under them takes over: not those on data, nor those on axes
+    that it is the same for, nor the only one if it is a triangle of two axes that the reduction
+    runs over for each, where all that it reads exists anyway.
 
-    They would be asked for every term, and whole vectors of terms would be computed all the same: a tile of sums that ask has no registers.
-    For an axis that only a condition names, the reduction would be computed again and again. In a recurrence elements may exist and not be
-    computed yet where a condition does not hold.
+    They would be asked for every term, and whole vectors of terms would be computed all the same: a
+    tile of sums that ask has no registers. For an axis that only a condition names, the reduction
+    would be computed again and again. In a recurrence elements may exist and not be computed yet
+    where a condition does not hold.
     """
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
     others = {a.var for a in axes}.difference(over)
-    left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) or not others.isdisjoint(variables(c))
-                for c in conditions]
-    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not reads_inside(reduced, axes, requires):
+    left_out = [
+        any(isinstance(n, Read) for n in walk(c))
+        or (alone and _is_triangle(c, over))
+        or not others.isdisjoint(variables(c))
+        for c in conditions
+    ]
+    if (
+        not any(left_out)
+        or any(isinstance(n, Reduce) for n in walk(reduced.body))
+        or not reads_inside(reduced, axes, requires)
+    ):
         return conditions
     if not circle().isdisjoint(tensors(reduced)):
         return conditions
@@ -245,16 +319,24 @@ def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], r
 
 
 def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
-    """Whether this is j <= i, j < i or the like of two of the axes, which about half of all elements of a square fulfil."""
+    """Whether this is j <= i, j < i or the like of two of the axes, which about half of all
+    elements of a square fulfil.
+    """
     match condition:
         case Compare("<" | "<=" | ">" | ">=", a, b) if a.dtype == I64:
             form = linear(sub(a, b))
-            return {t for t, _ in form.terms} <= set(axes) and sorted(c for _, c in form.terms) == [-1, 1] and abs(form.constant) <= 1
+            return (
+                {t for t, _ in form.terms} <= set(axes)
+                and sorted(c for _, c in form.terms) == [-1, 1]
+                and abs(form.constant) <= 1
+            )
     return False
 
 
 def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
-    """Whether all that a reduction without others in it reads exists for every instance of the axes, at sizes of 0, too."""
+    """Whether all that a reduction without others in it reads exists for every instance of the
+    axes, at sizes of 0, too.
+    """
     every = (*axes, *reduced.axes)
     below = {a.var: a.hi for a in every if integer(a.lo) == 0}
 
@@ -266,13 +348,20 @@ def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]
         return poly.always(wanted, every, (*requires, *facts))
 
     ends = tuple(e for a in reduced.axes for e in (a.lo, a.hi))
-    body = guarded_reads((*ends, reduced.body if reduced.where is None else Select(reduced.where, reduced.body, index(0))))
-    return all(inside(i, n, r.guard.mode if r.guard is not None else "", facts)
-               for r, facts in body for i, n in zip(r.indices, r.tensor.shape))
+    body = guarded_reads(
+        (*ends, reduced.body if reduced.where is None else Select(reduced.where, reduced.body, index(0)))
+    )
+    return all(
+        inside(i, n, r.guard.mode if r.guard is not None else "", facts)
+        for r, facts in body
+        for i, n in zip(r.indices, r.tensor.shape)
+    )
 
 
 def _both(outer: Expr | None, inner: Expr | None) -> Expr | None:
-    """Both conditions, None for none. What the inner one reads may be outside where the outer one fails."""
+    """Both conditions, None for none. What the inner one reads may be outside where the outer
+    one fails.
+    """
     if outer is None or inner is None or _holds(outer):
         return inner if outer is None or _holds(outer) else outer
     lazy = any(isinstance(n, Read) for n in walk(inner))
@@ -306,10 +395,14 @@ def identity(op: str, dtype) -> Const:
         case "max":
             return literal(0 if not dtype.is_signed else -(1 << (dtype.bits - 1)), dtype)
         case "min":
-            return literal((1 << dtype.bits) - 1 if not dtype.is_signed else (1 << (dtype.bits - 1)) - 1, dtype)
+            return literal(
+                (1 << dtype.bits) - 1 if not dtype.is_signed else (1 << (dtype.bits - 1)) - 1, dtype
+            )
     raise AssertionError(f"no identity of {op} over {dtype or I32}")
 
 
 def neutral(op: str, dtype) -> Const:
-    """What folded into any value leaves every bit of it: for float sums -0.0, as -0.0 + 0.0 = 0.0."""
+    """What folded into any value leaves every bit of it: for float sums -0.0, as -0.0 + 0.0 =
+    0.0.
+    """
     return literal(-0.0, dtype) if op == "add" and dtype.is_float else identity(op, dtype)

@@ -1,4 +1,6 @@
-"""`and` and `or` look at their right side only where the left one does not decide: as `if`s where that side may read outside."""
+"""`and` and `or` look at their right side only where the left one does not decide: as `if`s
+where that side may read outside.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,17 @@ from texpr.ir.traverse import rewrite, walk
 
 
 def lazy_logic(program: Program) -> Program:
-    """Logic whose right side needs the left one becomes conditional; the rest stays, which costs no branch.
+    """Logic whose right side needs the left one becomes conditional; the rest stays, which costs no
+    branch.
 
     i > 0 and X[i - 1] > 0   ->   if i > 0 then X[i - 1] > 0 else false
     """
     equations = tuple(e if isinstance(e, Invoke) else _lazy(e) for e in program.equations)
-    return program if all(a is b for a, b in zip(equations, program.equations)) else replace(program, equations=equations)
+    return (
+        program
+        if all(a is b for a, b in zip(equations, program.equations))
+        else replace(program, equations=equations)
+    )
 
 
 def _lazy(equation: Equation) -> Equation:
@@ -44,8 +51,11 @@ def _binders(equation: Equation) -> Iterable[Axis]:
 
 def _always_inside(e: Expr, ranges: Mapping[Var, Axis]) -> bool:
     """Every read below is guarded, or indexed by variables that run over its dimensions."""
-    return all(r.guard is not None or all(_runs_over(i, n, ranges) for i, n in zip(r.indices, r.tensor.shape))
-               for r in walk(e) if isinstance(r, Read))
+    return all(
+        r.guard is not None or all(_runs_over(i, n, ranges) for i, n in zip(r.indices, r.tensor.shape))
+        for r in walk(e)
+        if isinstance(r, Read)
+    )
 
 
 def _runs_over(i: Expr, n: Expr, ranges: Mapping[Var, Axis]) -> bool:

@@ -1,19 +1,25 @@
-"""Asynchronous copies: proof that they arrive before they are read, and overwrite no element that is still to be read.
+"""Asynchronous copies: proof that they arrive before they are read, and overwrite no element that
+is still to be read.
 
-An asynchronous copy may change its element from where it begins until its thread has waited for its group; other threads see what has
-arrived behind a barrier after that. So of a buffer that is filled by such copies
+An asynchronous copy may change its element from where it begins until its thread has waited for its
+group; other threads see what has arrived behind a barrier after that. So of a buffer that is filled
+by such copies
 
-* a read stands behind a barrier, and that behind a wait, which covers every copy to the element that began before the read;
+* a read stands behind a barrier, and that behind a wait, which covers every copy to the element
+  that began before the read;
 * a copy stands behind a barrier that comes after all reads of the element before it;
 * what is copied to the element before has arrived at a wait in front of that barrier.
 
-Groups have numbers: how many commits were executed since the nest began, or since a wait for all groups, a linear form of the loops around
-and of sizes. A wait for all but p groups, where c are committed, covers those below c - p, and whatever began before the wait for all.
-Each rule is a question about two instances, asked for all sizes. Of waits and barriers only those count that every thread of a block
-reaches: under no condition, in no loop over threads but such as all threads run one iteration of.
+Groups have numbers: how many commits were executed since the nest began, or since a wait for all
+groups, a linear form of the loops around and of sizes. A wait for all but p groups, where c are
+committed, covers those below c - p, and whatever began before the wait for all. Each rule is a
+question about two instances, asked for all sizes. Of waits and barriers only those count that every
+thread of a block reaches: under no condition, in no loop over threads but such as all threads run
+one iteration of.
 
-Where blocks of a cluster order copies together (`multicast`), a copy is to the memory of all of them. So what is said of barriers in front
-of a copy is said of barriers of the cluster there, and the reads are those of any of its blocks.
+Where blocks of a cluster order copies together (`multicast`), a copy is to the memory of all of
+them. So what is said of barriers in front of a copy is said of barriers of the cluster there, and
+the reads are those of any of its blocks.
 """
 
 from __future__ import annotations
@@ -27,12 +33,21 @@ from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import substitute, tensors, walk
 from texpr.poly.asynchronous.barrier_phases import out_of_phase
 from texpr.poly.asynchronous.multicast import uneven_multicast
-from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, is_copy, issued_use
+from texpr.poly.asynchronous.timeline import (
+    TimelineBuilder,
+    TimelinePoint,
+    Unproven,
+    Use,
+    is_copy,
+    issued_use,
+)
 from texpr.poly.constraints.conditions import never
 
 
 def unproven_copy(kernel: Kernel) -> Unproven | None:
-    """The first asynchronous copy that is not proven right, for all sizes; None if all are, or there are none."""
+    """The first asynchronous copy that is not proven right, for all sizes; None if all are, or
+    there are none.
+    """
     if not any(map(is_copy, walk(kernel))):
         return None
     return next((found for top in kernel.body if (found := _check_nest(kernel, top)) is not None), None)
@@ -59,7 +74,11 @@ def _check_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
 
 
 def _check_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[TimelinePoint]) -> Unproven | None:
-    writes = [issued_use(p, p.node.indices, places) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
+    writes = [
+        issued_use(p, p.node.indices, places)
+        for p in places
+        if isinstance(p.node, Store) and p.node.tensor is tensor
+    ]
     reads = [Use(p, n.indices) for p in places for n in reads_at(p.node) if n.tensor is tensor]
     for write in writes:
         copy = write.place.node
@@ -86,8 +105,12 @@ def reads_at(s: Stmt) -> Iterator[Read]:
                 yield Read(tensor, indices)
 
 
-def late(kernel: Kernel, copy: Use, use: Use, at: TimelinePoint, places: Sequence[TimelinePoint]) -> str | None:
-    """The fault of a use after an asynchronous `copy`: it is not behind a wait for the copy and a barrier; None if it is."""
+def late(
+    kernel: Kernel, copy: Use, use: Use, at: TimelinePoint, places: Sequence[TimelinePoint]
+) -> str | None:
+    """The fault of a use after an asynchronous `copy`: it is not behind a wait for the copy and
+    a barrier; None if it is.
+    """
     pair = _UsePair(kernel, copy, use)
     before, mine, barrier = pair.earlier(), pair.renamed[use], at.required_barrier
     node = copy.place.node
@@ -98,18 +121,26 @@ def late(kernel: Kernel, copy: Use, use: Use, at: TimelinePoint, places: Sequenc
         return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
     def is_awaited(case: Expr, where: TimelinePoint) -> bool:
-        """True if a wait that comes before a place covers it, in the same iterations or in the one before."""
+        """True if a wait that comes before a place covers it, in the same iterations or in the
+        one before.
+        """
         return is_covered(case, where.last_wait, mine) or any(
             pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
-            and is_covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
+            and is_covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))})
+            for n, wait in _last_waits(where, places, kind)
+        )
 
     if pair.impossible(before) or (barrier is not None and all(is_awaited(case, barrier) for case in before)):
         return None
     return "barrier" if all(is_awaited(case, at) for case in before) else "arrival"
 
 
-def _last_waits(at: TimelinePoint, places: Sequence[TimelinePoint], kind: type[Wait | WaitProducts]) -> Iterator[tuple[For, TimelinePoint]]:
-    """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
+def _last_waits(
+    at: TimelinePoint, places: Sequence[TimelinePoint], kind: type[Wait | WaitProducts]
+) -> Iterator[tuple[For, TimelinePoint]]:
+    """Of loops around a statement, the last wait of their bodies, if it stands behind it: that
+    of the iteration before was passed.
+    """
     for n in at.serial_loops:
         behind = [p for p in places if p.order > at.order and isinstance(p.node, kind) and p.node in n.body]
         if behind and behind[-1].reached:
@@ -117,7 +148,8 @@ def _last_waits(at: TimelinePoint, places: Sequence[TimelinePoint], kind: type[W
 
 
 def _pending(pair: _UsePair, wait: TimelinePoint, mine: dict[Var, Expr]) -> Iterator[list[Expr]]:
-    """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way.
+    """The cases in which a copy may be under way behind a wait in front of its use: each list is
+    all of them, told in another way.
 
     Args:
         mine: the variables of the instance of the wait.
@@ -158,14 +190,22 @@ class _UsePair:
         self.multicast_axes = a.place.multicast_axes + b.place.multicast_axes
         self.renamed = {a: self._instance(a, "a")}
         self.renamed[b] = self._instance(b, "b")
-        conditions = ((u, n.cond) for u in self.uses for n in u.place.enclosing if isinstance(n, If) and not tensors(n.cond))
+        conditions = (
+            (u, n.cond)
+            for u in self.uses
+            for n in u.place.enclosing
+            if isinstance(n, If) and not tensors(n.cond)
+        )
         self.constraints = [self.of(u, cond) for u, cond in conditions]
-        self.same_indices = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
-                     if not tensors(i) and not tensors(j)]
+        self.same_indices = [
+            compare("==", self.of(a, i), self.of(b, j))
+            for i, j in zip(a.indices, b.indices)
+            if not tensors(i) and not tensors(j)
+        ]
 
     def _instance(self, use: Use, suffix: str) -> dict[Var, Expr]:
-        """Variables of its own for an instance, but for the block, which is the same for all that share memory; others of its cluster
-        where these copy to it.
+        """Variables of its own for an instance, but for the block, which is the same for all that
+        share memory; others of its cluster where these copy to it.
         """
         values: dict[Var, Expr] = {}
         for n in use.place.loops:
@@ -188,9 +228,14 @@ class _UsePair:
         return _order(a.place, b.place, self.renamed[a], self.renamed[b])
 
     def impossible(self, cases: Sequence[Expr]) -> bool:
-        """True if none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
-        return all(never(conjunction(c, *self.same_indices[:1], *self.constraints), self.axes, self.kernel.requires)
-                   or never(conjunction(c, *self.same_indices, *self.constraints), self.axes, self.kernel.requires) for c in cases)
+        """True if none of the cases is possible: asked of the first index, which tells buffers
+        apart, then of all.
+        """
+        return all(
+            never(conjunction(c, *self.same_indices[:1], *self.constraints), self.axes, self.kernel.requires)
+            or never(conjunction(c, *self.same_indices, *self.constraints), self.axes, self.kernel.requires)
+            for c in cases
+        )
 
 
 def _order(a: TimelinePoint, b: TimelinePoint, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
@@ -204,5 +249,3 @@ def _order(a: TimelinePoint, b: TimelinePoint, mine: dict[Var, Expr], theirs: di
         cases.append(conjunction(*equal, compare("<", i, j)))
         equal.append(compare("==", i, j))
     return [*cases, conjunction(*equal)] if a.order < b.order else cases
-
-

@@ -1,11 +1,15 @@
-"""Asynchronous products (wgmma): proof that sums are used after they are complete, and operands are unchanged until then.
+"""Asynchronous products (wgmma): proof that sums are used after they are complete, and operands are
+unchanged until then.
 
-An asynchronous product reads its operands, which lie in memory of the block or in registers of the thread, and changes its sums, which
-lie in registers, until the thread has waited for its group. Products of one instruction add to one sum in their order. So
+An asynchronous product reads its operands, which lie in memory of the block or in registers of the
+thread, and changes its sums, which lie in registers, until the thread has waited for its group.
+Products of one instruction add to one sum in their order. So
 
-* any other use of a sum stands behind a wait of the thread that covers the products for it before that;
-* what overwrites an operand stands behind a barrier, and that behind a wait that covers the products that read it: others, too, have
-  waited then. Registers are the thread's own: its wait will do.
+* any other use of a sum stands behind a wait of the thread that covers the products for it before
+  that;
+* what overwrites an operand stands behind a barrier, and that behind a wait that covers the
+  products that read it: others, too, have waited then. Registers are the thread's own: its wait
+  will do.
 
 Groups and waits are counted as those of copies are (`copies`).
 """
@@ -22,7 +26,9 @@ from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unp
 
 
 def unproven_product(kernel: Kernel) -> Unproven | None:
-    """The first asynchronous product that is not proven right, for all sizes; None if all are, or there are none."""
+    """The first asynchronous product that is not proven right, for all sizes; None if all are,
+    or there are none.
+    """
     if not any(isinstance(n, Store) and _begins(n) for n in walk(kernel)):
         return None
     return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
@@ -53,7 +59,10 @@ def _of_product(kernel: Kernel, p: TimelinePoint, places: Sequence[TimelinePoint
         if not isinstance(at.node, Store) or _begins(at.node):
             continue
         write = Use(at, at.node.indices)
-        if any(t is at.node.tensor and late(kernel, use, write, at, places) in _LATE[t.scope == "register"] for t, use in read):
+        if any(
+            t is at.node.tensor and late(kernel, use, write, at, places) in _LATE[t.scope == "register"]
+            for t, use in read
+        ):
             return Unproven("operand", at.node, product)
     return None
 

@@ -1,4 +1,6 @@
-"""The certificate: a proof that the final loops compute the program, and the statement of how they round otherwise."""
+"""The certificate: a proof that the final loops compute the program, and the statement of how
+they round otherwise.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,27 @@ from texpr.poly.certificate.engine.coverage import uncovered
 from texpr.poly.certificate.engine.dead_statements import remove_dead_statements
 from texpr.poly.certificate.engine.instance_pairs import Access
 from texpr.poly.certificate.engine.isl_frame import Frame, NotAffine, Parameters
-from texpr.poly.certificate.engine.obligations import OBLIGATIONS, Context, Proof, Refuted, ReusedBuffer, UndefinedCopy, instances
+from texpr.poly.certificate.engine.obligations import (
+    OBLIGATIONS,
+    Context,
+    Proof,
+    Refuted,
+    ReusedBuffer,
+    UndefinedCopy,
+    instances,
+)
 from texpr.poly.certificate.engine.privatization import privatize_buffers
 from texpr.poly.certificate.engine.program_semantics import Semantics, index_in_bounds
 from texpr.poly.certificate.engine.races import check_races
 from texpr.poly.certificate.engine.reductions import Reductions, name_of
 from texpr.poly.certificate.engine.statements import Buffer, Statement, extract, parameters_of
-from texpr.poly.certificate.engine.value_equality import Disagreement, check_call, check_store, equality_test, require_equal
+from texpr.poly.certificate.engine.value_equality import (
+    Disagreement,
+    check_call,
+    check_store,
+    equality_test,
+    require_equal,
+)
 from texpr.poly.certificate.engine.write_back import remove_write_back
 from texpr.poly.certificate.rewrites.registry import derive, sentences
 from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
@@ -58,10 +74,12 @@ class Certificate:
         obligations: the number of questions of each obligation, and seconds.
         reassociated: outputs and intermediates whose sums run in another order than the program's.
         contracted: which multiply-adds may be rounded once: "all", those of "sums", or "" none.
-        flushed: outputs and intermediates whose sums take denormal numbers for zeros, since an instruction does.
-        reduced_precision: outputs and intermediates whose sums an instruction holds in fewer bits than their type has.
-        rewrites: for each algebraic rewrite, by the public name of its step, the outputs and intermediates that it changed
-            (`certificate.rewrites.registry`).
+        flushed: outputs and intermediates whose sums take denormal numbers for zeros, since an
+            instruction does.
+        reduced_precision: outputs and intermediates whose sums an instruction holds in fewer bits
+            than their type has.
+        rewrites: for each algebraic rewrite, by the public name of its step, the outputs and
+            intermediates that it changed (`certificate.rewrites.registry`).
     """
 
     kernel: str
@@ -84,15 +102,25 @@ class Certificate:
 
     @property
     def rounding(self) -> str:
-        """How the results may differ from the program's: "bit-exact", or a sentence for each reason."""
+        """How the results may differ from the program's: "bit-exact", or a sentence for each
+        reason.
+        """
         if self.bit_exact:
             return "bit-exact"
         found = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
         found += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
-        found += [f"reduced_precision: sums have about 13 bits of a fraction in {', '.join(self.reduced_precision)}"
-                  ] if self.reduced_precision else []
+        found += (
+            [
+                f"reduced_precision: sums have about 13 bits of a fraction in "
+                f"{', '.join(self.reduced_precision)}"
+            ]
+            if self.reduced_precision
+            else []
+        )
         found += sentences(self.rewrites)
-        return "; ".join([*found, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])
+        return "; ".join(
+            [*found, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])]
+        )
 
     def __str__(self) -> str:
         lines = [f"certificate of {self.kernel}: {self.rounding}"]
@@ -101,10 +129,14 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{name}</td><td>{questions}</td><td>{seconds * 1e3:.1f}</td><td>{escape(MEANINGS[name])}</td></tr>"
-                       for name, (questions, seconds) in self.obligations.items())
-        return (f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
-                f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{questions}</td><td>{seconds * 1e3:.1f}</td><td>{escape(MEANINGS[name])}</td></tr>"
+            for name, (questions, seconds) in self.obligations.items()
+        )
+        return (
+            f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
+            f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>"
+        )
 
 
 _CONTRACTED = {"all": "a * b + c is rounded once", "sums": "products are added to sums in one rounding"}
@@ -115,12 +147,14 @@ QUOTA = 20_000_000
 def certify(kernel: Kernel, program: Program) -> Certificate:
     """Prove that a kernel computes what a program says, from the loops alone.
 
-    That sums on data seldom wrap is seldom needed and makes isl slow, so it is only known to a second attempt.
+    That sums on data seldom wrap is seldom needed and makes isl slow, so it is only known to a
+    second attempt.
 
     Args:
         program: after the tensor passes, over the sizes of the kernel.
     Raises:
-        CertificateError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
+        CertificateError: an obligation does not hold, or is not proven; with the store, the
+            smallest sizes and the instance.
     """
     try:
         return _prove(kernel, program, no_wrap=False)
@@ -134,7 +168,9 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
 
 
 def _prove(kernel: Kernel, program: Program, *, no_wrap: bool) -> Certificate:
-    """As `certify`; `no_wrap` says whether sums on data are known not to wrap where the data are near to 0."""
+    """As `certify`; `no_wrap` says whether sums on data are known not to wrap where the data are
+    near to 0.
+    """
     stores: dict[Store, Store] = {}
 
     uncollapsed = parted(kernel)
@@ -153,9 +189,14 @@ def _prove(kernel: Kernel, program: Program, *, no_wrap: bool) -> Certificate:
             implementation = kernel.program
             rewrites = derive(program, implementation, parameters, facts)
         direct, source = remove_write_back(sequential, parameters, facts)
-        origin = {**uncollapsed.origin, **{new: uncollapsed.origin.get(old, old) for new, old in origin.items()}}
+        origin = {
+            **uncollapsed.origin,
+            **{new: uncollapsed.origin.get(old, old) for new, old in origin.items()},
+        }
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
-        named = dict(zip((*kernel.inputs, *kernel.outputs), (*implementation.inputs, *implementation.outputs)))
+        named = dict(
+            zip((*kernel.inputs, *kernel.outputs), (*implementation.inputs, *implementation.outputs))
+        )
         proof = Proof(extract(direct, parameters), Semantics(implementation), named, facts)
         return replace(_search(proof, implementation, uncollapsed.kernel, stores), rewrites=rewrites)
 
@@ -165,14 +206,22 @@ def _prove(kernel: Kernel, program: Program, *, no_wrap: bool) -> Certificate:
         raise _error(kernel, e, stores) from None
     except OutOfQuota as e:
         if "operations" in str(e):
-            raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate",
-                                   help="give the sizes as constants: tx.schedule(op, N=...)") from None
-        raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
-                               help="report the operator; tx.options(certify=\"warn\") compiles it all the same") from None
+            raise CertificateError(
+                f"{kernel.name} is not proven within the quota",
+                code="certificate",
+                help="give the sizes as constants: tx.schedule(op, N=...)",
+            ) from None
+        raise CertificateError(
+            f"{kernel.name} is not proven: isl gave up ({e})",
+            code="certificate",
+            help='report the operator; tx.options(certify="warn") compiles it all the same',
+        ) from None
 
 
 def _check_interface(kernel: Kernel, program: Program) -> None:
-    """Check that the kernel has the sizes of the program, writes no input, calls outside code once, and has distinct loops and stores."""
+    """Check that the kernel has the sizes of the program, writes no input, calls outside code
+    once, and has distinct loops and stores.
+    """
     names = [v.name for v in kernel.sizes]
     missing = {v.name for v in program.sizes} - set(names)
     if missing:
@@ -182,7 +231,9 @@ def _check_interface(kernel: Kernel, program: Program) -> None:
     statements = list(_all_statements(kernel.body))
     if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in statements):
         raise Refuted("values", "it writes an input", None)
-    if any(isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in statements):
+    if any(
+        isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in statements
+    ):
         raise Refuted("values", "outside code is called in a loop or under a condition", None)
     identities = [s.var if isinstance(s, For) else s for s in statements if isinstance(s, For | Store)]
     if len(set(identities)) < len(identities):
@@ -205,9 +256,16 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Certifi
         notes.append(f"{where}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
     at = (e.statement.call or e.statement.node) if e.statement is not None else kernel
     span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
-    return CertificateError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
-                         label=e.obligation, notes=notes, witness={**sizes, **instance},
-                         help="a step or a pass is wrong, or the proof is not found; tx.options(certify=\"warn\") compiles it all the same")
+    return CertificateError(
+        f"the loops of {kernel.name} are not proven to compute it: {e.text}",
+        span,
+        code="certificate",
+        label=e.obligation,
+        notes=notes,
+        witness={**sizes, **instance},
+        help='a step or a pass is wrong, or the proof is not found; tx.options(certify="warn") compiles it '
+        "all the same",
+    )
 
 
 def _values(values: Mapping[str, int]) -> str:
@@ -215,8 +273,8 @@ def _values(values: Mapping[str, int]) -> str:
 
 
 def _search(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, Store]) -> Certificate:
-    """The first proof that succeeds: of the kernel, without stores that nobody reads, with buffers made in inner loops, with a place for
-    every value of buffers that are used for several.
+    """The first proof that succeeds: of the kernel, without stores that nobody reads, with buffers
+    made in inner loops, with a place for every value of buffers that are used for several.
 
     Raises:
         Refuted: none does.
@@ -227,7 +285,10 @@ def _search(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, 
         try:
             return _check_affine(proof, program, kernel)
         except Refuted as e:
-            if isinstance(e, UndefinedCopy) and (found := _with_undefined_copies(proof, e, program, kernel, stores)) is not None:
+            if (
+                isinstance(e, UndefinedCopy)
+                and (found := _with_undefined_copies(proof, e, program, kernel, stores)) is not None
+            ):
                 return found
             if (reduced := remove_dead_statements(proof)) is not None:
                 proof = replace(reduced, suspects=())
@@ -238,9 +299,12 @@ def _search(proof: Proof, program: Program, kernel: Kernel, stores: dict[Store, 
                 proof = _next_proof(proof, e, postponed, stores)
 
 
-def _with_undefined_copies(proof: Proof, e: UndefinedCopy, program: Program, kernel: Kernel,
-                           stores: dict[Store, Store]) -> Certificate | None:
-    """The certificate of the proof in which a copy may have undefined instances; None if it fails."""
+def _with_undefined_copies(
+    proof: Proof, e: UndefinedCopy, program: Program, kernel: Kernel, stores: dict[Store, Store]
+) -> Certificate | None:
+    """The certificate of the proof in which a copy may have undefined instances; None if it
+    fails.
+    """
     assert e.statement is not None
     if e.statement.node in proof.undefined_copies:
         return None
@@ -251,7 +315,9 @@ def _with_undefined_copies(proof: Proof, e: UndefinedCopy, program: Program, ker
         return None
 
 
-def _next_proof(proof: Proof, e: Refuted, postponed: list[tuple[Proof, Refuted]], stores: dict[Store, Store]) -> Proof:
+def _next_proof(
+    proof: Proof, e: Refuted, postponed: list[tuple[Proof, Refuted]], stores: dict[Store, Store]
+) -> Proof:
     """The proof to try after a refutation: with more buffers renamed, or one that was postponed.
 
     Raises:
@@ -270,7 +336,8 @@ def _rename_buffers(proof: Proof, e: Refuted, stores: dict[Store, Store]) -> Pro
     """The proof with an element for each value of the buffers that are reused.
 
     Raises:
-        Refuted: it is refuted for another reason, or for the first of them there is no name for its values.
+        Refuted: it is refuted for another reason, or for the first of them there is no name for its
+            values.
     """
     if not isinstance(e, ReusedBuffer):
         raise e
@@ -310,7 +377,9 @@ def _check_obligations(proof: Proof, program: Program, kernel: Kernel) -> Certif
             sums.check_buffer(buffer, complete=False)
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
-    flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes_denormals), *_atomic_sums(proof)]))
+    flushed = tuple(
+        dict.fromkeys([*(name for name, each in reordering if each.flushes_denormals), *_atomic_sums(proof)])
+    )
     reduced = tuple(dict.fromkeys(name for name, each in reordering if each.reduced_precision))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, reduced)
@@ -320,7 +389,8 @@ def _check_stores(proof: Proof, sums: Reductions) -> None:
     """Stores compute what they say, those first that did not before.
 
     Raises:
-        Refuted: one does not. Of buffers that are used for several values, all are told at once: each proof takes as long as this one.
+        Refuted: one does not. Of buffers that are used for several values, all are told at once:
+            each proof takes as long as this one.
     """
     statements = proof.nest.statements
     for group in (proof.suspects, [k for k in range(len(statements)) if k not in proof.suspects]):
@@ -341,13 +411,17 @@ def _check_stores(proof: Proof, sums: Reductions) -> None:
 
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
-    """The sums of floats that instructions compute in an order of their own, which the stores must permit."""
+    """The sums of floats that instructions compute in an order of their own, which the stores
+    must permit.
+    """
     names = {name: each for name, each in INSTRUCTIONS.items() if each.flushes_denormals or each.reorders}
     for u in proof.nest.statements:
         used = next((names[name] for name in map(instruction_of, u.loops) if name in names), None)
         if used is not None:
             if not u.store.reassoc:
-                raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
+                raise Refuted(
+                    "order", "an instruction adds floats in an order of its own, which nothing permits", u
+                )
             yield name_of(proof.semantics.definitions[u.store.equation]), used
 
 
@@ -359,10 +433,11 @@ def _atomic_sums(proof: Proof) -> Iterator[str]:
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
-    """Facts about the sizes: they are at least 0, as are all extents of arrays, and calls check the requirements of the program.
+    """Facts about the sizes: they are at least 0, as are all extents of arrays, and calls check the
+    requirements of the program.
 
-    Requirements of the kernel are not believed: nobody checks them. Where sums on data matter, calls of larger sizes are refused
-    (`ir.index.overflow`).
+    Requirements of the kernel are not believed: nobody checks them. Where sums on data matter,
+    calls of larger sizes are refused (`ir.index.overflow`).
     """
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
@@ -370,7 +445,9 @@ def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     conditions += program.requires
     conditions += [compare("<", v, index(USUAL_SIZE)) for v in kernel.sizes] if parameters.no_wrap else []
     mine = {v.name: v for v in kernel.sizes}
-    conditions = [substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions]  # products of sizes have one column
+    conditions = [
+        substitute(c, {v: mine[v.name] for v in program.sizes}) for c in conditions
+    ]  # products of sizes have one column
     plain = frame.abstract(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
 
@@ -380,15 +457,20 @@ def _same_shapes(proof: Proof) -> None:
     frame = Frame(proof.nest.parameters, ())
     sizes = Context(proof, frame, frame.universe().intersect_params(proof.facts))
     for mine, theirs in proof.program_tensors.items():
-        if mine.rank != theirs.rank or mine.dtype != theirs.dtype or not all(map(sizes.equal, mine.shape, theirs.shape)):
+        if (
+            mine.rank != theirs.rank
+            or mine.dtype != theirs.dtype
+            or not all(map(sizes.equal, mine.shape, theirs.shape))
+        ):
             raise Refuted("bounds", f"{mine.name} is not the array that the program says", None)
 
 
 def _check_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tensor) -> None:
-    """Every element of an output that the program defines is computed, once, and holds what the program says of it.
+    """Every element of an output that the program defines is computed, once, and holds what the
+    program says of it.
 
-    Operators define all elements of their outputs. Of what one kernel of a plan hands to another, some may have no definition; nobody reads
-    those.
+    Operators define all elements of their outputs. Of what one kernel of a plan hands to another,
+    some may have no definition; nobody reads those.
     """
     with proof.obligation("covered"):
         uses = _uses_of_output(proof, sums, buffer, output)
@@ -421,20 +503,28 @@ def _uses_of_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tens
     for use in uses:
         if not (missing := uncovered(use, valued, proof.facts)).is_empty():
             at = buffer.definitions[-1] if buffer.definitions else None
-            raise Refuted("covered", f"an element of {output.name} is not computed", at, use.statement.frame, missing)
+            raise Refuted(
+                "covered", f"an element of {output.name} is not computed", at, use.statement.frame, missing
+            )
     return uses
 
 
 def _at_end(proof: Proof, variables: tuple[Var, ...], element: tuple[Expr, ...], condition: Expr) -> Access:
     """A read of elements after all that the kernel does."""
     frame = Frame(proof.nest.parameters, variables)
-    return Access(Statement(Poll(), (), (), (), 1 << 40, frame, traced_conditions=[condition]), element, False)
+    return Access(
+        Statement(Poll(), (), (), (), 1 << 40, frame, traced_conditions=[condition]), element, False
+    )
 
 
 def _check_claim(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
     try:
         require_equal(proof.semantics, claimed, wanted, instances(proof, d))
     except Disagreement as e:
-        raise Refuted("values", f"{wanted.tensor.name} is written where another element belongs", d, d.frame, e.context.set) from None
-
-
+        raise Refuted(
+            "values",
+            f"{wanted.tensor.name} is written where another element belongs",
+            d,
+            d.frame,
+            e.context.set,
+        ) from None

@@ -31,8 +31,12 @@ _COMMON = (Add, Sub, Mul)
 """Most nodes, so that they are asked about first."""
 
 
-def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
-    """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards restrict what is below them."""
+def sites(
+    roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()
+) -> list[Site]:
+    """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards
+    restrict what is below them.
+    """
     found: list[Site] = []
     seen: set[tuple[int, int]] = set()
     number = _ConditionNumbers()
@@ -49,12 +53,18 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
         match node:
             case Select(cond, then, orelse):
                 holds = converter.assuming(*condition.true).truth(cond)
-                below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
-                         (orelse, conjoined(condition, holds.negated), axes)]
+                below = [
+                    (cond, condition, axes),
+                    (then, conjoined(condition, holds), axes),
+                    (orelse, conjoined(condition, holds.negated), axes),
+                ]
             case And(a, b) | Or(a, b):
                 decides = converter.assuming(*condition.true).truth(a)
                 needed = decides if isinstance(node, And) else decides.negated
-                below = [(a, condition, axes), (b, conjoined(condition, needed) if _has_accesses(b) else condition, axes)]
+                below = [
+                    (a, condition, axes),
+                    (b, conjoined(condition, needed) if _has_accesses(b) else condition, axes),
+                ]
             case Reduce():
                 found.append(Site(node, condition, axes))
                 below = _below_reduction(node, converter, condition, axes)
@@ -71,7 +81,9 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
 
 
 class _ConditionNumbers:
-    """A number for each condition, the same for equal ones. Hashing a long condition once per node below it would take most of the time."""
+    """A number for each condition, the same for equal ones. Hashing a long condition once per
+    node below it would take most of the time.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Truth, int]] = {}
@@ -80,12 +92,17 @@ class _ConditionNumbers:
     def of(self, condition: Truth) -> int:
         found = self._known.get(id(condition))
         if found is None:
-            found = self._known[id(condition)] = condition, self._equal.setdefault(condition.true, len(self._equal))
+            found = self._known[id(condition)] = (
+                condition,
+                self._equal.setdefault(condition.true, len(self._equal)),
+            )
         return found[1]
 
 
 def _has_accesses(e: Expr) -> bool:
-    """True if anything is read or reduced: conditions are only worth their cost where something is."""
+    """True if anything is read or reduced: conditions are only worth their cost where something
+    is.
+    """
     return any(isinstance(n, Read | Reduce) for n in walk(e))
 
 
@@ -93,7 +110,10 @@ def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes:
     below: _Below = []
     for axis in node.axes:
         below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
-        condition, axes = conjoined(condition, converter.assuming(*condition.true).within(axis.var, axis.lo, axis.hi)), (*axes, axis)
+        condition, axes = (
+            conjoined(condition, converter.assuming(*condition.true).within(axis.var, axis.lo, axis.hi)),
+            (*axes, axis),
+        )
     if node.where is None:
         return [*below, (node.body, condition, axes)]
     selected = conjoined(condition, converter.assuming(*condition.true).truth(node.where))
@@ -102,7 +122,9 @@ def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes:
 
 def inside(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
     """The condition that the indices lie in the shape."""
-    return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+    return conjunction(
+        *(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n)))
+    )
 
 
 def guarded_indices(indices: Sequence[Expr], shape: Sequence[Expr], guard: Guard | None) -> tuple[Expr, ...]:
@@ -119,5 +141,7 @@ def _guarded_index(i: Expr, n: Expr, mode: str) -> Expr:
         case "wrap":
             return select(compare("<", i, index(0)), add(i, n), select(compare("<", i, n), i, sub(i, n)))
         case "reflect":
-            return select(compare("<", i, index(0)), neg(i), select(compare("<", i, n), i, sub(add(last, last), i)))
+            return select(
+                compare("<", i, index(0)), neg(i), select(compare("<", i, n), i, sub(add(last, last), i))
+            )
     return i

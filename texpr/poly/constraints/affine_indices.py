@@ -13,7 +13,9 @@ _MOST = 64
 
 
 def plain(e: Expr) -> Form | None:
-    """The form of an index that is a sum of multiples of variables, as most are, in one go; None for any other, and for very long ones."""
+    """The form of an index that is a sum of multiples of variables, as most are, in one go; None
+    for any other, and for very long ones.
+    """
     if e.dtype != I64:
         return None
     terms: dict[Key, int] = {}

@@ -1,4 +1,6 @@
-"""Combination of the cases of operands to those of a result: conditions, sums, extremes, choices."""
+"""Combination of the cases of operands to those of a result: conditions, sums, extremes,
+choices.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from itertools import product
 
 from texpr.ir.expr import And, Compare, Const, Expr, Not, Or, Read, Select
 from texpr.poly.constraints.comparisons import comparison_truth
-from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Constraint, Form, Truth, Values, conjoined
+from texpr.poly.constraints.linear_forms import (
+    ALWAYS,
+    Conjunction,
+    Constraint,
+    Form,
+    Truth,
+    Values,
+    conjoined,
+)
 
 
 def condition(e: Expr, of: list) -> Truth | None:
@@ -24,7 +34,11 @@ def condition(e: Expr, of: list) -> Truth | None:
         case Select():
             chosen = conjoined(of[0], of[1]), conjoined(of[0].negated, of[2])
             against = conjoined(of[0], of[1].negated), conjoined(of[0].negated, of[2].negated)
-            return Truth(chosen[0].true + chosen[1].true, against[0].true + against[1].true, all(t.exact for t in chosen))
+            return Truth(
+                chosen[0].true + chosen[1].true,
+                against[0].true + against[1].true,
+                all(t.exact for t in chosen),
+            )
         case Compare() if len(of) == 1:  # taken apart
             return of[0]
         case Read() if of:
@@ -40,7 +54,9 @@ def _equivalence(a: Truth, b: Truth) -> Truth:
     """The truth of "both conditions hold, or neither"."""
     both, neither = conjoined(a, b), conjoined(a.negated, b.negated)
     one, other = conjoined(a, b.negated), conjoined(a.negated, b)
-    return Truth(both.true + neither.true, one.true + other.true, all(t.exact for t in (both, neither, one, other)))
+    return Truth(
+        both.true + neither.true, one.true + other.true, all(t.exact for t in (both, neither, one, other))
+    )
 
 
 def count_cases(found: Values | Truth) -> int:

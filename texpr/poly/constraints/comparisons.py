@@ -10,9 +10,24 @@ from texpr.ir.build import REBUILD, add, compare, integer, mul
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Or, Sub, index
 from texpr.ir.index.overflow import LARGEST_FACTOR, is_wild
-from texpr.poly.constraints.linear_forms import CASES_LIMIT, Conjunction, Constraint, Form, Truth, Values, is_exact
+from texpr.poly.constraints.linear_forms import (
+    CASES_LIMIT,
+    Conjunction,
+    Constraint,
+    Form,
+    Truth,
+    Values,
+    is_exact,
+)
 
-_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
@@ -48,13 +63,15 @@ def _atoms(op: str, difference: Form) -> list[Conjunction]:
 
 
 def split_comparison(e: Expr) -> Expr | None:
-    """An order of indices that says the same without a quotient, minimum or maximum; None where there is none on the outside.
+    """An order of indices that says the same without a quotient, minimum or maximum; None where
+    there is none on the outside.
 
     i < (n + 15) // 16       ->   16*i + 15 < n + 15
     i < min(a, b)            ->   i < a and i < b
     i < max(a, b) + 1        ->   i < a + 1 or i < b + 1
 
-    As values they would be cases and unknowns, in all that is asked about the loops whose extents they are.
+    As values they would be cases and unknowns, in all that is asked about the loops whose extents
+    they are.
     """
     if not isinstance(e, Compare) or e.lhs.dtype != I64 or e.op not in _ENDS:
         return None
@@ -63,7 +80,12 @@ def split_comparison(e: Expr) -> Expr | None:
         if isinstance(inner, Min | Max) and _part_count(inner) <= CASES_LIMIT:
             both = (compare(op, i, x) for x in _in_context(context, inner))
             return And(*both) if isinstance(inner, _ENDS[op]) else Or(*both)
-        if isinstance(end, FloorDiv) and 0 < (c := integer(end.rhs) or 0) <= LARGEST_FACTOR and not is_wild(i) and not is_wild(end.lhs):
+        if (
+            isinstance(end, FloorDiv)
+            and 0 < (c := integer(end.rhs) or 0) <= LARGEST_FACTOR
+            and not is_wild(i)
+            and not is_wild(end.lhs)
+        ):
             first = mul(i, index(c))
             return compare(op, first if op in ("<=", ">") else add(first, index(c - 1)), end.lhs)
     return None
@@ -75,9 +97,15 @@ _ENDS: dict[str, type[Min] | type[Max]] = {"<": Min, "<=": Min, ">": Max, ">=": 
 
 
 def _monotone_context(e: Expr) -> tuple[list[Expr], Expr]:
-    """An expression without arithmetic around it that keeps the order of values, and that arithmetic, outermost first."""
+    """An expression without arithmetic around it that keeps the order of values, and that
+    arithmetic, outermost first.
+    """
     context: list[Expr] = []
-    while isinstance(e, Add | Sub | FloorDiv) and isinstance(e.rhs, Const) and not (isinstance(e, FloorDiv) and e.rhs.value <= 0):
+    while (
+        isinstance(e, Add | Sub | FloorDiv)
+        and isinstance(e.rhs, Const)
+        and not (isinstance(e, FloorDiv) and e.rhs.value <= 0)
+    ):
         context.append(e)
         e = e.lhs
     return context, e
@@ -92,7 +120,9 @@ def _in_context(context: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
 
 
 def _part_count(e: Expr) -> int:
-    """Into how many parts an expression is taken apart; more than there may be cases are not counted."""
+    """Into how many parts an expression is taken apart; more than there may be cases are not
+    counted.
+    """
     stack, parts = [e], 1
     while stack and parts <= CASES_LIMIT:
         inner = _monotone_context(stack.pop())[1]

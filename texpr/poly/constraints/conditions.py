@@ -18,7 +18,9 @@ from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_qu
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """True if `condition` is proven for all values of the axes' variables, all sizes >= 0 that satisfy `facts`, and all data."""
+    """True if `condition` is proven for all values of the axes' variables, all sizes >= 0 that
+    satisfy `facts`, and all data.
+    """
     return _impossible(condition, axes, facts, negated=True)
 
 
@@ -28,7 +30,9 @@ def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> 
 
 
 def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """True if a condition is seen to fail in the first iteration at some sizes: cheap, where most conditions do not always hold."""
+    """True if a condition is seen to fail in the first iteration at some sizes: cheap, where
+    most conditions do not always hold.
+    """
     point: dict[Var, int] = {}
     for a in axes:
         lo, hi = value_at(a.lo, point, SOME_SIZE), value_at(a.hi, point, SOME_SIZE)
@@ -48,12 +52,16 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
     truth = known.converter.truth(condition)
     wanted = truth.negated if negated else truth
     try:
-        return not wanted.true or run_within_quota(lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases))
+        return not wanted.true or run_within_quota(
+            lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases)
+        )
     except OutOfQuota:
         return False
 
 
-def _with_uncollapsed_loops(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
+def _with_uncollapsed_loops(
+    condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]
+) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
     """The question about joined loops as one about the two that each of them was."""
     if not may_count_pairs([a.hi for a in axes], condition, *facts) or any(integer(a.lo) != 0 for a in axes):
         return condition, axes, facts
@@ -91,14 +99,21 @@ _MOST_KNOWN = 64
 def _facts_of(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Facts:
     """Remembered: a step asks several questions with the same axes and facts."""
     ends = [e for a in axes for e in (a.lo, a.hi)]
-    key = *(a.var for a in axes), *(id(e) if (n := integer(e)) is None else (n,) for e in ends), None, *map(id, facts)
+    key = (
+        *(a.var for a in axes),
+        *(id(e) if (n := integer(e)) is None else (n,) for e in ends),
+        None,
+        *map(id, facts),
+    )
     found = _KNOWN.get(key)
     if found is None:
         converter = _converter(frozenset(a.var for a in axes))
         truth = ALWAYS
         for each in (*(converter.within(a.var, a.lo, a.hi) for a in axes), *map(converter.truth, facts)):
             truth = conjoined(truth, each)
-        found = _KNOWN[key] = _Facts(converter, tuple(Assumptions(converter, p) for p in truth.true), (*ends, *facts))
+        found = _KNOWN[key] = _Facts(
+            converter, tuple(Assumptions(converter, p) for p in truth.true), (*ends, *facts)
+        )
         while len(_KNOWN) > _MOST_KNOWN:
             _KNOWN.popitem(last=False)
     return found
@@ -110,7 +125,9 @@ _MOST_EXPRESSIONS = 5_000
 
 
 def _converter(bound: frozenset[Var]) -> Converter:
-    """The converter for all questions about the same variables: a step asks several, with the same axes and facts."""
+    """The converter for all questions about the same variables: a step asks several, with the
+    same axes and facts.
+    """
     found = _CONVERTERS.get(bound)
     if found is None or found.expressions > _MOST_EXPRESSIONS:
         found = _CONVERTERS[bound] = Converter(bound, ())

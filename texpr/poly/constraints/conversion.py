@@ -1,4 +1,6 @@
-"""Expressions as integer constraints: index arithmetic and conditions in disjunctive normal form (`linear_forms`)."""
+"""Expressions as integer constraints: index arithmetic and conditions in disjunctive normal form
+(`linear_forms`).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,14 @@ from texpr.ir.expr import (
 from texpr.ir.index.overflow import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.poly.constraints.affine_indices import PLAIN, plain
-from texpr.poly.constraints.case_combination import absolute, condition, count_cases, extreme, pairwise, selected
+from texpr.poly.constraints.case_combination import (
+    absolute,
+    condition,
+    count_cases,
+    extreme,
+    pairwise,
+    selected,
+)
 from texpr.poly.constraints.comparisons import split_comparison
 from texpr.poly.constraints.fingerprint import fingerprint
 from texpr.poly.constraints.linear_forms import (
@@ -85,7 +94,9 @@ class _BoundedDict(OrderedDict[K, V]):
 
 
 _SHARED: _BoundedDict[tuple, Values] = _BoundedDict()
-"""Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so that versions of one compare."""
+"""Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so
+that versions of one compare.
+"""
 _QUOTIENTS: _BoundedDict[tuple[Form, int], Unknown] = _BoundedDict()
 """The same, of quotients."""
 
@@ -101,13 +112,21 @@ class Converter:
         definition: the value that an element of an intermediate is, where it is looked into.
     """
 
-    def __init__(self, bound: Collection[Var], stable: Collection[Tensor], ranges: Mapping[Tensor, Range] | None = None,
-                 axes: Iterable[Axis] = (), definition: Callable[[Read], Expr | None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        bound: Collection[Var],
+        stable: Collection[Tensor],
+        ranges: Mapping[Tensor, Range] | None = None,
+        axes: Iterable[Axis] = (),
+        definition: Callable[[Read], Expr | None] = lambda _: None,
+    ) -> None:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
         self._definition = definition
         self._bounded: frozenset[Key] = frozenset()
         self._assuming: dict[frozenset[Key], Converter] = {self._bounded: self}
-        self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_unbounded(e, self.ranges) for e in (a.lo, a.hi))}
+        self._wild: dict[Key, bool] = {
+            a.var: True for a in axes if any(_is_unbounded(e, self.ranges) for e in (a.lo, a.hi))
+        }
         self._has_wild_variables = bool(self._wild)
         self._unknowns: dict[tuple, Values] = {}
         self._forget()
@@ -117,7 +136,9 @@ class Converter:
         self._ranges: dict[tuple, tuple[Expr, Expr, Truth]] = {}
 
     def assuming(self, *pieces: Conjunction) -> Converter:
-        """The converter under the assumption that one of the pieces holds: data that each of them bounds does not wrap there."""
+        """The converter under the assumption that one of the pieces holds: data that each of
+        them bounds does not wrap there.
+        """
         common = frozenset[Key]()
         for k, piece in enumerate(pieces):
             found = bounded_keys(piece, self._is_unbounded, self._bounded)
@@ -157,18 +178,23 @@ class Converter:
         found = self._convert(e)
         return found if isinstance(found, Truth) else ANYTHING
 
-    def tuples(self, indices: Sequence[Expr], happens: Callable[[Conjunction], bool] = lambda _: True) -> tuple[tuple[Case, ...], bool]:
+    def tuples(
+        self, indices: Sequence[Expr], happens: Callable[[Conjunction], bool] = lambda _: True
+    ) -> tuple[tuple[Case, ...], bool]:
         """Several integer expressions at once: the cases of all, and whether they are exact.
 
         Args:
-            happens: asked about the cases of each expression if there would be too many together; those that never happen are left out.
+            happens: asked about the cases of each expression if there would be too many together;
+                those that never happen are left out.
         """
         cases: tuple[Case, ...] = (((), ()),)
         exact = True
         values = [self.values(e) for e in indices]
         if all([len(v.cases) == 1 for v in values]):
             whole = tuple([c for v in values for c in v.cases[0][0]]), tuple([v.cases[0][1] for v in values])
-            return (whole,), is_exact(whole[0]) and all([v.exact and not v.cases[0][1].opaque for v in values])
+            return (whole,), is_exact(whole[0]) and all(
+                [v.exact and not v.cases[0][1].opaque for v in values]
+            )
         if prod(len(v.cases) for v in values) > CASES_LIMIT:
             values = [v._replace(cases=tuple(c for c in v.cases if happens(c[0]))) for v in values]
         for e, found in zip(indices, values):
@@ -179,12 +205,18 @@ class Converter:
         return cases, exact
 
     def within(self, var: Var, lo: Expr, hi: Expr) -> Truth:
-        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody asks when it is false."""
+        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody
+        asks when it is false.
+        """
         first = integer(lo)
         key = var, id(lo) if first is None else (first,), id(hi)
         found = self._ranges.get(key)
         if found is None:
-            above = self.truth(Compare("<=", lo, var)) if first is None else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
+            above = (
+                self.truth(Compare("<=", lo, var))
+                if first is None
+                else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
+            )
             inside = conjoined(above, self.truth(Compare("<", var, hi)))
             # Of `max(N - 2, 0)` one case leaves no value.
             some = tuple([p for p in inside.true if not is_contradiction(p)]) if len(inside.true) > 1 else ()
@@ -199,14 +231,21 @@ class Converter:
             node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            if below_it is None and type(node) in PLAIN and (form := plain(node)) is not None and not (
-                    self._has_wild_variables and any(self._is_unbounded(k) for k, _ in form.terms)):
+            if (
+                below_it is None
+                and type(node) in PLAIN
+                and (form := plain(node)) is not None
+                and not (self._has_wild_variables and any(self._is_unbounded(k) for k, _ in form.terms))
+            ):
                 self._done[id(node)] = node, Values((((), form),))
             elif below_it is None and (found := self._read(node) if type(node) is Read else _operands(node)):
                 stack.append((node, found))
                 stack.extend((o, None) for o in found)
             else:
-                self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it or ()])
+                self._done[id(node)] = (
+                    node,
+                    self._combine(node, [self._done[id(o)][1] for o in below_it or ()]),
+                )
         return self._done[id(root)][1]
 
     def _read(self, e: Read) -> tuple[Expr, ...]:
@@ -235,7 +274,9 @@ class Converter:
                 return pairwise(of, lambda a, b: a.plus(b, -1))
             case Neg():
                 return Values(tuple((p, f.times(-1)) for p, f in of[0].cases))
-            case Mul() if all(not a.terms or not b.terms for (_, a), (_, b) in product(of[0].cases, of[1].cases)):
+            case Mul() if all(
+                not a.terms or not b.terms for (_, a), (_, b) in product(of[0].cases, of[1].cases)
+            ):
                 return pairwise(of, lambda a, b: a.times(b.constant) if not b.terms else b.times(a.constant))
             case Mul() if factors := self._sizes_multiplied(e):
                 return self._product(e, factors)
@@ -267,20 +308,25 @@ class Converter:
         for piece, form in value.cases:
             above, under = Constraint(form.shifted(-lo)), Constraint(form.below(hi))
             cases.append(((*piece, above, under), form))
-            cases += [((*piece, *outside, *p), f) for outside in ((Constraint(form.shifted(-hi - 1)),), (Constraint(form.below(lo - 1)),))
-                      for p, f in other]
+            cases += [
+                ((*piece, *outside, *p), f)
+                for outside in ((Constraint(form.shifted(-hi - 1)),), (Constraint(form.below(lo - 1)),))
+                for p, f in other
+            ]
         return Values(tuple(c for c in cases if not is_contradiction(c[0])), value.exact)
 
     def _may_wrap(self, e: Expr, of: list[Values]) -> bool:
-        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is no index arithmetic
-        (`ir.index.overflow`).
+        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is
+        no index arithmetic (`ir.index.overflow`).
 
         The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
         """
         kind = type(e)
         if kind not in _WRAPPING and not (kind is FloorDiv and any(f.constant == -1 for _, f in of[1].cases)):
             return False
-        if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
+        if isinstance(e, Mul) and any(
+            isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)
+        ):
             return True
         if not any(self._is_unbounded(k) for v in of for _, form in v.cases for k, _ in form.terms):
             return False
@@ -290,10 +336,16 @@ class Converter:
         return not all(self._is_small_sum(cases, factor) for cases in product(*(v.cases for v in of)))
 
     def _is_small_sum(self, cases: Sequence[tuple[Conjunction, Form]], factor: int) -> bool:
-        """True if the data in these forms, each times a factor, is within bounds where all of the cases hold."""
+        """True if the data in these forms, each times a factor, is within bounds where all of
+        the cases hold.
+        """
         wild = {k for _, form in cases for k, _ in form.terms if self._is_unbounded(k)}
         piece = tuple(c for p, _ in cases for c in p)
-        bounded = bounded_keys(piece, self._is_unbounded, self._bounded) if not wild <= self._bounded else self._bounded
+        bounded = (
+            bounded_keys(piece, self._is_unbounded, self._bounded)
+            if not wild <= self._bounded
+            else self._bounded
+        )
         return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
 
     def _division(self, e: Expr, of: list[Values]) -> Values:
@@ -307,11 +359,15 @@ class Converter:
                 continue
             quotient = self._quotient(e, x, c)
             value = variable(quotient)
-            cases.append((p + q + defining(quotient), value if isinstance(e, FloorDiv) else x.plus(value, -c)))
+            cases.append(
+                (p + q + defining(quotient), value if isinstance(e, FloorDiv) else x.plus(value, -c))
+            )
         return Values(tuple(cases))
 
     def _sizes_multiplied(self, e: Expr) -> list[Var]:
-        """The factors of a product of sizes and positive constants; none where it is another product."""
+        """The factors of a product of sizes and positive constants; none where it is another
+        product.
+        """
         factors: dict[Var, None] = {}
         stack = [e]
         while stack:
@@ -328,7 +384,7 @@ class Converter:
 
     def _product(self, e: Expr, factors: Sequence[Var]) -> Values:
         """A product of sizes is 0 where one of them is, else it is no less than any of them."""
-        (bounds, form), = self._unknown(e).cases
+        ((bounds, form),) = self._unknown(e).cases
         one = Form((), 1)
         some = tuple(c for f in factors for c in (at_least(variable(f), one), at_least(form, variable(f))))
         none = tuple(((Constraint(variable(f), equality=True),), Form()) for f in factors)
@@ -336,7 +392,7 @@ class Converter:
 
     def _remainder(self, e: Expr, size: Var) -> Values:
         """x % N is one of 0..N, whatever x is; 0 where N is."""
-        (bounds, form), = self._unknown(e).cases
+        ((bounds, form),) = self._unknown(e).cases
         inside = (Constraint(form), below(form, variable(size)))
         return Values((((*bounds, *inside), form), ((Constraint(variable(size), equality=True),), Form())))
 
@@ -354,10 +410,17 @@ class Converter:
     def _cases(self, e: Expr, form: Form) -> tuple[tuple[Conjunction, Form], ...]:
         """The cases of a value of data: it lies within its bounds, or is the value of a guard."""
         within = self._bounds(e, form), form
-        if not isinstance(e, Read) or e.guard is None or e.guard.value is None or self._declared_range(e) is None:
+        if (
+            not isinstance(e, Read)
+            or e.guard is None
+            or e.guard.value is None
+            or self._declared_range(e) is None
+        ):
             return (within,)
         outside = self.values(e.guard.value).cases
-        return within, *(((*piece, Constraint(form.plus(value, -1), equality=True)), form) for piece, value in outside)
+        return within, *(
+            ((*piece, Constraint(form.plus(value, -1), equality=True)), form) for piece, value in outside
+        )
 
     def _quotient(self, e: Expr, x: Form, c: int) -> Unknown:
         """The q of x = c*q + rest; one object for all programs where it depends on sizes alone."""
@@ -370,7 +433,9 @@ class Converter:
         return found
 
     def _bounds(self, e: Expr, form: Form) -> Conjunction:
-        """Bounds of a value of data: its declared range, the range of its type, the range of a binder."""
+        """Bounds of a value of data: its declared range, the range of its type, the range of a
+        binder.
+        """
         bounds: list[Constraint] = []
         if e.dtype != I64:
             lo, hi = int_range(e.dtype)
@@ -390,24 +455,34 @@ class Converter:
         return tuple(bounds)
 
     def _bounds_of_product(self, e: Mul, form: Form) -> Iterator[Constraint]:
-        """Bounds of a product of two values of data: between numbers, or of 0..N and 0..M below (N - 1) * (M - 1)."""
+        """Bounds of a product of two values of data: between numbers, or of 0..N and 0..M below
+        (N - 1) * (M - 1).
+        """
         ranges = [self._range_of_data(factor) for factor in (e.lhs, e.rhs)]
         if None in ranges:
             return
         (low, high), (least, most) = ranges  # type: ignore[misc]
         if all((n := integer(x)) is not None and abs(n) <= LARGEST_FACTOR for x in (low, high, least, most)):
-            corners = [integer(a) * integer(b) for a in (low, sub(high, index(1))) for b in (least, sub(most, index(1)))]  # type: ignore[operator]
+            corners = [
+                integer(a) * integer(b)
+                for a in (low, sub(high, index(1)))
+                for b in (least, sub(most, index(1)))
+            ]  # type: ignore[operator]
             yield Constraint(form.shifted(-min(corners)))
             yield Constraint(form.below(max(corners)))
-        elif integer(low) == integer(least) == 0 and all(isinstance(x, Var) and x not in self.bound for x in (high, most)):
+        elif integer(low) == integer(least) == 0 and all(
+            isinstance(x, Var) and x not in self.bound for x in (high, most)
+        ):
             yield Constraint(form)
             for whole in (Mul(high, most), Mul(most, high)):
-                (known, of_both), = self._unknown(whole).cases
+                ((known, of_both),) = self._unknown(whole).cases
                 yield from known
                 yield at_least(of_both.plus(variable(high), -1).plus(variable(most), -1).shifted(1), form)  # type: ignore[arg-type]
 
     def _range_of_data(self, e: Expr) -> Range | None:
-        """The range of a value that is read, and of one beside a number: declared, else that of a narrow type."""
+        """The range of a value that is read, and of one beside a number: declared, else that of
+        a narrow type.
+        """
         if isinstance(e, Add | Sub) and isinstance(e.rhs, Const):
             of_value = self._range_of_data(e.lhs)
             return None if of_value is None else tuple(REBUILD[type(e)](x, e.rhs) for x in of_value)  # type: ignore[return-value]
@@ -454,16 +529,30 @@ _WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
 
 
 def _is_unbounded(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
-    """True if a 64-bit value of data without a range is part of it. A position is within the range that was searched."""
+    """True if a 64-bit value of data without a range is part of it. A position is within the
+    range that was searched.
+    """
     if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
         return False
-    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None and n.tensor not in ranges
-               or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
-               or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
+    return any(
+        isinstance(n, Read)
+        and n.dtype in (I64, U64)
+        and n.tensor.value_range is None
+        and n.tensor not in ranges
+        or isinstance(n, Reduce)
+        and n.dtype == I64
+        and n.op in ("sum", "prod")
+        or isinstance(n, Cast)
+        and n.dtype == I64
+        and n.operand.dtype.is_float
+        for n in walk(e)
+    )
 
 
 def _operands(e: Expr) -> tuple[Expr, ...]:
-    """The operands that are looked into. Integer arithmetic below 64 bits may wrap, so it is not."""
+    """The operands that are looked into. Integer arithmetic below 64 bits may wrap, so it is
+    not.
+    """
     kind = type(e)
     if kind in _ARITHMETIC and e.dtype == I64:
         return children(e)  # type: ignore[return-value]

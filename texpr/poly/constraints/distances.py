@@ -1,9 +1,11 @@
-"""Dependence distances: how far apart two instances are that access one element, where the indices alone determine it.
+"""Dependence distances: how far apart two instances are that access one element, where the indices
+alone determine it.
 
-`A[i, j]` and `A[i-1, j+1]` are one element where the second runs one iteration later in `i` and one earlier in `j`, whatever the domains
-are. Most dependences of dense programs are so (uniform ones; Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize
-Parallelism, 1991), and what a new order does to them is seen without a question about domains. In a loop that the indices do not fix, any
-distance is possible: it stands for itself.
+`A[i, j]` and `A[i-1, j+1]` are one element where the second runs one iteration later in `i` and one
+earlier in `j`, whatever the domains are. Most dependences of dense programs are so (uniform ones;
+Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize Parallelism, 1991), and what
+a new order does to them is seen without a question about domains. In a loop that the indices do not
+fix, any distance is possible: it stands for itself.
 """
 
 from __future__ import annotations
@@ -16,13 +18,22 @@ from texpr.ir.loop import For
 from texpr.poly.constraints.linear_forms import Form, Key
 
 Distances = dict[Var, int]
-"""By how many iterations the second instance runs after the first, in the loops where that is one number."""
+"""By how many iterations the second instance runs after the first, in the loops where that is
+one number.
+"""
 Order = list[int | Var]
-"""What tells which of two instances runs first, from the outside in: loops with any distance, then perhaps a number, which decides."""
+"""What tells which of two instances runs first, from the outside in: loops with any distance,
+then perhaps a number, which decides.
+"""
 
 
-def distances(at: Sequence[Form], to: Sequence[Form], loops: Sequence[For], is_shared: Callable[[Key], bool],
-              equal: Iterable[Var] = ()) -> Distances | None:
+def distances(
+    at: Sequence[Form],
+    to: Sequence[Form],
+    loops: Sequence[For],
+    is_shared: Callable[[Key], bool],
+    equal: Iterable[Var] = (),
+) -> Distances | None:
     """The distances of instances that access one element; None where there are none.
 
     Args:
@@ -65,7 +76,8 @@ def stays_first(old: Order, in_text: bool, new: Order, in_new_text: bool) -> boo
     """True if the first instance runs first in the new order wherever it does in the old one.
 
     Args:
-        in_text: whether it stands before the other one in the text of the old order; False for the same statement.
+        in_text: whether it stands before the other one in the text of the old order; False for the
+            same statement.
         in_new_text: the same of the new one.
     """
     if runs_first(old, in_text) is False or runs_first(new, in_new_text):
@@ -84,9 +96,11 @@ def runs_first(steps: Order, in_text: bool) -> bool | None:
     return steps[0] > 0 if isinstance(steps[0], int) else None
 
 
-def in_new_loops(known: Distances, forms: Mapping[Var, Form], new: Sequence[For], is_shared: Callable[[Key], bool]) -> dict[Var, int | Var]:
-    """The distances in new loops, in terms of which the old ones are forms, the same for both instances. An old loop that has any distance
-    and is a new one stands for it.
+def in_new_loops(
+    known: Distances, forms: Mapping[Var, Form], new: Sequence[For], is_shared: Callable[[Key], bool]
+) -> dict[Var, int | Var]:
+    """The distances in new loops, in terms of which the old ones are forms, the same for both
+    instances. An old loop that has any distance and is a new one stands for it.
 
     Args:
         forms: the old loops that are one form for both instances.
@@ -106,12 +120,15 @@ def in_new_loops(known: Distances, forms: Mapping[Var, Form], new: Sequence[For]
             found.update((k, 0) for k, _ in terms)  # type: ignore[misc]
         else:
             _solve(known[var], terms, found)
-    # A loop may be counted from its other end by the same variable: what is not known must not pass for the old loop.
+    # A loop may be counted from its other end by the same variable: what is not known must not pass
+    # for the old loop.
     return {n.var: found[n.var] if n.var in found else Var(n.var.name) for n in new}
 
 
 def _are_digits(terms: Sequence[tuple[Key, int]], extents: Mapping[Key, int | None]) -> bool:
-    """True if a sum has each of its values for one choice of its loops: each digit is below what the next one counts."""
+    """True if a sum has each of its values for one choice of its loops: each digit is below what
+    the next one counts.
+    """
     room: int | None = 1
     for key, c in sorted(terms, key=lambda term: term[1]):
         if room is None or c < room or key not in extents:
@@ -125,7 +142,7 @@ def _solve(distance: int, terms: Sequence[tuple[Key, int]], found: dict[Var, int
     """Solve for the one loop whose distance follows from those of the others."""
     unknown = [(k, c) for k, c in terms if not isinstance(found.get(k), int)]  # type: ignore[arg-type]
     if len(unknown) == 1:
-        (key, c), = unknown
+        ((key, c),) = unknown
         rest = distance - sum(n * found[k] for k, n in terms if k is not key)  # type: ignore[index, operator]
         if rest % c == 0:
             found[key] = rest // c  # type: ignore[index]

@@ -1,9 +1,11 @@
 """Contradictions between integer constraints that substitution and rounding find, without isl.
 
-A column with coefficient 1 in an equality is expressed by the other columns, and leaves. An equality over digits falls apart:
-`16*a + b == 16*c + d` with `b` and `d` in 0..16 says that `b == d` and `a == c` (Goff, Kennedy and Tseng, Practical Dependence Testing,
-PLDI 1991, test pairs of subscripts by such means). Sums of the same columns are compared: what is at least 1 and at most 0 has no
-solution. What is left has a solution exactly if the constraints have one; so a contradiction is a proof, and its absence is none.
+A column with coefficient 1 in an equality is expressed by the other columns, and leaves. An
+equality over digits falls apart: `16*a + b == 16*c + d` with `b` and `d` in 0..16 says that `b ==
+d` and `a == c` (Goff, Kennedy and Tseng, Practical Dependence Testing, PLDI 1991, test pairs of
+subscripts by such means). Sums of the same columns are compared: what is at least 1 and at most 0
+has no solution. What is left has a solution exactly if the constraints have one; so a contradiction
+is a proof, and its absence is none.
 """
 
 from __future__ import annotations
@@ -54,7 +56,11 @@ class ReducedSystem:
         other = ReducedSystem()
         other.is_contradiction = any([self._is_excluded(terms, constant) for terms, constant, _ in new])
         if not other.is_contradiction:
-            other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
+            other._forms, other._bounds, other._sums = (
+                self._forms.copy(),
+                self._bounds.copy(),
+                self._sums.copy(),
+            )
             other._add([(list(terms.items()), constant, equality) for terms, constant, equality in new])
         return other
 
@@ -70,12 +76,16 @@ class ReducedSystem:
         return least is not None and least + constant >= 0
 
     def _is_excluded(self, terms: _Terms, constant: int) -> bool:
-        """True if the bounds imply the opposite of a row that they do not imply: most questions about order are decided so."""
+        """True if the bounds imply the opposite of a row that they do not imply: most questions
+        about order are decided so.
+        """
         least, most = self._range(terms)
         return most is not None and most + constant < 0 or least is not None and least + constant > 0
 
     def rows(self) -> Iterator[Row]:
-        """The constraints that are left, over the columns that are left. Every other column has a value whatever these are."""
+        """The constraints that are left, over the columns that are left. Every other column has
+        a value whatever these are.
+        """
         sums = [*((((column, 1),), b) for column, b in self._bounds.items()), *self._sums.items()]
         for terms, (low, high) in sums:
             if low is not None:
@@ -90,15 +100,28 @@ class ReducedSystem:
                 yield [(column, -1), *terms.items()], constant, True
 
     def has_obvious_solution(self) -> bool:
-        """True if a solution is found at once: columns at one of their bounds, then moved where a sum is too small or too large."""
+        """True if a solution is found at once: columns at one of their bounds, then moved where
+        a sum is too small or too large.
+        """
         at = {column: low if low is not None else high or 0 for column, (low, high) in self._bounds.items()}
         at.update((column, 0) for terms in self._sums for column, _ in terms if column not in at)
-        return any(all([self._repaired(terms, bounds, at) for terms, bounds in self._sums.items()]) for _ in range(_TRIES))
+        return any(
+            all([self._repaired(terms, bounds, at) for terms, bounds in self._sums.items()])
+            for _ in range(_TRIES)
+        )
 
     def _repaired(self, terms: _Sum, bounds: _Bounds, at: dict[int, int]) -> bool:
-        """True if a sum is within its bounds; else columns are moved until it is, as far as their bounds permit."""
+        """True if a sum is within its bounds; else columns are moved until it is, as far as
+        their bounds permit.
+        """
         (least, most), value = bounds, sum([c * at[column] for column, c in terms])
-        missing = least - value if least is not None and value < least else most - value if most is not None and value > most else 0
+        missing = (
+            least - value
+            if least is not None and value < least
+            else most - value
+            if most is not None and value > most
+            else 0
+        )
         if not missing:
             return True
         for column, c in sorted(terms, key=lambda term: self._tightness(term[0])):
@@ -112,13 +135,15 @@ class ReducedSystem:
         return False
 
     def _add(self, rows: Iterable[Row]) -> None:
-        """Bounds of columns first, then equalities, then the rest, of which few are rewritten then."""
+        """Bounds of columns first, then equalities, then the rest, of which few are rewritten
+        then.
+        """
         sums: list[_Late] = []
         equalities: list[_Late] = []
         late = self._late = []
         for given, constant, equality in rows:
             if len(given) == 1 and not equality:
-                (column, c), = given
+                ((column, c),) = given
                 if column in self._forms or not c:
                     self._at_least(*self._reduced(given, constant))
                 else:
@@ -165,7 +190,7 @@ class ReducedSystem:
     def _at_least(self, terms: _Terms, constant: int) -> None:
         """terms + constant >= 0."""
         if len(terms) == 1:
-            (column, c), = terms.items()
+            ((column, c),) = terms.items()
             self._bound(column, c, constant)
             return
         least, most = self._range(terms)
@@ -238,7 +263,9 @@ class ReducedSystem:
         return (low is not None) + 2 * (high is not None)
 
     def _split_digits(self, terms: _Terms, constant: int) -> bool:
-        """Split a sum of digits: into the terms that a coefficient divides, and a rest that is too small to make up for them."""
+        """Split a sum of digits: into the terms that a coefficient divides, and a rest that is
+        too small to make up for them.
+        """
         for base in sorted({abs(c) for c in terms.values()}):
             rest = {column: c for column, c in terms.items() if c % base}
             if not rest:
@@ -254,7 +281,10 @@ class ReducedSystem:
             if first == last:
                 self._late += [(rest.items(), constant + base * first, True), (whole.items(), -first, True)]
                 return True
-            self._late += [(whole.items(), -first, False), ([(column, -c) for column, c in whole.items()], last, False)]
+            self._late += [
+                (whole.items(), -first, False),
+                ([(column, -c) for column, c in whole.items()], last, False),
+            ]
         return False
 
     def _eliminate(self, column: int, terms: _Terms, constant: int) -> None:
@@ -279,7 +309,9 @@ class ReducedSystem:
 
 
 def _direction(terms: _Terms) -> tuple[_Sum, int]:
-    """The sum without its common factor, and the factor, which is negative where the first coefficient was."""
+    """The sum without its common factor, and the factor, which is negative where the first
+    coefficient was.
+    """
     items = sorted(terms.items())
     factor = gcd(*terms.values())
     if items[0][1] < 0:

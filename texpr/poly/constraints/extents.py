@@ -10,15 +10,25 @@ from texpr.ir.affine import Linear
 from texpr.ir.build import add, floordiv, maximum, minimum, neg
 from texpr.ir.expr import Expr, FloorDiv, Mod, Var, index
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Form, Key, Unknown, conjoined, fresh, variable
+from texpr.poly.constraints.linear_forms import (
+    ALWAYS,
+    Conjunction,
+    Form,
+    Key,
+    Unknown,
+    conjoined,
+    fresh,
+    variable,
+)
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, System, run_within_quota
 
 
 def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> tuple[Expr, Expr] | None:
-    """Bounds of an integer expression while the conditions hold, whatever the free variables are: the first inclusive, the second not.
+    """Bounds of an integer expression while the conditions hold, whatever the free variables are:
+    the first inclusive, the second not.
 
-    They are maxima and minima of affine expressions. Where the conditions never hold they mean nothing.
-    None if there are none, or not within the quota.
+    They are maxima and minima of affine expressions. Where the conditions never hold they mean
+    nothing. None if there are none, or not within the quota.
     """
     try:
         return run_within_quota(lambda: _extent(value, conditions, free))
@@ -33,7 +43,9 @@ def _extent(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> t
         truth = conjoined(truth, converter.truth(condition))
     cases = [(p + q, form) for p in truth.true for q, form in converter.values(value).cases]
     keys = _free_conditions(converter, cases)
-    rows = Region(len(keys) + 1, [_system(converter, keys, piece, form) for piece, form in cases]).hull(len(keys))
+    rows = Region(len(keys) + 1, [_system(converter, keys, piece, form) for piece, form in cases]).hull(
+        len(keys)
+    )
     lows = [bound for row in rows for bound in _bounds(row, keys, 1)]
     highs = [bound for row in rows for bound in _bounds(row, keys, -1)]
     return (reduce(maximum, lows), reduce(minimum, highs)) if lows and highs else None
@@ -50,7 +62,7 @@ def _system(converter: Converter, keys: Sequence[Key], piece: Conjunction, form:
     question = Question(converter.is_shared)
     for key in keys:
         question.column(key)
-    value, = fresh(1)
+    (value,) = fresh(1)
     question.column(value)
     question.require(piece)
     question.add(question.compare(variable(value), 0, form, 0))
@@ -58,7 +70,9 @@ def _system(converter: Converter, keys: Sequence[Key], piece: Conjunction, form:
 
 
 def _bounds(row: Row, keys: Sequence[Key], sign: int) -> list[Expr]:
-    """The bounds that `c * value + rest >= 0`, or `== 0`, gives: a lower one for sign 1, an upper one, exclusive, for -1."""
+    """The bounds that `c * value + rest >= 0`, or `== 0`, gives: a lower one for sign 1, an
+    upper one, exclusive, for -1.
+    """
     terms, constant, equality = row
     c = dict(terms).get(len(keys), 0)
     if equality and c * sign < 0:
@@ -74,7 +88,9 @@ def _bounds(row: Row, keys: Sequence[Key], sign: int) -> list[Expr]:
 
 
 def _node(key: Key) -> Expr:
-    """A quotient's constraints define it wherever it is needed for `//` or for `%`; what it is itself is the former."""
+    """A quotient's constraints define it wherever it is needed for `//` or for `%`; what it is
+    itself is the former.
+    """
     if isinstance(key, Unknown):
         return FloorDiv(key.node.lhs, key.node.rhs) if isinstance(key.node, Mod) else key.node
     return key

@@ -9,9 +9,11 @@ from texpr.ir.traverse import children
 
 
 def fingerprint(e: Expr) -> tuple:
-    """A hashable value that is equal for structurally equal expressions over the same variables and tensors.
+    """A hashable value that is equal for structurally equal expressions over the same variables and
+    tensors.
 
-    What reductions bind counts by its position: `argmax(i: X[i])` and `argmax(j: X[j])` are one value.
+    What reductions bind counts by its position: `argmax(i: X[i])` and `argmax(j: X[j])` are one
+    value.
     """
     bound: dict[Var, int] = {}
     numbers: dict[int, int] = {}
@@ -25,7 +27,17 @@ def fingerprint(e: Expr) -> tuple:
             stack.append((node, True))
             stack += [(c, False) for c in reversed(children(node))]
             continue
-        rest = tuple(getattr(node, f.name) for f in fields(node) if f.name != "span" and f.name not in node.parts)  # type: ignore[arg-type]
-        own = bound.get(node, node) if isinstance(node, Var) else bound.setdefault(node.var, len(bound)) if isinstance(node, Axis) else rest
-        numbers[id(node)] = entries.setdefault((type(node), own, tuple(numbers[id(c)] for c in children(node))), len(entries))
+        rest = tuple(
+            getattr(node, f.name) for f in fields(node) if f.name != "span" and f.name not in node.parts
+        )  # type: ignore[arg-type]
+        own = (
+            bound.get(node, node)
+            if isinstance(node, Var)
+            else bound.setdefault(node.var, len(bound))
+            if isinstance(node, Axis)
+            else rest
+        )
+        numbers[id(node)] = entries.setdefault(
+            (type(node), own, tuple(numbers[id(c)] for c in children(node))), len(entries)
+        )
     return tuple(entries)

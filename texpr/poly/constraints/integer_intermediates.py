@@ -1,4 +1,6 @@
-"""Intermediates of integers and conditions that one equation defines everywhere: what it says holds where they are read."""
+"""Intermediates of integers and conditions that one equation defines everywhere: what it says
+holds where they are read.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Definitions:
         return bool(self._equations)
 
     def value(self, read: Read) -> Expr | None:
-        """The value of an element, over the indices it is read at; None where it is not looked into."""
+        """The value of an element, over the indices it is read at; None where it is not looked
+        into.
+        """
         e = self._equations.get(read.tensor)
         if e is None or read.guard is not None:
             return None
@@ -56,15 +60,26 @@ def _simple(program: Program) -> dict[Tensor, Equation]:
 
 
 def _is_looked_into(e: Equation) -> bool:
-    """True if an equation is short, of integers or conditions, and defines each element by itself."""
+    """True if an equation is short, of integers or conditions, and defines each element by
+    itself.
+    """
     t = e.target
-    if t.dtype.is_float or t.value_range is not None or e.update is not None or e.where is not None or e.guard is not None:
+    if (
+        t.dtype.is_float
+        or t.value_range is not None
+        or e.update is not None
+        or e.where is not None
+        or e.guard is not None
+    ):
         return False
     ranges = {a.var: a for a in e.axes}
     axes = [ranges.get(i) if isinstance(i, Var) else None for i in e.indices]
     whole = len(set(e.indices)) == len(e.axes) and all(
-        a is not None and integer(a.lo) == 0 and same_value(a.hi, n) for a, n in zip(axes, t.shape))
-    return whole and _is_short(e.value) and not any(isinstance(n, Read) and n.tensor is t for n in walk(e.value))
+        a is not None and integer(a.lo) == 0 and same_value(a.hi, n) for a, n in zip(axes, t.shape)
+    )
+    return (
+        whole and _is_short(e.value) and not any(isinstance(n, Read) and n.tensor is t for n in walk(e.value))
+    )
 
 
 def _is_short(e: Expr) -> bool:

@@ -1,8 +1,10 @@
-"""Linear forms over variables and unknowns, constraints on them, and disjunctions of conjunctions of constraints.
+"""Linear forms over variables and unknowns, constraints on them, and disjunctions of conjunctions
+of constraints.
 
-Everything made of these over-approximates: a condition that is not affine holds or fails freely, a value that is not affine is an
-unknown within what is known of it. So "these constraints have no solution" is always a proof. `exact` says that nothing was lost.
-A proof makes thousands of these, so they are tuples, which take half the time of frozen data classes.
+Everything made of these over-approximates: a condition that is not affine holds or fails freely, a
+value that is not affine is an unknown within what is known of it. So "these constraints have no
+solution" is always a proof. `exact` says that nothing was lost. A proof makes thousands of these,
+so they are tuples, which take half the time of frozen data classes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from texpr.ir.expr import Expr, Var, index
 CASES_LIMIT = 32
 """More cases than this are given up: the value or the condition counts as unknown."""
 MOST_COMBINED = 1024
-"""Combinations of cases that are looked at: where one comparison stands in both conditions, most of them exclude each other."""
+"""Combinations of cases that are looked at: where one comparison stands in both conditions, most
+of them exclude each other.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +28,8 @@ class Unknown:
     """An integer that is not a variable of the program.
 
     Attributes:
-        opaque: nothing but bounds is known of it (a value of data); else its constraints define it (a quotient).
+        opaque: nothing but bounds is known of it (a value of data); else its constraints define it
+            (a quotient).
         shared: the same for all instances, because it depends on sizes and rank-0 inputs alone.
         node: the expression it stands for.
         of: the form and the number whose quotient it is, if it is one.
@@ -40,7 +45,9 @@ Key = Var | Unknown
 
 
 def is_parameter(key: Key) -> bool:
-    """True if a key that all instances share can have any value, rather than one its constraints give."""
+    """True if a key that all instances share can have any value, rather than one its constraints
+    give.
+    """
     return isinstance(key, Var) or key.opaque
 
 
@@ -114,7 +121,9 @@ Conjunction = tuple[Constraint, ...]
 
 
 class Values(NamedTuple):
-    """An integer expression: in each case the constraints under which, and that define how, it is the form."""
+    """An integer expression: in each case the constraints under which, and that define how, it
+    is the form.
+    """
 
     cases: tuple[tuple[Conjunction, Form], ...]
     exact: bool = True
@@ -175,13 +184,17 @@ def conjoined(a: Truth, b: Truth) -> Truth:
 
 
 def _possible(left: tuple[Conjunction, ...], right: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
-    """The conjunction of two disjunctions, without cases that cannot be: sizes that are compared in both have to be compared alike."""
+    """The conjunction of two disjunctions, without cases that cannot be: sizes that are compared
+    in both have to be compared alike.
+    """
     distinct = dict.fromkeys(tuple(dict.fromkeys(p)) for p in both(left, right))
     return tuple([p for p in distinct if not is_contradiction(p)])
 
 
 def defining(quotient: Unknown) -> Conjunction:
-    """The constraints that define a quotient: x // c is the q with 0 <= x - c*q < |c| or, for c below 0, c < x - c*q <= 0."""
+    """The constraints that define a quotient: x // c is the q with 0 <= x - c*q < |c| or, for c
+    below 0, c < x - c*q <= 0.
+    """
     assert quotient.of is not None
     x, c = quotient.of
     rest = x.plus(variable(quotient), -c)

@@ -1,8 +1,10 @@
-"""Data of 64 bits that conditions hold within bounds: arithmetic on it does not wrap where that is so.
+"""Data of 64 bits that conditions hold within bounds: arithmetic on it does not wrap where that is
+so.
 
-The proofs have no largest integer, and kernels compute in 64 bits, so a sum of data of which nothing is known says nothing: `k[i] + 1` may
-be the least number. Between two sums of a few sizes and small numbers data is far from both ends, at sizes below `ir.reach.USUAL_SIZE`;
-calls with larger ones are looked at by `ir.index.overflow`.
+The proofs have no largest integer, and kernels compute in 64 bits, so a sum of data of which
+nothing is known says nothing: `k[i] + 1` may be the least number. Between two sums of a few sizes
+and small numbers data is far from both ends, at sizes below `ir.reach.USUAL_SIZE`; calls with
+larger ones are looked at by `ir.index.overflow`.
 """
 
 from __future__ import annotations
@@ -24,10 +26,18 @@ _ROUNDS = 4
 """Bounds by way of other data: each step may add as much again."""
 
 
-def bounded_keys(piece: Conjunction, is_unbounded: Callable[[Key], bool], known: frozenset[Key] = frozenset()) -> frozenset[Key]:
-    """The keys, wild ones, that the constraints of a piece hold within bounds from both sides; `known` are."""
-    forms = [(f, unbounded) for c in piece for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
-             if (unbounded := [k for k, _ in f.terms if is_unbounded(k)]) and _is_bound(f, unbounded)]
+def bounded_keys(
+    piece: Conjunction, is_unbounded: Callable[[Key], bool], known: frozenset[Key] = frozenset()
+) -> frozenset[Key]:
+    """The keys, wild ones, that the constraints of a piece hold within bounds from both sides;
+    `known` are.
+    """
+    forms = [
+        (f, unbounded)
+        for c in piece
+        for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
+        if (unbounded := [k for k, _ in f.terms if is_unbounded(k)]) and _is_bound(f, unbounded)
+    ]
     from_below: set[Key] = set(known)
     from_above: set[Key] = set(known)
     for _ in range(_ROUNDS if forms else 0):
@@ -46,7 +56,9 @@ def _is_bound(form: Form, unbounded: Collection[Key]) -> bool:
     """True if a form that is at least 0 is one of data, a few sizes, indices and a number."""
     rest = [(k, c) for k, c in form.terms if k not in unbounded]
     plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
-    return plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
+    return (
+        plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
+    )
 
 
 def is_small(forms: Iterable[Form], unbounded: Iterable[Key]) -> bool:

@@ -1,6 +1,8 @@
-"""The one place that talks to isl: has a conjunction of integer constraints a solution, and which is the smallest?
+"""The one place that talks to isl: has a conjunction of integer constraints a solution, and which
+is the smallest?
 
-isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which callers turn into "cannot be proven", never into "yes".
+isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which callers turn into
+"cannot be proven", never into "yes".
 """
 
 from __future__ import annotations
@@ -43,12 +45,16 @@ def context() -> isl.Context:
 
 
 def effort() -> int:
-    """The number of constraints that were looked at so far: a measure of time that is the same on every machine."""
+    """The number of constraints that were looked at so far: a measure of time that is the same
+    on every machine.
+    """
     return _EFFORT[0]
 
 
 MOST_HIDDEN = 12
-"""Columns that are projected out before smallest values are looked for: with 20 isl takes minutes, and counts no operations meanwhile."""
+"""Columns that are projected out before smallest values are looked for: with 20 isl takes
+minutes, and counts no operations meanwhile.
+"""
 
 
 class OutOfQuota(Exception):
@@ -56,7 +62,9 @@ class OutOfQuota(Exception):
 
 
 def run_within_quota(question: Callable[[], T], quota: int | None = None) -> T:
-    """Run a function that asks isl, within the quota (`QUOTA` unless given), one thread at a time."""
+    """Run a function that asks isl, within the quota (`QUOTA` unless given), one thread at a
+    time.
+    """
     with _LOCK:
         outer = _CONTEXT.get_max_operations()
         if outer == 0:
@@ -84,14 +92,17 @@ def _count_effort(rows: Sequence[Row]) -> Sequence[Row]:
 def _value(n: int) -> isl.Val:
     found = _VALUES.get(n)
     if found is None:
-        found = isl.Val.int_from_si(_CONTEXT, n) if abs(n) < 1 << 62 else isl.Val.read_from_str(_CONTEXT, str(n))
+        found = (
+            isl.Val.int_from_si(_CONTEXT, n) if abs(n) < 1 << 62 else isl.Val.read_from_str(_CONTEXT, str(n))
+        )
         if len(_VALUES) < 4096:
             _VALUES[n] = found
     return found
 
 
 class Question:
-    """Constraints over columns: sizes once, every other variable once per copy of its statement. Then solved by isl.
+    """Constraints over columns: sizes once, every other variable once per copy of its statement.
+    Then solved by isl.
 
     Args:
         is_shared: whether a key is the same in all copies.
@@ -108,7 +119,11 @@ class Question:
 
     def copy(self) -> Question:
         other = Question(self._is_shared, self._least)
-        other._columns, other._rows, other._choices = self._columns.copy(), self._rows.copy(), self._choices.copy()
+        other._columns, other._rows, other._choices = (
+            self._columns.copy(),
+            self._rows.copy(),
+            self._choices.copy(),
+        )
         other.width = self.width
         return other
 
@@ -116,7 +131,9 @@ class Question:
         """The column of a key in a copy; a size is at least `least`."""
         found = self._columns.get((key, copy))
         if found is None:
-            found = self._columns[key, copy] = self._shared_column(key) if self._is_shared(key) else self._next()
+            found = self._columns[key, copy] = (
+                self._shared_column(key) if self._is_shared(key) else self._next()
+            )
         return found
 
     def _shared_column(self, key: Key) -> int:
@@ -137,15 +154,21 @@ class Question:
 
     def unknowns(self, copy: int) -> list[Unknown]:
         """The unknowns that have a column in a copy or in all of them."""
-        return list(dict.fromkeys(key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1)))
+        return list(
+            dict.fromkeys(key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1))
+        )
 
     def add_disjunction(self, choice: Sequence[Sequence[Row]]) -> None:
-        """Require that one of these conjunctions holds. `cases` looks at them, since most systems are empty without."""
+        """Require that one of these conjunctions holds. `cases` looks at them, since most
+        systems are empty without.
+        """
         self._choices.append(choice)
 
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
         form, columns = constraint.form, self._columns
-        terms = [(self.column(k, copy) if (at := columns.get((k, copy))) is None else at, c) for k, c in form.terms]
+        terms = [
+            (self.column(k, copy) if (at := columns.get((k, copy))) is None else at, c) for k, c in form.terms
+        ]
         return terms, form.constant, constraint.equality
 
     def compare(self, lhs: Form, of: int, rhs: Form, to: int, gap: int | None = None) -> Row:
@@ -169,19 +192,25 @@ class Question:
         return System(self.width, list(self._rows), ReducedSystem(_count_effort(self._rows)))
 
     def cases(self, system: System) -> Iterator[System]:
-        """A system of this question in each case of what either holds, without those that are empty."""
+        """A system of this question in each case of what either holds, without those that are
+        empty.
+        """
         systems = [] if system.is_empty else [system]
         for choice in self._choices:
             systems = [both for each in systems for rows in choice if not (both := each.also(rows)).is_empty]
         yield from systems
 
     def extended_system(self, other: Question, solved: System) -> System:
-        """The system of a question that was copied from `other` and got further rows: `solved` is the system of the other one."""
-        return solved.also(self._rows[len(other._rows):])
+        """The system of a question that was copied from `other` and got further rows: `solved`
+        is the system of the other one.
+        """
+        return solved.also(self._rows[len(other._rows) :])
 
 
 class System:
-    """A conjunction of constraints over numbered columns. What elimination does not decide is asked of isl."""
+    """A conjunction of constraints over numbered columns. What elimination does not decide is
+    asked of isl.
+    """
 
     def __init__(self, width: int, rows: Sequence[Row], remainder: ReducedSystem) -> None:
         self._width, self._rows, self._remainder = width, rows, remainder
@@ -193,7 +222,9 @@ class System:
 
     @property
     def is_contradiction(self) -> bool:
-        """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough to leave out much."""
+        """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough
+        to leave out much.
+        """
         return self._remainder.is_contradiction
 
     def implies(self, row: Row) -> bool:
@@ -204,7 +235,10 @@ class System:
     def is_empty(self) -> bool:
         if self._remainder.is_contradiction:
             return True
-        return not self._remainder.has_obvious_solution() and _basic_set(*_numbered(list(self._remainder.rows()))).is_empty()
+        return (
+            not self._remainder.has_obvious_solution()
+            and _basic_set(*_numbered(list(self._remainder.rows()))).is_empty()
+        )
 
     @property
     def _basic(self) -> isl.BasicSet:
@@ -214,7 +248,9 @@ class System:
         return self._cached_set
 
     def least(self, row: Row) -> int | None:
-        """The smallest value of a sum of columns; None if there is none. There must be a solution."""
+        """The smallest value of a sum of columns; None if there is none. There must be a
+        solution.
+        """
         terms, constant, _ = row
         form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._basic.get_space()))
         for column, c in collect_terms(terms).items():
@@ -223,18 +259,22 @@ class System:
         return found.to_python() if found.is_int() else None
 
     def projected(self, count: int) -> isl.Set:
-        """The values of the first columns in solutions. Columns that are expressed by others, and beyond those, say nothing."""
+        """The values of the first columns in solutions. Columns that are expressed by others,
+        and beyond those, say nothing.
+        """
         if self._remainder.is_contradiction:
             return isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
         return _projected(*self._rows_over(count), count)
 
     def _rows_over(self, count: int) -> tuple[int, list[Row]]:
-        """The constraints over the first columns and what is left of the others, and how many columns that are."""
+        """The constraints over the first columns and what is left of the others, and how many
+        columns that are.
+        """
         return _numbered([*self._remainder.rows(), *self._remainder.values(count)], count)
 
     def smallest(self, count: int) -> tuple[int, ...]:
-        """Values of the first `count` columns, the lexicographically smallest ones if they are shown to people and few other columns say
-        what they are; there must be a solution.
+        """Values of the first `count` columns, the lexicographically smallest ones if they are
+        shown to people and few other columns say what they are; there must be a solution.
         """
         width, rows = self._rows_over(count)
         found = _projected(width, rows, count)
@@ -250,20 +290,38 @@ def _projected(width: int, rows: Sequence[Row], count: int) -> isl.Set:
 
 
 def _numbered(rows: Sequence[Row], first: int = 0) -> tuple[int, list[Row]]:
-    """Renumber columns without gaps: the number of columns and the constraints. The first columns stay where they are."""
+    """Renumber columns without gaps: the number of columns and the constraints. The first
+    columns stay where they are.
+    """
     numbers = {column: column for column in range(first)}
-    numbered = [([(numbers.setdefault(column, len(numbers)), c) for column, c in terms], constant, equality)
-                for terms, constant, equality in rows]
+    numbered = [
+        ([(numbers.setdefault(column, len(numbers)), c) for column, c in terms], constant, equality)
+        for terms, constant, equality in rows
+    ]
     return len(numbers), numbered
 
 
 def _basic_set(width: int, rows: Iterable[Row]) -> isl.BasicSet:
-    """The set of the points that satisfy the rows: as matrices, since isl simplifies a set anew at each constraint it is given."""
-    distinct = dict.fromkeys((tuple(sorted(collect_terms(terms).items())), constant, equality) for terms, constant, equality in rows)
-    equal, least = (_matrix(width, [(terms, constant) for terms, constant, equality in distinct if equality is wanted])
-                    for wanted in (True, False))
-    return isl.BasicSet.from_constraint_matrices(isl.Space.set_alloc(_CONTEXT, 0, width), equal, least,
-                                                 _SET, isl.dim_type.div, isl.dim_type.param, isl.dim_type.cst)
+    """The set of the points that satisfy the rows: as matrices, since isl simplifies a set anew
+    at each constraint it is given.
+    """
+    distinct = dict.fromkeys(
+        (tuple(sorted(collect_terms(terms).items())), constant, equality)
+        for terms, constant, equality in rows
+    )
+    equal, least = (
+        _matrix(width, [(terms, constant) for terms, constant, equality in distinct if equality is wanted])
+        for wanted in (True, False)
+    )
+    return isl.BasicSet.from_constraint_matrices(
+        isl.Space.set_alloc(_CONTEXT, 0, width),
+        equal,
+        least,
+        _SET,
+        isl.dim_type.div,
+        isl.dim_type.param,
+        isl.dim_type.cst,
+    )
 
 
 def _matrix(width: int, rows: Sequence[tuple[Iterable[tuple[int, int]], int]]) -> isl.Mat:
@@ -317,7 +375,8 @@ class Assumptions:
 
 
 class Region:
-    """The values of some columns for which systems have a solution: a set that can be cut and compared.
+    """The values of some columns for which systems have a solution: a set that can be cut and
+    compared.
 
     Args:
         count: of columns; the first `count` columns of all systems mean the same.
@@ -365,7 +424,9 @@ class Region:
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(self.count))
 
     def conjunctions(self, given: Region) -> list[list[Row]] | None:
-        """The region as a disjunction of constraints, leaving out what `given` says; None where quotients are needed."""
+        """The region as a disjunction of constraints, leaving out what `given` says; None where
+        quotients are needed.
+        """
         context = given._set.coalesce()
         found = []
         for basic in self._set.coalesce().gist(context).coalesce().get_basic_sets():
@@ -375,13 +436,19 @@ class Region:
         return found
 
     def hull(self, given: int) -> list[Row]:
-        """Constraints that all points satisfy, without those that follow from what the first `given` columns satisfy."""
+        """Constraints that all points satisfy, without those that follow from what the first
+        `given` columns satisfy.
+        """
         if self._set.is_empty():
             return []
         simplified = self._set.coalesce().remove_divs().coalesce()
         context = simplified.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
-        hull = simplified.polyhedral_hull() if simplified.n_basic_set() > 1 else simplified.get_basic_sets()[0]
-        return [_row(self.count, c) for c in _irredundant(hull.remove_redundancies().get_constraints(), context)]
+        hull = (
+            simplified.polyhedral_hull() if simplified.n_basic_set() > 1 else simplified.get_basic_sets()[0]
+        )
+        return [
+            _row(self.count, c) for c in _irredundant(hull.remove_redundancies().get_constraints(), context)
+        ]
 
     @staticmethod
     def _with(count: int, found: isl.Set) -> Region:
@@ -396,12 +463,18 @@ def _row(count: int, c: isl.Constraint) -> Row:
 
 
 def merge_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]] | None:
-    """Merge cases of a disjunction of conjunctions over `width` columns; None if that takes quotients."""
+    """Merge cases of a disjunction of conjunctions over `width` columns; None if that takes
+    quotients.
+    """
     found = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, width))
     for rows in cases:
         found = found.union(_basic_set(width, rows).to_set())
     basics = found.coalesce().get_basic_sets()
-    return None if any(b.dim(isl.dim_type.div) for b in basics) else [[_row(width, c) for c in b.get_constraints()] for b in basics]
+    return (
+        None
+        if any(b.dim(isl.dim_type.div) for b in basics)
+        else [[_row(width, c) for c in b.get_constraints()] for b in basics]
+    )
 
 
 def _irredundant(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:
@@ -420,22 +493,39 @@ Times = dict[int, tuple[list[int], int]]
 """For each statement the coefficients of the sizes and of its axes, and a constant."""
 
 
-def proposed_times(sizes: int, axes: Mapping[int, int], domains: Mapping[int, Sequence[System]],
-                   needs: Sequence[tuple[int, int, System]]) -> Times | None:
-    """The outermost times that isl's scheduler gives statements, in the sense of Feautrier; None where it finds none.
+def proposed_times(
+    sizes: int,
+    axes: Mapping[int, int],
+    domains: Mapping[int, Sequence[System]],
+    needs: Sequence[tuple[int, int, System]],
+) -> Times | None:
+    """The outermost times that isl's scheduler gives statements, in the sense of Feautrier; None
+    where it finds none.
 
     Args:
         axes: how many each statement has.
         domains: systems whose columns begin with sizes and axes.
-        needs: source and sink; systems whose columns begin with the sizes, the axes of the source and those of the sink.
+        needs: source and sink; systems whose columns begin with the sizes, the axes of the source
+            and those of the sink.
     """
-    constraints = isl.ScheduleConstraints.on_domain(_union(
-        [_with_parameters(s.projected(sizes + axes[k]), sizes).set_tuple_name(f"S{k}") for k, systems in domains.items() for s in systems]))
+    constraints = isl.ScheduleConstraints.on_domain(
+        _union(
+            [
+                _with_parameters(s.projected(sizes + axes[k]), sizes).set_tuple_name(f"S{k}")
+                for k, systems in domains.items()
+                for s in systems
+            ]
+        )
+    )
     validity = isl.UnionMap.empty(constraints.get_domain().get_space())
     for source, sink, system in needs:
-        pairs = isl.Map.from_range(_with_parameters(system.projected(sizes + axes[source] + axes[sink]), sizes))
+        pairs = isl.Map.from_range(
+            _with_parameters(system.projected(sizes + axes[source] + axes[sink]), sizes)
+        )
         pairs = pairs.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, axes[source])
-        pairs = pairs.set_tuple_name(isl.dim_type.in_, f"S{source}").set_tuple_name(isl.dim_type.out, f"S{sink}")
+        pairs = pairs.set_tuple_name(isl.dim_type.in_, f"S{source}").set_tuple_name(
+            isl.dim_type.out, f"S{sink}"
+        )
         validity = validity.union(pairs.to_union_map())
     try:
         schedule = constraints.set_validity(validity).set_proximity(validity).compute_schedule()
@@ -474,8 +564,12 @@ def _outermost(times: isl.UnionPwAff, sizes: int, axes: Mapping[int, int]) -> Ti
         form = pieces[0][1]
         k = int(form.get_domain_space().get_tuple_name(_SET)[1:])
         form = form.scale_val(form.get_denominator_val())
-        parameters = [form.get_coefficient_val(isl.dim_type.param, form.find_dim_by_name(isl.dim_type.param, f"n{n}")).to_python()
-                      for n in range(sizes)]
+        parameters = [
+            form.get_coefficient_val(
+                isl.dim_type.param, form.find_dim_by_name(isl.dim_type.param, f"n{n}")
+            ).to_python()
+            for n in range(sizes)
+        ]
         own = [form.get_coefficient_val(isl.dim_type.in_, n).to_python() for n in range(axes[k])]
         found[k] = [*parameters, *own], form.get_constant_val().to_python()
     return found if found.keys() == axes.keys() else None

@@ -1,1 +1,3 @@
-"""Proofs about steps: dependences of loops before and after. The certificate (`poly.certificate`) proves the result again."""
+"""Proofs about steps: dependences of loops before and after. The certificate
+(`poly.certificate`) proves the result again.
+"""

@@ -1,6 +1,8 @@
-"""Dependences between tiles of collapsed loops: two different tiles, or different places of one tile.
+"""Dependences between tiles of collapsed loops: two different tiles, or different places of one
+tile.
 
-How far two iterations `a*n + b` are apart is no linear question. It is one where `a` is 0, and where `n` is a small number.
+How far two iterations `a*n + b` are apart is no linear question. It is one where `a` is 0, and
+where `n` is a small number.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def is_tile_digit(nest: Nest, var: Var) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TileDigit:
-    """A set of instances for which the loops of the kernel are linear in the loops that the proofs see.
+    """A set of instances for which the loops of the kernel are linear in the loops that the proofs
+    see.
 
     Attributes:
         given: the condition that defines the set.
@@ -49,9 +52,11 @@ class TileDigit:
         return rewrite(e, rule)  # type: ignore[return-value]
 
 
-def in_earlier_tile(nest: Nest, statement: Statement, var: Var, question: Question, source: int, sink: int) -> Iterator[System]:
-    """Solutions of a question about two iterations, with the source in an earlier iteration of the tiles that
-    `var` counts and the loops around equal.
+def in_earlier_tile(
+    nest: Nest, statement: Statement, var: Var, question: Question, source: int, sink: int
+) -> Iterator[System]:
+    """Solutions of a question about two iterations, with the source in an earlier iteration of the
+    tiles that `var` counts and the loops around equal.
     """
     around = [n.var for n in nest.around(statement)]
     digits = around[: around.index(var) + 1]
@@ -81,4 +86,7 @@ def _tile_digits(nest: Nest, statement: Statement, var: Var) -> Iterator[TileDig
     yield TileDigit(first, tuple((v, 0) for v in numbers[:-1]))
     for length in LENGTHS:
         of: Mapping[Var, Expr] = {v: extents[v] for v in numbers[1:]}
-        yield TileDigit(conjunction(*(compare("==", n, index(length)) for n in of.values())), tuple((n, length) for n in of.values()))
+        yield TileDigit(
+            conjunction(*(compare("==", n, index(length)) for n in of.values())),
+            tuple((n, length) for n in of.values()),
+        )

@@ -10,7 +10,15 @@ from texpr.ir.build import fold
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
 from texpr.ir.traverse import rewrite
-from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, is_parameter, variable
+from texpr.poly.constraints.linear_forms import (
+    Conjunction,
+    Constraint,
+    Form,
+    Key,
+    Unknown,
+    is_parameter,
+    variable,
+)
 from texpr.poly.constraints.solver import Question, Region, System
 from texpr.poly.dependence.kernel_model import Nest, Statement, shared_by
 
@@ -36,11 +44,18 @@ class Image:
         """The statement's variables as the origin's, if each is one."""
         if [piece for piece, _ in self.at] != [()]:
             return None
-        names = {key: n.var for f, n in zip(self.at[0][1], self.origin.loops) for key, _ in f.terms if f == variable(key)}
+        names = {
+            key: n.var
+            for f, n in zip(self.at[0][1], self.origin.loops)
+            for key, _ in f.terms
+            if f == variable(key)
+        }
         return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
 
     def keeps_loops(self, count: int) -> bool:
-        """The outermost `count` loops are those of the origin, in its order, whatever their names."""
+        """The outermost `count` loops are those of the origin, in its order, whatever their
+        names.
+        """
         loops = tuple(variable(n.var) for n in self.statement.loops[:count])
         return all(forms[:count] == loops for _, forms in self.at)
 
@@ -59,7 +74,9 @@ class LoopSubstitution:
         self._values: dict[Key, Form] = {n.var: f for n, f in zip(image.origin.loops, forms)}
 
     def covers(self, form: Form) -> bool:
-        """True if a form can be substituted: it has no value of data and no quotient, of which the new statement has others."""
+        """True if a form can be substituted: it has no value of data and no quotient, of which
+        the new statement has others.
+        """
         return not any(isinstance(k, Unknown) and not k.shared for k, _ in form.terms)
 
     def form(self, form: Form) -> Form:
@@ -67,14 +84,16 @@ class LoopSubstitution:
         return form.over(self._values)
 
     def conditions(self, piece: Conjunction) -> Conjunction:
-        """The domain of the new statement, and the constraints of an access beyond the domain of the old one, as
-        far as they are covered.
+        """The domain of the new statement, and the constraints of an access beyond the domain of
+        the old one, as far as they are covered.
         """
         added = (c for c in piece if c not in self._known and self.covers(c.form))
         return (*self._run, *(Constraint(self.form(c.form), c.equality) for c in added))
 
 
-def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> dict[Store, list[Image]]:
+def images(
+    old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]
+) -> dict[Store, list[Image]]:
     """The images of each store of the old kernel."""
     by_store = {s.store: s for s in old.statements}
     found: dict[Store, list[Image]] = {s.store: [] for s in old.statements}
@@ -88,10 +107,14 @@ def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mappin
 
 
 def _values(old: Nest, new: Nest, source: Statement, values: Mapping[Var, Expr]) -> list[Expr]:
-    """The loops of an old statement in terms of those of a new one; joined loops stand as two in both."""
+    """The loops of an old statement in terms of those of a new one; joined loops stand as two in
+    both.
+    """
     if not old.parted.loops and not new.parted.loops:
         return [values.get(n.var, n.var) for n in source.loops]
-    return [new.parted.renewed(_substitute(old.parted.counts.get(n.var, n.var), values)) for n in source.loops]
+    return [
+        new.parted.renewed(_substitute(old.parted.counts.get(n.var, n.var), values)) for n in source.loops
+    ]
 
 
 def _substitute(e: Expr, values: Mapping[Var, Expr]) -> Expr:
@@ -101,8 +124,14 @@ def _substitute(e: Expr, values: Mapping[Var, Expr]) -> Expr:
 def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:
     """The new kernel runs every instance of the old one exactly once."""
     instances = _Instances(old, new)
-    return all(len(found) == 1 and _is_renamed_domain(found[0]) or instances.are_covered(s, found) and not instances.overlap(found)
-               for s in old.statements for found in (of[s.store],))
+    return all(
+        len(found) == 1
+        and _is_renamed_domain(found[0])
+        or instances.are_covered(s, found)
+        and not instances.overlap(found)
+        for s in old.statements
+        for found in (of[s.store],)
+    )
 
 
 def _is_renamed_domain(image: Image) -> bool:
@@ -115,7 +144,10 @@ def _is_renamed_domain(image: Image) -> bool:
         return frozenset((names.get(k, k), c) for k, c in form.terms), form.constant
 
     there = {frozenset((renamed(c.form), c.equality) for c in piece) for piece in image.statement.domain}
-    here = {frozenset(((frozenset(c.form.terms), c.form.constant), c.equality) for c in piece) for piece in image.origin.domain}
+    here = {
+        frozenset(((frozenset(c.form.terms), c.form.constant), c.equality) for c in piece)
+        for piece in image.origin.domain
+    }
     return here == there
 
 
@@ -139,17 +171,23 @@ class _Instances:
         here = [(piece, (), tuple(variable(n.var) for n in statement.loops)) for piece in statement.domain]
         there = [case for image in found for case in image.cases()]
         keys = self._parameters([*here, *there])
-        left, right = (Region(len(keys) + len(statement.loops), [self._image(keys, statement, case) for case in cases])
-                       for cases in (here, there))
+        left, right = (
+            Region(len(keys) + len(statement.loops), [self._image(keys, statement, case) for case in cases])
+            for cases in (here, there)
+        )
         return left.minus(right).is_empty and right.minus(left).is_empty
 
     def _parameters(self, cases: Sequence[Case]) -> list[Key]:
         """Sizes and unknowns of the whole kernel that occur: the columns to compare at."""
         forms = (f for domain, piece, at in cases for f in (*(c.form for c in domain + piece), *at))
-        return list(dict.fromkeys(k for f in forms for k, _ in f.terms if self.is_shared(k) and is_parameter(k)))
+        return list(
+            dict.fromkeys(k for f in forms for k, _ in f.terms if self.is_shared(k) and is_parameter(k))
+        )
 
     def _image(self, keys: Sequence[Key], statement: Statement, case: Case) -> System:
-        """Parameters, then the old loop variables (copy 0), of which the case is an instance (copy 1)."""
+        """Parameters, then the old loop variables (copy 0), of which the case is an instance
+        (copy 1).
+        """
         question = Question(self.is_shared)
         for key in keys:
             question.column(key)
@@ -161,8 +199,11 @@ class _Instances:
 
     def overlap(self, found: Sequence[Image]) -> bool:
         """Two different instances of the new kernel are one of the old."""
-        return any(self._coincide(a, b, first, second) for a, b in combinations_with_replacement(found, 2)
-                   for first, second in product(a.cases(), b.cases()))
+        return any(
+            self._coincide(a, b, first, second)
+            for a, b in combinations_with_replacement(found, 2)
+            for first, second in product(a.cases(), b.cases())
+        )
 
     def _coincide(self, a: Image, b: Image, first: Case, second: Case) -> bool:
         question = Question(self.is_shared)

@@ -16,7 +16,16 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.constraints.access_sites import sites
 from texpr.poly.constraints.conversion import Converter
-from texpr.poly.constraints.linear_forms import CASES_LIMIT, Conjunction, Constraint, Form, Key, Truth, below, conjoined
+from texpr.poly.constraints.linear_forms import (
+    CASES_LIMIT,
+    Conjunction,
+    Constraint,
+    Form,
+    Key,
+    Truth,
+    below,
+    conjoined,
+)
 from texpr.poly.constraints.solver import Assumptions
 from texpr.support.errors import ScheduleError
 
@@ -27,7 +36,8 @@ class Access:
 
     Attributes:
         kind: `read`, `write`, or `update`, which is both.
-        exact: the cases are precisely what happens, not only what may happen; so is the domain of the statement then.
+        exact: the cases are precisely what happens, not only what may happen; so is the domain of
+            the statement then.
     """
 
     tensor: Tensor
@@ -70,8 +80,8 @@ class Nest:
         facts: what holds of the sizes in all cases.
         choices: disjunctions that hold of them: one of the pieces of each.
         private: loops each of whose iterations has a buffer of its own.
-        parted: the kernel with joined loops as the two that they were: the loops of the statements are its loops, the stores are those
-            of `kernel`.
+        parted: the kernel with joined loops as the two that they were: the loops of the statements
+            are its loops, the stores are those of `kernel`.
     """
 
     kernel: Kernel
@@ -83,13 +93,17 @@ class Nest:
     parted: Parted
 
     def within(self, s: Statement, depth: int) -> int:
-        """How many loops of a statement stay the same in an iteration of the `depth` outermost ones that the kernel has around it."""
+        """How many loops of a statement stay the same in an iteration of the `depth` outermost
+        ones that the kernel has around it.
+        """
         if not self.parted.loops:
             return depth
         return self.parted.within([n.var for n in s.loops], [n.var for n in self.around(s)[:depth]])
 
     def instance(self, s: Statement, loops: Iterator[int], sizes: Mapping[str, int]) -> dict[str, int]:
-        """The values of the loops that the kernel has around a statement, by name, from the next values of its own loops."""
+        """The values of the loops that the kernel has around a statement, by name, from the next
+        values of its own loops.
+        """
         known = {v: sizes[v.name] for v in self.kernel.sizes} | {n.var: next(loops) for n in s.loops}
         around = self.around(s) if self.parted.loops else s.loops
         return {n.var.name: evaluate_size(self.parted.values.get(n.var, n.var), known) for n in around}
@@ -102,7 +116,11 @@ class Nest:
 def shared_by(one: Nest, other: Nest) -> Callable[[Key], bool]:
     """True if all instances of the statements of two nests have the same value of a key."""
     converters = {one.converter, other.converter}
-    return one.converter.is_shared if len(converters) == 1 else lambda key: all(c.is_shared(key) for c in converters)
+    return (
+        one.converter.is_shared
+        if len(converters) == 1
+        else lambda key: all(c.is_shared(key) for c in converters)
+    )
 
 
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
@@ -123,7 +141,8 @@ _PARTS: OrderedDict[tuple[int, ...], Kernel] = OrderedDict()
 
 
 def subkernel(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
-    """The kernel with only some of its top-level statements; the same object for the same statements, so that its model is remembered.
+    """The kernel with only some of its top-level statements; the same object for the same
+    statements, so that its model is remembered.
 
     Most steps change one nest of many, and most questions are about one.
     """
@@ -143,7 +162,9 @@ def contains_loop(s: Stmt, var: Var) -> bool:
 
 
 def without_equal_ends(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
-    """Both kernels without the equal top-level statements at their beginning and end: nothing moves past those."""
+    """Both kernels without the equal top-level statements at their beginning and end: nothing
+    moves past those.
+    """
     old, new = before.body, after.body
     first = _equal_prefix_length(old, new)
     last = _equal_prefix_length(old[first:][::-1], new[first:][::-1])
@@ -157,23 +178,44 @@ def _equal_prefix_length(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
 
 def _build_model(kernel: Kernel) -> Nest:
     uncollapsed = parted(kernel)
-    nodes = list(statements(kernel, uncollapsed.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    nodes = list(
+        statements(
+            kernel,
+            uncollapsed.kernel,
+            *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect),
+        )
+    )
     written = {s.tensor for s in nodes if isinstance(s, Store)}
     shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)})
     converter = shared.converter
-    found = tuple(shared.statement(store, loops, conditions, order, written)
-                  for order, (store, loops, conditions) in enumerate(placed_stores(uncollapsed.kernel)))
+    found = tuple(
+        shared.statement(store, loops, conditions, order, written)
+        for order, (store, loops, conditions) in enumerate(placed_stores(uncollapsed.kernel))
+    )
     if uncollapsed.origin:
         found = tuple(replace(s, store=uncollapsed.origin.get(s.store, s.store)) for s in found)
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
-    known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _assume_nonempty_range(tensor)) is not None))
+    known = (
+        *kernel.requires,
+        *(some for tensor in kernel.inputs if (some := _assume_nonempty_range(tensor)) is not None),
+    )
     choices = tuple(pieces for c in known if len(pieces := converter.truth(c).true) > 1)
-    return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(uncollapsed.kernel), uncollapsed)
+    return Nest(
+        kernel,
+        found,
+        converter,
+        facts_of(converter, known),
+        choices,
+        _private(uncollapsed.kernel),
+        uncollapsed,
+    )
 
 
 def _assume_nonempty_range(tensor: Tensor) -> Expr | None:
-    """That there are values for an input which may only have some: a call with elements outside their range is refused."""
+    """That there are values for an input which may only have some: a call with elements outside
+    their range is refused.
+    """
     if tensor.value_range is None or integer(sub(*reversed(tensor.value_range))) is not None:
         return None
     low, high = tensor.value_range
@@ -181,18 +223,33 @@ def _assume_nonempty_range(tensor: Tensor) -> Expr | None:
 
 
 class _Shared:
-    """Facts about all kernels over the same sizes and inputs: a step leaves most statements as they are."""
+    """Facts about all kernels over the same sizes and inputs: a step leaves most statements as
+    they are.
+    """
 
     def __init__(self, stable: Sequence[Tensor]) -> None:
         self.converter = Converter((), stable)
         self._statements: dict[tuple, tuple[Statement, tuple[Expr, ...], set[Tensor], set[Tensor]]] = {}
 
-    def statement(self, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int, written: set[Tensor]) -> Statement:
-        """The statement of a store; for the same expressions, loops and conditions it is what it was, wherever in the text it stands now
-        and in whatever order the loops stand.
+    def statement(
+        self,
+        store: Store,
+        loops: tuple[For, ...],
+        conditions: tuple[Expr, ...],
+        order: int,
+        written: set[Tensor],
+    ) -> Statement:
+        """The statement of a store; for the same expressions, loops and conditions it is what it
+        was, wherever in the text it stands now and in whatever order the loops stand.
         """
-        key = (store.tensor, store.update, id(store.value), *map(id, store.indices), frozenset((n.var, id(n.extent)) for n in loops),
-               *map(id, conditions))
+        key = (
+            store.tensor,
+            store.update,
+            id(store.value),
+            *map(id, store.indices),
+            frozenset((n.var, id(n.extent)) for n in loops),
+            *map(id, conditions),
+        )
         known = self._statements.get(key)
         if known is None or known[2] & written != known[3]:
             reads = set(tensors(store.value, *store.indices, *conditions, *(n.extent for n in loops)))
@@ -208,7 +265,9 @@ _MOST_EXPRESSIONS = 50_000
 
 
 def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
-    """The record of all kernels over the same sizes and inputs, which nothing writes: no variable is of two kernels."""
+    """The record of all kernels over the same sizes and inputs, which nothing writes: no
+    variable is of two kernels.
+    """
     key = kernel.sizes, kernel.inputs
     found = _SHARED.get(key)
     if found is None or found.converter.expressions > _MOST_EXPRESSIONS:
@@ -220,7 +279,9 @@ def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
 
 
 def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Conjunction:
-    """The conditions that are conjunctions of affine ones; leaving a fact out is safe. Of sizes that are refused, all holds."""
+    """The conditions that are conjunctions of affine ones; leaving a fact out is safe. Of sizes
+    that are refused, all holds.
+    """
     found = [converter.truth(c).true for c in conditions]
     if not all(found):
         return (Constraint(Form((), -1)),)
@@ -264,22 +325,37 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
 
 
 def _require_unmodified(node: For | If, asked: Expr, what: str) -> None:
-    """What is asked once is modelled as read by each statement below; so it must not change below."""
+    """What is asked once is modelled as read by each statement below; so it must not change
+    below.
+    """
     read = tensors(asked)
     if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
-        raise ScheduleError(f"{what} reads {next(iter(read)).name}, which the statements under it write", code="order",
-                            help=f"compute {what} into a tensor of its own")
+        raise ScheduleError(
+            f"{what} reads {next(iter(read)).name}, which the statements under it write",
+            code="order",
+            help=f"compute {what} into a tensor of its own",
+        )
 
 
-def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
-               written: set[Tensor]) -> Statement:
+def _statement(
+    converter: Converter,
+    store: Store,
+    loops: tuple[For, ...],
+    conditions: tuple[Expr, ...],
+    order: int,
+    written: set[Tensor],
+) -> Statement:
     truths = [*[within_extent(converter, n) for n in loops], *map(converter.truth, conditions)]
     plain = [t for t in truths if len(t.true) == 1]
     domain = Truth((tuple([c for t in plain for c in t.true[0]]),), (), all([t.exact for t in plain]))
     for truth in truths:
         domain = domain if len(truth.true) == 1 else _conjoin(converter, domain, truth)
-    accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
-    for site in sites((*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain):
+    accesses = [
+        _access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)
+    ]
+    for site in sites(
+        (*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain
+    ):
         if isinstance(site.node, Read) and site.node.tensor in written:
             accesses.append(_access(converter, site.node.tensor, "read", site.node.indices, site.condition))
     return Statement(store, loops, order, domain.true, domain.exact, _distinct(accesses))
@@ -289,7 +365,11 @@ def _conjoin(converter: Converter, domain: Truth, truth: Truth) -> Truth:
     """The conjunction of both conditions, without impossible cases."""
     cases = [(p, Assumptions(converter, p)) for p in domain.true]
     found = tuple(dict.fromkeys(p + q for p, given in cases for q in truth.true if given.allows(q)))
-    return Truth(found, (), domain.exact and truth.exact) if len(found) <= CASES_LIMIT else conjoined(domain, truth)
+    return (
+        Truth(found, (), domain.exact and truth.exact)
+        if len(found) <= CASES_LIMIT
+        else conjoined(domain, truth)
+    )
 
 
 _START = index(0)
@@ -300,7 +380,9 @@ def within_extent(converter: Converter, loop: For) -> Truth:
     return converter.within(loop.var, _START, loop.extent)
 
 
-def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
+def _access(
+    converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth
+) -> Access:
     given = [Assumptions(converter, p) for p in condition.true]
     cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
     sizes, _ = converter.tuples(tensor.shape)
@@ -311,7 +393,9 @@ def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))
     alone = len(given) == len(bounded) == 1
-    combined = [(c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)]
+    combined = [
+        (c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)
+    ]
     return Access(tensor, kind, tuple(combined), exact and condition.exact)
 
 

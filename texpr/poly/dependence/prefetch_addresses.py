@@ -1,4 +1,6 @@
-"""Addresses of prefetches: a hint has no effect on values, but the data that they depend on is read."""
+"""Addresses of prefetches: a hint has no effect on values, but the data that they depend on is
+read.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,14 @@ from texpr.poly.constraints.conditions import always
 
 
 def unproven_prefetches(kernel: Kernel) -> Iterator[tuple[Prefetch, Read]]:
-    """Prefetches, each with an element that its address depends on and that is not proven to exist."""
+    """Prefetches, each with an element that its address depends on and that is not proven to
+    exist.
+    """
     if not any(isinstance(s, Prefetch) for s in statements(kernel)):
         return
-    stack: list[tuple[Stmt, tuple[Axis, ...], tuple[Expr, ...]]] = [(s, (), kernel.requires) for s in reversed(kernel.body)]
+    stack: list[tuple[Stmt, tuple[Axis, ...], tuple[Expr, ...]]] = [
+        (s, (), kernel.requires) for s in reversed(kernel.body)
+    ]
     while stack:
         s, axes, known = stack.pop()
         match s:
@@ -25,11 +31,22 @@ def unproven_prefetches(kernel: Kernel) -> Iterator[tuple[Prefetch, Read]]:
             case If(cond, body):
                 stack += [(each, axes, (*known, cond)) for each in reversed(body)]
             case Prefetch():
-                outside = next((read for read, facts in guarded_reads(s.indices) if not _exists(read, axes, (*known, *facts))), None)
+                outside = next(
+                    (
+                        read
+                        for read, facts in guarded_reads(s.indices)
+                        if not _exists(read, axes, (*known, *facts))
+                    ),
+                    None,
+                )
                 if outside is not None:
                     yield s, outside
 
 
 def _exists(read: Read, axes: tuple[Axis, ...], known: tuple[Expr, ...]) -> bool:
-    inside = (c for i, n in zip(read.indices, read.tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, n)))
+    inside = (
+        c
+        for i, n in zip(read.indices, read.tensor.shape)
+        for c in (compare("<=", index(0), i), compare("<", i, n))
+    )
     return always(conjunction(*inside), axes, known)

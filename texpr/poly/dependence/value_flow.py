@@ -19,10 +19,11 @@ READ, WRITE = 1, 2
 
 
 def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> bool:
-    """True if every read of `tensor` sees a value written in the same iteration of `loops`, which enclose all its uses.
+    """True if every read of `tensor` sees a value written in the same iteration of `loops`, which
+    enclose all its uses.
 
-    That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
-    read. False where this is not so or cannot be proven.
+    That is: before each read, in the same iteration, some write to the element certainly happens;
+    the last of them is what is read. False where this is not so or cannot be proven.
     """
     using = subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)])
     key = id(using), tensor, tuple(n.var for n in loops)
@@ -48,7 +49,11 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
     if any([n.var for n in s.loops[: len(loops)]] != loops for s, _ in uses):
         return False
     writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
-    return all(_is_written_before(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
+    return all(
+        _is_written_before(nest, reader, access, writes, len(loops))
+        for reader, access in uses
+        if access.kind != "write"
+    )
 
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:
@@ -61,13 +66,20 @@ def _mentioned(s: Stmt) -> frozenset[Tensor]:
     return frozenset(tensors(s))
 
 
-def _is_written_before(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
-    """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
+def _is_written_before(
+    nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int
+) -> bool:
+    """Each instance of the read comes after a write to its element in its iteration of the
+    outermost `depth` loops.
+    """
     return any(is_written_before(nest, reader, access, writer, write) for writer, write in writes) or (
-        is_covered(nest, reader, access, writes, depth))
+        is_covered(nest, reader, access, writes, depth)
+    )
 
 
-def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
+def is_covered(
+    nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int
+) -> bool:
     """As `_is_written_before`, by the union of all writes."""
     keys = parameters(nest, [access, *(a for _, a in writes)])
     elements = fresh(access.tensor.rank)
@@ -78,19 +90,25 @@ def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[t
         if uncovered.is_empty:
             return True
         if write.exact:
-            systems = [s for q, base in reads for s in _written(q, base, elements, reader, writer, write, depth)]
+            systems = [
+                s for q, base in reads for s in _written(q, base, elements, reader, writer, write, depth)
+            ]
             uncovered = uncovered.minus(Region(count, systems))
     return uncovered.is_empty
 
 
 def parameters(nest: Nest, accesses: Iterable[Access]) -> list[Key]:
-    """The columns that stand for sizes in a region: what accesses say of values that are the same in all instances, whatever they are."""
+    """The columns that stand for sizes in a region: what accesses say of values that are the
+    same in all instances, whatever they are.
+    """
     forms = (f for a in accesses for piece, at in a.cases for f in (*(c.form for c in piece), *at))
     used = (k for f in forms for k, _ in f.terms if nest.converter.is_shared(k) and is_parameter(k))
     return list(dict.fromkeys((*nest.kernel.sizes, *used)))
 
 
-def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access) -> Iterator[Question]:
+def _reads(
+    nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access
+) -> Iterator[Question]:
     for piece, at in access.cases:
         question = Question(nest.converter.is_shared)
         for key in keys:
@@ -105,9 +123,18 @@ def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader:
         yield question
 
 
-def _written(question: Question, base: System, elements: Sequence[Unknown], reader: Statement, writer: Statement, write: Access,
-             depth: int) -> Iterator[System]:
-    """The reads of the question before which the write happens, in the same iteration of the outermost `depth` loops."""
+def _written(
+    question: Question,
+    base: System,
+    elements: Sequence[Unknown],
+    reader: Statement,
+    writer: Statement,
+    write: Access,
+    depth: int,
+) -> Iterator[System]:
+    """The reads of the question before which the write happens, in the same iteration of the
+    outermost `depth` loops.
+    """
     for piece, at in write.cases:
         both = question.copy()
         both.require(piece, WRITE)

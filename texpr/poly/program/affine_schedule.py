@@ -1,10 +1,13 @@
-"""Affine schedules (Feautrier) for equations that depend on each other: times, affine functions of instances, found one after the other.
+"""Affine schedules (Feautrier) for equations that depend on each other: times, affine functions of
+instances, found one after the other.
 
-An instance needs the instances that define what it reads. Equations that need each other in a circle get a shared loop: each a time
-such that no instance needs a later one. What needs a strictly earlier time is settled; the rest must be settled inside one iteration,
-by the order of the text where there is no circle, else by another loop (Feautrier, Some Efficient Solutions to the Affine Scheduling
-Problem, 1992; Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, 1987). A time that is right never closes the
-way to an order, so none is taken back. Axes are tried first, then sums of them, then what isl's scheduler proposes; all are proven here.
+An instance needs the instances that define what it reads. Equations that need each other in a
+circle get a shared loop: each a time such that no instance needs a later one. What needs a strictly
+earlier time is settled; the rest must be settled inside one iteration, by the order of the text
+where there is no circle, else by another loop (Feautrier, Some Efficient Solutions to the Affine
+Scheduling Problem, 1992; Allen and Kennedy, Automatic Translation of Fortran Programs to Vector
+Form, 1987). A time that is right never closes the way to an order, so none is taken back. Axes are
+tried first, then sums of them, then what isl's scheduler proposes; all are proven here.
 """
 
 from __future__ import annotations
@@ -29,12 +32,16 @@ MOST_SUMS = 100
 MOST_CHOICES = 16
 """Choices of axes that are tried for each axis of the first equation."""
 MOST_TRIED = 1000
-"""Choices for some of the equations, at most, on the way to those: where they all fail, circles of a dozen equations have millions."""
+"""Choices for some of the equations, at most, on the way to those: where they all fail, circles
+of a dozen equations have millions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Equations, by position, that share a loop: each instance runs at its time. In an iteration the parts of the body run in turn."""
+    """Equations, by position, that share a loop: each instance runs at its time. In an iteration
+    the parts of the body run in turn.
+    """
 
     times: Mapping[int, Linear]
     body: tuple[Order, ...]
@@ -46,7 +53,9 @@ Order = Loop | int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """Instances of the equation at `sink` that need such of the one at `source`; one case of them."""
+    """Instances of the equation at `sink` that need such of the one at `source`; one case of
+    them.
+    """
 
     source: int
     sink: int
@@ -55,7 +64,9 @@ class Dependence:
 
 
 def order_of(program: Program, positions: Iterable[int]) -> tuple[Order, ...] | None:
-    """An order in which every instance of the equations runs after all it needs; None if none is found, or not within the quota."""
+    """An order in which every instance of the equations runs after all it needs; None if none is
+    found, or not within the quota.
+    """
     members = {k: e for k in positions if isinstance(e := program.equations[k], Equation)}
     proof = ProgramProof(replace(program, equations=tuple(members.values())))
     try:
@@ -78,7 +89,9 @@ class _Search:
         self._least: dict[tuple[Dependence, Form, Form], int | None] = {}
 
     def dependences(self) -> list[Dependence]:
-        """The dependences: readers on definitions and updates, updates on definitions and on what is folded before them."""
+        """The dependences: readers on definitions and updates, updates on definitions and on
+        what is folded before them.
+        """
         writers: dict[Tensor, list[int]] = {}
         for k, place in self.places.items():
             writers.setdefault(place.equation.target, []).append(k)
@@ -86,7 +99,9 @@ class _Search:
         for sink, place in self.places.items():
             for site in place.sites:
                 if isinstance(site.node, Read) and site.node.tensor in writers:
-                    needed, _ = elements(self.proof, site.condition, site.node.tensor, site.node.indices, site.node.guard)
+                    needed, _ = elements(
+                        self.proof, site.condition, site.node.tensor, site.node.indices, site.node.guard
+                    )
                     for source in writers[site.node.tensor]:
                         found += self._meetings(source, sink, needed)
             if place.equation.update is not None:
@@ -105,7 +120,12 @@ class _Search:
             question.require(q, SINK)
             for i, j in zip(at, to):
                 question.add(question.compare(i, SOURCE, j, SINK))
-            question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(self.proof.converter, at, to)])
+            question.add_all(
+                [
+                    question.compare(i, SOURCE, j, SINK)
+                    for i, j in distinct_arguments(self.proof.converter, at, to)
+                ]
+            )
             system = question.system()
             if not system.is_empty:
                 yield Dependence(source, sink, question, system)
@@ -125,10 +145,20 @@ class _Search:
                     yield replace(dependence, system=system)
 
     def _question(self, source: int, sink: int) -> Question:
-        return self.proof.question([(a.var, copy) for k, copy in ((source, SOURCE), (sink, SINK)) for a in self.places[k].equation.axes])
+        return self.proof.question(
+            [
+                (a.var, copy)
+                for k, copy in ((source, SOURCE), (sink, SINK))
+                for a in self.places[k].equation.axes
+            ]
+        )
 
-    def parts(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> tuple[Order, ...] | None:
-        """Circles of equations one after the other, in textual order where there is a choice; `used` axes are times of loops around."""
+    def parts(
+        self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
+    ) -> tuple[Order, ...] | None:
+        """Circles of equations one after the other, in textual order where there is a choice;
+        `used` axes are times of loops around.
+        """
         order: list[Order] = []
         for cycle in _cycles(members, dependences):
             inside = [n for n in dependences if n.source in cycle and n.sink in cycle]
@@ -141,13 +171,21 @@ class _Search:
             order.append(loop)
         return tuple(order)
 
-    def _loop(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Loop | None:
-        times = next((t for t in self._times(members, dependences, used) if self._is_legal(t, dependences)), None)
+    def _loop(
+        self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
+    ) -> Loop | None:
+        times = next(
+            (t for t in self._times(members, dependences, used) if self._is_legal(t, dependences)), None
+        )
         if times is None:
             return None
         axes = {form.terms[0][0] for form in times.values() if len(form.terms) == 1}
         body = self.parts(members, self._unsatisfied(times, dependences), used | axes)
-        return None if body is None else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)  # type: ignore[arg-type]
+        return (
+            None
+            if body is None
+            else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)
+        )  # type: ignore[arg-type]
 
     def _unsatisfied(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> list[Dependence]:
         """The dependences whose instances have the same time."""
@@ -161,7 +199,9 @@ class _Search:
         return remaining
 
     def _distance(self, dependence: Dependence, sink: Form, source: Form) -> int | None:
-        """By how much the time of the sink is at least after that of the source; None where there is no bound."""
+        """By how much the time of the sink is at least after that of the source; None where
+        there is no bound.
+        """
         lhs, rhs = Form(sink.terms), Form(source.terms)
         key = dependence, lhs, rhs
         if key not in self._least:
@@ -170,44 +210,74 @@ class _Search:
         return None if least is None else least + sink.constant - source.constant
 
     def _is_legal(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> bool:
-        """True if no instance needs a later one, and some dependence is satisfied; or else the time is an axis of a single equation."""
-        if not all((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0 for n in dependences):
+        """True if no instance needs a later one, and some dependence is satisfied; or else the
+        time is an axis of a single equation.
+        """
+        if not all(
+            (d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0
+            for n in dependences
+        ):
             return False
-        return (len(times) == 1 and all(len(form.terms) == 1 for form in times.values())) or self._satisfies_some(times, dependences)
+        return (
+            len(times) == 1 and all(len(form.terms) == 1 for form in times.values())
+        ) or self._satisfies_some(times, dependences)
 
     def _satisfies_some(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> bool:
-        return any((d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 1 for n in dependences) or (
-            len(self._unsatisfied(times, dependences)) < len(dependences))
+        return any(
+            (d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 1
+            for n in dependences
+        ) or (len(self._unsatisfied(times, dependences)) < len(dependences))
 
-    def _times(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
+    def _times(
+        self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
+    ) -> Iterator[dict[int, Form]]:
         """Times to try: axes, sums of axes, what isl proposes."""
         yield from self._along_axes(members, dependences, used)
         if len(members) == 1:
             yield from ({members[0]: t} for t in self._sums(members[0], dependences))
         yield from self._proposed(members, dependences)
 
-    def _along_axes(self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]) -> Iterator[dict[int, Form]]:
-        """An axis and a direction of each equation, shifted by constants; the same place and direction for all first."""
+    def _along_axes(
+        self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
+    ) -> Iterator[dict[int, Form]]:
+        """An axis and a direction of each equation, shifted by constants; the same place and
+        direction for all first.
+        """
         choices = {k: self._axis_choices(k, used) for k in members}
         if len(members) == 1:
-            choices = {k: [w for w in mine if self.places[k].equation.axes[w[0]].var not in used] for k, mine in choices.items()}
+            choices = {
+                k: [w for w in mine if self.places[k].equation.axes[w[0]].var not in used]
+                for k, mine in choices.items()
+            }
         others = _nearest_first(members, dependences)[1:]
         for first in choices[members[0]]:
-            ranked = {k: [self._axis(k, w) for w in sorted(choices[k], key=lambda w: w != first)] for k in others}
-            yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, dependences), MOST_CHOICES)
+            ranked = {
+                k: [self._axis(k, w) for w in sorted(choices[k], key=lambda w: w != first)] for k in others
+            }
+            yield from islice(
+                self._consistent({members[0]: self._axis(members[0], first)}, ranked, dependences),
+                MOST_CHOICES,
+            )
 
     def _axis_choices(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
-        """Axes and directions, those last that are the time of a loop around: there the equation runs in one iteration."""
+        """Axes and directions, those last that are the time of a loop around: there the equation
+        runs in one iteration.
+        """
         axes = self.places[k].equation.axes
-        return [(p, sign) for p in sorted(range(len(axes)), key=lambda p: axes[p].var in used) for sign in (1, -1)]
+        return [
+            (p, sign) for p in sorted(range(len(axes)), key=lambda p: axes[p].var in used) for sign in (1, -1)
+        ]
 
     def _axis(self, k: int, choice: tuple[int, int]) -> Form:
         position, sign = choice
         return variable(self.places[k].equation.axes[position].var).times(sign)
 
-    def _consistent(self, start: dict[int, Form], choices: Mapping[int, Sequence[Form]],
-                    dependences: Sequence[Dependence]) -> Iterator[dict[int, Form]]:
-        """Choices for all equations with bounded distances between those that need each other, shifted so that none is negative."""
+    def _consistent(
+        self, start: dict[int, Form], choices: Mapping[int, Sequence[Form]], dependences: Sequence[Dependence]
+    ) -> Iterator[dict[int, Form]]:
+        """Choices for all equations with bounded distances between those that need each other,
+        shifted so that none is negative.
+        """
         stack, tried = [start], 0
         while stack and tried < MOST_TRIED:
             chosen, tried = stack.pop(), tried + 1
@@ -220,8 +290,12 @@ class _Search:
                 continue
             stack += [{**chosen, k: form} for form in reversed(choices[k])]
 
-    def _shifted(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> dict[int, Form] | None:
-        """Constants added so that no distance is negative; None if a distance has no bound or a circle of needs forbids it."""
+    def _shifted(
+        self, times: Mapping[int, Form], dependences: Sequence[Dependence]
+    ) -> dict[int, Form] | None:
+        """Constants added so that no distance is negative; None if a distance has no bound or a
+        circle of needs forbids it.
+        """
         distances: dict[tuple[int, int], int] = {}
         for n in dependences:
             if n.source in times and n.sink in times:
@@ -250,15 +324,27 @@ class _Search:
             if any((d := self._distance(n, form, form)) is not None and d >= 1 for n in dependences):
                 yield form
 
-    def _proposed(self, members: Sequence[int], dependences: Sequence[Dependence]) -> Iterator[dict[int, Form]]:
-        """What isl's scheduler makes of the needs: integer combinations of sizes and axes, and a constant."""
+    def _proposed(
+        self, members: Sequence[int], dependences: Sequence[Dependence]
+    ) -> Iterator[dict[int, Form]]:
+        """What isl's scheduler makes of the needs: integer combinations of sizes and axes, and a
+        constant.
+        """
         sizes = list(self.proof.program.sizes)
         axes = {k: [a.var for a in self.places[k].equation.axes] for k in members}
         domains = {k: self._domain(k) for k in members}
-        rows = proposed_times(len(sizes), {k: len(axes[k]) for k in members}, domains, [(n.source, n.sink, n.system) for n in dependences])
+        rows = proposed_times(
+            len(sizes),
+            {k: len(axes[k]) for k in members},
+            domains,
+            [(n.source, n.sink, n.system) for n in dependences],
+        )
         if rows is not None:
             columns: dict[int, list[Key]] = {k: [*sizes, *axes[k]] for k in members}
-            yield {k: Form(tuple((key, c) for key, c in zip(columns[k], row) if c), constant) for k, (row, constant) in rows.items()}
+            yield {
+                k: Form(tuple((key, c) for key, c in zip(columns[k], row) if c), constant)
+                for k, (row, constant) in rows.items()
+            }
 
     def _domain(self, k: int) -> list[System]:
         """The instances of an equation."""
@@ -272,7 +358,9 @@ class _Search:
 
 
 def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) -> list[int]:
-    """Equations in an order in which each needs, or is needed by, one before it: what does not fit together is seen when it is chosen."""
+    """Equations in an order in which each needs, or is needed by, one before it: what does not
+    fit together is seen when it is chosen.
+    """
     order, remaining = [members[0]], list(members[1:])
     while remaining:
         known = {*order}
@@ -283,7 +371,9 @@ def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) ->
 
 
 def _cycles(members: Sequence[int], dependences: Sequence[Dependence]) -> list[list[int]]:
-    """Equations in circles together, what is needed first, in textual order where there is a choice."""
+    """Equations in circles together, what is needed first, in textual order where there is a
+    choice.
+    """
     direct: dict[int, set[int]] = {k: set() for k in members}
     for n in dependences:
         direct[n.sink].add(n.source)

@@ -1,4 +1,6 @@
-"""Reads and writes stay inside their tensors, extents are not negative, and reductions without a neutral element are not empty."""
+"""Reads and writes stay inside their tensors, extents are not negative, and reductions without a
+neutral element are not empty.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from texpr.support.source import Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A read or a write as its error tells it: `fixes` are ways out, `done` is `read` or `written`."""
+    """A read or a write as its error tells it: `fixes` are ways out, `done` is `read` or
+    `written`.
+    """
 
     tensor: Tensor
     guard: Guard | None
@@ -48,29 +52,51 @@ def check_extents(proof: ProgramProof) -> None:
             def complain(example: Example, n=n, tensor=tensor, used=used) -> CheckError:
                 value = evaluate_size(n, example.sizes)
                 if value >= 0:  # the example takes another value for a product of sizes than it has
-                    return CheckError(f"an extent of {tensor.name} is not proven to be at least 0", tensor.span or proof.program.span,
-                                      code="bounds", label=f"{show(n)} is not linear in the sizes",
-                                      fixes=[require(f"{show(n)} >= 0")])
-                return CheckError(f"an extent of {tensor.name} can be negative", tensor.span or proof.program.span, code="bounds",
-                                  label=f"{show(n)} is {value}", notes=[example.note((), used)],
-                                  fixes=[*_required(example), require(f"{show(n)} >= 0"),
-                                         Fix("state in `require` for which sizes no extent is negative")])
+                    return CheckError(
+                        f"an extent of {tensor.name} is not proven to be at least 0",
+                        tensor.span or proof.program.span,
+                        code="bounds",
+                        label=f"{show(n)} is not linear in the sizes",
+                        fixes=[require(f"{show(n)} >= 0")],
+                    )
+                return CheckError(
+                    f"an extent of {tensor.name} can be negative",
+                    tensor.span or proof.program.span,
+                    code="bounds",
+                    label=f"{show(n)} is {value}",
+                    notes=[example.note((), used)],
+                    fixes=[
+                        *_required(example),
+                        require(f"{show(n)} >= 0"),
+                        Fix("state in `require` for which sizes no extent is negative"),
+                    ],
+                )
 
             proof.claim(proof.refuting(proof.facts, compare("<", n, index(0)), ()), complain)
 
 
 Unproven = Read | Reduce | Equation
-"""A read that may be outside, a reduction that may be of nothing, an equation that may write outside."""
+"""A read that may be outside, a reduction that may be of nothing, an equation that may write
+outside.
+"""
 
 
 def unproven(program: Program) -> dict[Equation, list[Unproven]]:
-    """Of each equation what is not proven for all sizes that the program allows, sizes of zero among them."""
+    """Of each equation what is not proven for all sizes that the program allows, sizes of zero
+    among them.
+    """
     proof = ProgramProof(program)
-    return {place.equation: [node for node, regions in _refutations(proof, place) if not all(map(_is_empty, regions))]
-            for place in proof.places}
+    return {
+        place.equation: [
+            node for node, regions in _refutations(proof, place) if not all(map(_is_empty, regions))
+        ]
+        for place in proof.places
+    }
 
 
-def _refutations(proof: ProgramProof, place: EquationDomain) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
+def _refutations(
+    proof: ProgramProof, place: EquationDomain
+) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
     """Of each access and reduction the regions that are empty if it is safe."""
     for site in place.sites:
         if isinstance(site.node, Read):
@@ -82,9 +108,14 @@ def _refutations(proof: ProgramProof, place: EquationDomain) -> Iterator[tuple[U
     yield e, _regions(proof, place.domain, _violations(e.target, e.indices, e.guard, e.axes), e.axes)
 
 
-def _regions(proof: ProgramProof, condition: Truth, ways: Sequence[tuple[Expr, list[Expr]]],
-             axes: Sequence[Axis]) -> Iterator[Callable[[], Region]]:
-    return (partial(proof.refuting, condition, violation, axes) for _, violations in ways for violation in violations)
+def _regions(
+    proof: ProgramProof, condition: Truth, ways: Sequence[tuple[Expr, list[Expr]]], axes: Sequence[Axis]
+) -> Iterator[Callable[[], Region]]:
+    return (
+        partial(proof.refuting, condition, violation, axes)
+        for _, violations in ways
+        for violation in violations
+    )
 
 
 def _is_empty(region: Callable[[], Region]) -> bool:
@@ -113,9 +144,12 @@ def _check_reads(proof: ProgramProof, place: EquationDomain, reads: Sequence[tup
 
 def _check_read(proof: ProgramProof, place: EquationDomain, site: Site, read: Read) -> None:
     for k, (i, violations) in enumerate(_violations(read.tensor, read.indices, read.guard, site.axes)):
+
         def complain(example: Example, k=k, i=i) -> CheckError:
             span = read.span or place.equation.span
-            access = Access(read.tensor, read.guard, site.condition, site.axes, span, _ways_to_read(read), "read")
+            access = Access(
+                read.tensor, read.guard, site.condition, site.axes, span, _ways_to_read(read), "read"
+            )
             return _outside(proof, access, k, i, example)
 
         for violation in violations:
@@ -125,20 +159,33 @@ def _check_read(proof: ProgramProof, place: EquationDomain, site: Site, read: Re
 def _check_write(proof: ProgramProof, place: EquationDomain) -> None:
     e = place.equation
     for k, (i, violations) in enumerate(_violations(e.target, e.indices, e.guard, e.axes)):
+
         def complain(example: Example, k=k, i=i) -> CheckError:
-            return _outside(proof, Access(e.target, e.guard, place.domain, e.axes, e.span, _ways_to_write(e), "written"), k, i, example)
+            return _outside(
+                proof,
+                Access(e.target, e.guard, place.domain, e.axes, e.span, _ways_to_write(e), "written"),
+                k,
+                i,
+                example,
+            )
 
         for violation in violations:
             proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
 
 
-def _violations(tensor: Tensor, indices: Sequence[Expr], guard: Guard | None, axes: Sequence[Axis]) -> list[tuple[Expr, list[Expr]]]:
-    """For each index the conditions under which it is outside what its guard can bring back. None for an axis over the dimension."""
+def _violations(
+    tensor: Tensor, indices: Sequence[Expr], guard: Guard | None, axes: Sequence[Axis]
+) -> list[tuple[Expr, list[Expr]]]:
+    """For each index the conditions under which it is outside what its guard can bring back.
+    None for an axis over the dimension.
+    """
     ranges = {a.var: a for a in axes}
     found = []
     for i, n in zip(indices, tensor.shape):
         axis = ranges.get(i) if isinstance(i, Var) else None
-        safe = axis is not None and (low := integer(axis.lo)) is not None and low >= 0 and same_value(axis.hi, n)
+        safe = (
+            axis is not None and (low := integer(axis.lo)) is not None and low >= 0 and same_value(axis.hi, n)
+        )
         found.append((i, [] if safe else _outside_of(i, n, guard.mode if guard is not None else "")))
     return found
 
@@ -163,16 +210,32 @@ def _outside(proof: ProgramProof, access: Access, k: int, i: Expr, example: Exam
     n = tensor.shape[k]
     known = _is_known(proof, i, n)
     values = {**example.sizes, **{a.var: v for a, v in zip(access.axes, example.shown)}}
-    at = str(evaluate_size(i, values)) if known and not tensors(i) else i.span.text if i.span is not None else show(i)
+    at = (
+        str(evaluate_size(i, values))
+        if known and not tensors(i)
+        else i.span.text
+        if i.span is not None
+        else show(i)
+    )
     found, example = example, example if known else replace(example, holds="")
-    size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
+    size = (
+        f"{show(n)} = {evaluate_size(n, example.sizes)}"
+        if variables(n) <= values.keys() and not isinstance(n, Const)
+        else show(n)
+    )
     used = telling(example, access.condition, variables(i, n))
     message = f"{tensor.name} {'is' if known else 'may be'} {access.done} outside its shape"
     if guard is not None:
         message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
     note = example.note(access.axes, used)
-    return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
-                      notes=[note] if note else (), fixes=_fixes(access, k, i, known, found))
+    return CheckError(
+        message,
+        _place_of(i, access.span),
+        code="bounds",
+        label=f"axis {k} has size {size}, index is {at}",
+        notes=[note] if note else (),
+        fixes=_fixes(access, k, i, known, found),
+    )
 
 
 def _fixes(access: Access, k: int, i: Expr, known: bool, found: Example) -> Sequence[Fix]:
@@ -186,10 +249,16 @@ def _fixes(access: Access, k: int, i: Expr, known: bool, found: Example) -> Sequ
     if integer(i) is not None and not _positive(i) and isinstance(n, Var):
         return [_from_the_end(tensor, i, n), *access.fixes]
     if not known:
-        far = _required(found) if any(size >= 1 << 31 for size in found.sizes.values()) else []  # 32 bits do not hold the size
+        far = (
+            _required(found) if any(size >= 1 << 31 for size in found.sizes.values()) else []
+        )  # 32 bits do not hold the size
         return [*far, *_ways_to_understand(i, n, access), *access.fixes]
     if (other := _other_size(i, n, access.axes)) is not None:
-        same = Fix(f"where {show(other)} and {show(n)} are one size, give both one name", (Rename(show(n), show(other)),), "; else ")
+        same = Fix(
+            f"where {show(other)} and {show(n)} are one size, give both one name",
+            (Rename(show(n), show(other)),),
+            "; else ",
+        )
         return [same, *access.fixes, *_required(example)]
     return [*access.fixes[:1], *_required(example), *access.fixes[1:]]
 
@@ -201,11 +270,16 @@ def _required(example: Example) -> list[Fix]:
 def _from_the_end(tensor: Tensor, i: Expr, n: Expr) -> Fix:
     """`X[N - 1]` for `X[-1]`."""
     index, old = show(sub(n, neg(i))), i.span.text if i.span is not None else show(i)
-    return Fix(f"the last element is {tensor.name}[{index}]" if tensor.rank == 1 else f"the last index is {index}", (Write(old, index),))
+    return Fix(
+        f"the last element is {tensor.name}[{index}]" if tensor.rank == 1 else f"the last index is {index}",
+        (Write(old, index),),
+    )
 
 
 def _other_size(i: Expr, n: Expr, axes: Sequence[Axis]) -> Var | None:
-    """The size that an index runs over alone, where it is another one than that of the dimension."""
+    """The size that an index runs over alone, where it is another one than that of the
+    dimension.
+    """
     hi = next((a.hi for a in axes if a.var is i), None)
     return hi if isinstance(hi, Var) and isinstance(n, Var) and hi is not n else None
 
@@ -218,11 +292,15 @@ def _is_known(proof: ProgramProof, i: Expr, n: Expr) -> bool:
     """Both are affine: the example's values are real."""
     found = [proof.converter.values(x) for x in (i, n)]
     forms = (form for v in found for piece, f in v.cases for form in (f, *(c.form for c in piece)))
-    return all(v.exact for v in found) and not any(isinstance(k, Unknown) and k.opaque for form in forms for k, _ in form.terms)
+    return all(v.exact for v in found) and not any(
+        isinstance(k, Unknown) and k.opaque for form in forms for k, _ in form.terms
+    )
 
 
 def _place_of(i: Expr, whole: Span | None) -> Span | None:
-    """Where the index was written; an index variable is one object for all its uses, so its place is that of the access."""
+    """Where the index was written; an index variable is one object for all its uses, so its
+    place is that of the access.
+    """
     return whole if isinstance(i, Var) or i.span is None else i.span
 
 
@@ -232,7 +310,13 @@ def _ways_to_understand(i: Expr, n: Expr, access: Access) -> list[Fix]:
     if read is not None and read.value_range is None and read.dtype.is_int:
         declared = type_text(replace(read, value_range=(index(0), n)))
         return [Fix(f"declare a range, `{read.name}: {declared}`", (Declare(read.name, declared),), ", or ")]
-    if read is None and isinstance(n, Mul) and isinstance(n.lhs, Var) and isinstance(n.rhs, Var) and tensor.rank == 1:
+    if (
+        read is None
+        and isinstance(n, Mul)
+        and isinstance(n.lhs, Var)
+        and isinstance(n.rhs, Var)
+        and tensor.rank == 1
+    ):
         return _group(i, n, access)
     return []
 
@@ -244,8 +328,13 @@ def _group(i: Expr, n: Mul, access: Access) -> list[Fix]:
         case Add(Mul(a, factor), b) if factor is n.rhs and i.span is not None:
             declared = f"{tensor.dtype}[({show(n.lhs)}, {show(n.rhs)})]"
             pair = f"({_words(a)}, {_words(b)})"
-            return [Fix(f"declare the dimension as a group, {tensor.name}: {declared} with {tensor.name}[{pair}]",
-                        (Declare(tensor.name, declared), Write(i.span.text, pair)), "; or ")]
+            return [
+                Fix(
+                    f"declare the dimension as a group, {tensor.name}: {declared} with {tensor.name}[{pair}]",
+                    (Declare(tensor.name, declared), Write(i.span.text, pair)),
+                    "; or ",
+                )
+            ]
     return []
 
 
@@ -261,7 +350,10 @@ def _ways_to_read(read: Read) -> tuple[Fix, ...]:
     if not text.endswith("]"):
         return (Fix("guard the read"),)
     guarded = f"{text[:-1]} | {zero}]"
-    return (Fix(f"guard the read: {guarded}", (Write(text, guarded),)), Fix("restrict the indices, or give the elements outside a value"))
+    return (
+        Fix(f"guard the read: {guarded}", (Write(text, guarded),)),
+        Fix("restrict the indices, or give the elements outside a value"),
+    )
 
 
 def _ways_to_write(e: Equation) -> tuple[Fix, ...]:
@@ -280,7 +372,12 @@ def check_range(proof: ProgramProof, place: EquationDomain) -> None:
     lo, hi = e.target.value_range
     wanted = f"{e.target.name} in {show(lo)}..{show(hi)}"
     if e.update is not None:
-        raise CheckError(f"{wanted}, but it is updated", e.span, code="range", help="declare no range: sums of values in a range leave it")
+        raise CheckError(
+            f"{wanted}, but it is updated",
+            e.span,
+            code="range",
+            help="declare no range: sums of values in a range leave it",
+        )
 
     written = e.value.span.text if e.value.span is not None else ""
     clamped = f"clamp({written or 'x'}, {show(lo)}, {show(sub(hi, index(1)))})"
@@ -289,8 +386,14 @@ def check_range(proof: ProgramProof, place: EquationDomain) -> None:
 
     def complain(example: Example) -> CheckError:
         note = example.note(e.axes, telling(example, place.domain, variables(e.value, lo, hi)))
-        return CheckError(f"{wanted} is not proven", e.value.span or e.span, code="range", label="this value may be outside",
-                          notes=[note] if note else (), fixes=[clamp, *_required(example), other])
+        return CheckError(
+            f"{wanted} is not proven",
+            e.value.span or e.span,
+            code="range",
+            label="this value may be outside",
+            notes=[note] if note else (),
+            fixes=[clamp, *_required(example), other],
+        )
 
     value = e.value.operand if isinstance(e.value, Cast) else e.value
     for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):
@@ -314,8 +417,14 @@ def check_reductions(proof: ProgramProof, place: EquationDomain) -> None:
 def _check_not_empty(proof: ProgramProof, place: EquationDomain, site: Site, node: Reduce) -> None:
     def complain(example: Example) -> CheckError:
         note = example.note(site.axes, telling(example, site.condition, variables(*node.axes)))
-        return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
-                          label="nothing to choose from", notes=[note] if note else (), fixes=_ways_to_choose(node, example))
+        return CheckError(
+            f"{node.op} over an empty range",
+            node.span or place.equation.span,
+            code="empty",
+            label="nothing to choose from",
+            notes=[note] if note else (),
+            fixes=_ways_to_choose(node, example),
+        )
 
     for region in _empty_ways(proof, site, node):
         proof.claim(region(), complain)
@@ -324,13 +433,18 @@ def _check_not_empty(proof: ProgramProof, place: EquationDomain, site: Site, nod
 def _empty_ways(proof: ProgramProof, site: Site, node: Reduce) -> list[Callable[[], Region]]:
     """Where there may be nothing to choose from."""
     if is_box(node):
-        return [partial(proof.refuting, site.condition, compare("<=", axis.hi, axis.lo), site.axes)
-                for axis in node.axes if not _never_empty(axis)]
+        return [
+            partial(proof.refuting, site.condition, compare("<=", axis.hi, axis.lo), site.axes)
+            for axis in node.axes
+            if not _never_empty(axis)
+        ]
     return [partial(_empty_for, proof, site, node)]
 
 
 def is_box(node: Reduce) -> bool:
-    """True if the binders range over all combinations of values in ranges that do not depend on each other."""
+    """True if the binders range over all combinations of values in ranges that do not depend on
+    each other.
+    """
     bound = {a.var for a in node.axes}
     return node.where is None and all(bound.isdisjoint(variables(a.lo, a.hi)) for a in node.axes)
 
@@ -340,13 +454,23 @@ def _ways_to_choose(node: Reduce, example: Example) -> list[Fix]:
     if node.where is None:
         return [*_required(example), nonempty]
     filtered, place = _filtered(node), node.span
-    return [Fix(f"write the filter into the body: {filtered}", (Write(place.text, filtered),) if place is not None else ()), nonempty]
+    return [
+        Fix(
+            f"write the filter into the body: {filtered}",
+            (Write(place.text, filtered),) if place is not None else (),
+        ),
+        nonempty,
+    ]
 
 
 def _filtered(node: Reduce) -> str:
-    """The reduction with its filter in the body, where what is left out loses against everything, in the user's words."""
+    """The reduction with its filter in the body, where what is left out loses against
+    everything, in the user's words.
+    """
     binders = ", ".join(("*" if a.var.pack else "") + a.var.name for a in node.axes)
-    condition, body = (e.span.text if e is not None and e.span is not None else "..." for e in (node.where, node.body))
+    condition, body = (
+        e.span.text if e is not None and e.span is not None else "..." for e in (node.where, node.body)
+    )
     t = node.body.dtype
     loses = f"lowest({t})" if node.op in ("max", "argmax") else "inf" if t.is_float else str(int_range(t)[1])
     return f"{node.op}({binders}: if {condition} then {body} else {loses})"
@@ -365,4 +489,6 @@ def _empty_for(proof: ProgramProof, site: Site, node: Reduce) -> Region:
     if node.where is not None:
         inner = conjoined(inner, proof.converter.truth(node.where))
     nothing = Truth((), ())
-    return proof.region(site.condition, site.axes).minus(proof.region(inner if inner.exact else nothing, site.axes))
+    return proof.region(site.condition, site.axes).minus(
+        proof.region(inner if inner.exact else nothing, site.axes)
+    )

@@ -1,4 +1,6 @@
-"""A program means something for all sizes: everything is defined once, read inside its bounds, and in some order."""
+"""A program means something for all sizes: everything is defined once, read inside its bounds,
+and in some order.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ def check_program(program: Program) -> tuple[Expr, ...]:
     Returns:
         what sizes of zero must satisfy on top, such as `D >= 1`; nothing where zero does no harm.
     Raises:
-        CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write outside, a negative extent), `empty` (a
-            maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
-            needs itself), `range` (a value outside what its tensor declares), `distinct_rows` or `require` (of a callee).
+        CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write
+            outside, a negative extent), `empty` (a maximum over nothing), `coverage` (an element
+            nothing defines), `twice` (an element defined twice), `cycle` (an element that needs
+            itself), `range` (a value outside what its tensor declares), `distinct_rows` or
+            `require` (of a callee).
     """
     if is_extern(program):
         return ()
@@ -43,15 +47,21 @@ def check_program(program: Program) -> tuple[Expr, ...]:
 
 
 def _checked(program: Program) -> tuple[Expr, ...]:
-    """The quota is one for some reads of each equation, and one for each question about all: operators may have any number of equations."""
+    """The quota is one for some reads of each equation, and one for each question about all:
+    operators may have any number of equations.
+    """
     try:
         proof = run_within_quota(lambda: ProgramProof(program))
         for question in _questions(proof):
             run_within_quota(question)
         return tuple(proof.required)
     except OutOfQuota:
-        raise CheckError(f"{program.name} cannot be proven within the quota", program.span, code="quota",
-                         help="give some sizes as constants, or split the operator") from None
+        raise CheckError(
+            f"{program.name} cannot be proven within the quota",
+            program.span,
+            code="quota",
+            help="give some sizes as constants, or split the operator",
+        ) from None
 
 
 def _questions(proof: ProgramProof) -> Iterator[Callable[[], None]]:

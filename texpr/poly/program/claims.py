@@ -1,7 +1,9 @@
-"""Claims about a program: each holds for all sizes, holds but for sizes of zero, or has a smallest counterexample.
+"""Claims about a program: each holds for all sizes, holds but for sizes of zero, or has a smallest
+counterexample.
 
-A claim is refuted by a region: values of sizes, then of what an example shows, for which it fails. An empty region is a proof. If
-only zero sizes refute, the claim becomes a requirement; otherwise the smallest point is the example.
+A claim is refuted by a region: values of sizes, then of what an example shows, for which it fails.
+An empty region is a proof. If only zero sizes refute, the claim becomes a requirement; otherwise
+the smallest point is the example.
 """
 
 from __future__ import annotations
@@ -50,11 +52,15 @@ class Example:
     holds: str
 
     def note(self, axes: Sequence[Axis], used: set[Var]) -> str:
-        """`at W=2, Q=3, x=0` for the sizes and axes in `used`, with the condition under which the claim holds."""
+        """`at W=2, Q=3, x=0` for the sizes and axes in `used`, with the condition under which
+        the claim holds.
+        """
         parts = [f"{v.name}={n}" for v, n in self.sizes.items() if v in used]
         parts += [f"{a.var.name}={n}" for a, n in zip(axes, self.shown) if a.var in used]
         condition = f"holds when  {self.holds}" if self.holds else ""
-        return ("        " if condition and parts else "").join(p for p in ("at " + ", ".join(parts) if parts else "", condition) if p)
+        return ("        " if condition and parts else "").join(
+            p for p in ("at " + ", ".join(parts) if parts else "", condition) if p
+        )
 
 
 class ProgramProof:
@@ -78,23 +84,38 @@ class ProgramProof:
         return [compare("<=", index(0), n) for n in extents]
 
     def _fewer(self, facts: Truth) -> Truth:
-        """Facts in as few cases as possible: requirements that are disjunctions multiply. What is only assumed may be less than known."""
+        """Facts in as few cases as possible: requirements that are disjunctions multiply. What
+        is only assumed may be less than known.
+        """
         facts = facts._replace(false=(), exact=True)
-        if len(facts.true) <= _MOST_CASES or not all(isinstance(k, Var) for p in facts.true for c in p for k, _ in c.form.terms):
+        if len(facts.true) <= _MOST_CASES or not all(
+            isinstance(k, Var) for p in facts.true for c in p for k, _ in c.form.terms
+        ):
             return facts
-        conjunctions = Region(len(self.program.sizes), self._systems(facts)).conjunctions(Region.all(len(self.program.sizes)))
+        conjunctions = Region(len(self.program.sizes), self._systems(facts)).conjunctions(
+            Region.all(len(self.program.sizes))
+        )
         if conjunctions is None or not 0 < len(conjunctions) < len(facts.true):
             return facts
         sizes = self.program.sizes
-        return facts._replace(true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
-                                               for terms, constant, equality in conjunction_rows) for conjunction_rows in conjunctions))
+        return facts._replace(
+            true=tuple(
+                tuple(
+                    Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
+                    for terms, constant, equality in conjunction_rows
+                )
+                for conjunction_rows in conjunctions
+            )
+        )
 
     def _place(self, equation: Equation) -> EquationDomain:
         domain = self.facts
         found: list[Site] = []
         for k, axis in enumerate(equation.axes):
             found += sites((axis.lo, axis.hi), self.converter, domain, equation.axes[:k])
-            domain = conjoined(domain, self.converter.assuming(*domain.true).within(axis.var, axis.lo, axis.hi))
+            domain = conjoined(
+                domain, self.converter.assuming(*domain.true).within(axis.var, axis.lo, axis.hi)
+            )
         if equation.where is not None:
             found += sites((equation.where,), self.converter, domain, equation.axes)
             domain = conjoined(domain, self.converter.assuming(*domain.true).truth(equation.where))
@@ -111,7 +132,9 @@ class ProgramProof:
         return question
 
     def refuting(self, condition: Truth, violation: Expr, axes: Sequence[Axis]) -> Region:
-        """Sizes and values of the axes for which the condition and the violation can hold together."""
+        """Sizes and values of the axes for which the condition and the violation can hold
+        together.
+        """
         pieces = [p + q for p in condition.true for q in self.converter.assuming(p).truth(violation).true]
         return self.region(Truth(tuple(pieces), ()), axes)
 
@@ -128,7 +151,8 @@ class ProgramProof:
         """Nothing may be in `refuting`, whose first columns are the sizes.
 
         Raises:
-            CheckError: what `complain` makes of the smallest example, if there is one with sizes of at least 1.
+            CheckError: what `complain` makes of the smallest example, if there is one with sizes of
+                at least 1.
         """
         if refuting.is_empty:
             return
@@ -138,7 +162,9 @@ class ProgramProof:
             self._require(refuting.first(count))
             return
         values = positive.smallest()
-        raise complain(Example(dict(zip(self.program.sizes, values)), values[count:], self._holds(positive.first(count))))
+        raise complain(
+            Example(dict(zip(self.program.sizes, values)), values[count:], self._holds(positive.first(count)))
+        )
 
     def _sizes(self) -> Region:
         """All sizes that satisfy the facts."""
@@ -153,13 +179,17 @@ class ProgramProof:
         return systems
 
     def _require(self, failing: Region) -> None:
-        """Sizes of zero refute: what they must satisfy instead, one condition for each way to fail."""
+        """Sizes of zero refute: what they must satisfy instead, one condition for each way to
+        fail.
+        """
         given = self._sizes()
         conjunctions = failing.conjunctions(given)
         if conjunctions is None:
             conjunctions = [[([(k, 1)], 0, True)] for k in range(len(self.program.sizes))]
         for rows in conjunctions:
-            opposites = [e for row in sorted(rows, key=lambda row: not row[2]) for e in self._opposites(row, given)]
+            opposites = [
+                e for row in sorted(rows, key=lambda row: not row[2]) for e in self._opposites(row, given)
+            ]
             self._add(reduce(disjunction, opposites))
 
     def _add(self, condition: Expr) -> None:
@@ -167,7 +197,9 @@ class ProgramProof:
             self.required.append(condition)
 
     def require(self, condition: Expr, complain: Callable[[Example], CheckError]) -> None:
-        """A condition over sizes must hold: for all of them, or for those of at least 1 and be required of the others."""
+        """A condition over sizes must hold: for all of them, or for those of at least 1 and be
+        required of the others.
+        """
         self.claim(self.refuting(self.facts, negation(condition), ()), complain)
 
     def _holds(self, failing: Region) -> str:
@@ -184,7 +216,9 @@ class ProgramProof:
         terms, constant, equality = row
         below_it: Row = [(k, -c) for k, c in terms], -constant - 1, False
         above_it: Row = terms, constant - 1, False
-        possible = [r for r in ((above_it, below_it) if equality else (below_it,)) if not given.also(r).is_empty]
+        possible = [
+            r for r in ((above_it, below_it) if equality else (below_it,)) if not given.also(r).is_empty
+        ]
         return [comparison([(self.program.sizes[k], c) for k, c in r[0]], r[1]) for r in possible]
 
 
@@ -206,7 +240,9 @@ def _chosen(program: Program, bound: set[Var]) -> dict[Tensor, tuple[Expr, Expr]
 
 
 def telling(example: Example, condition: Truth, start: set[Var]) -> set[Var]:
-    """The variables an example must show: those the condition ties to the given ones, and sizes that had to be above 1."""
+    """The variables an example must show: those the condition ties to the given ones, and sizes
+    that had to be above 1.
+    """
     start = start | {v for v, n in example.sizes.items() if n > 1}
     ties = [{k for k, _ in c.form.terms} for piece in condition.true for c in piece]
     found: set[Key] = set(start)
@@ -218,7 +254,9 @@ def telling(example: Example, condition: Truth, start: set[Var]) -> set[Var]:
 
 
 def comparison(terms: Sequence[tuple[Var, int]], constant: int) -> Expr:
-    """`terms + constant >= 0` with positive coefficients on both sides; `D == 0` for a size that may not be positive."""
+    """`terms + constant >= 0` with positive coefficients on both sides; `D == 0` for a size that
+    may not be positive.
+    """
     left = tuple((v, -c) for v, c in terms if c < 0)
     right = tuple((v, c) for v, c in terms if c > 0)
     if not left:
@@ -226,4 +264,3 @@ def comparison(terms: Sequence[tuple[Var, int]], constant: int) -> Expr:
     if not right and len(left) == 1 and left[0][1] == 1 and constant == 0:
         return compare("==", left[0][0], index(0))
     return compare("<=", Linear(left, max(-constant, 0)).expr(), Linear(right, max(constant, 0)).expr())
-

@@ -1,4 +1,6 @@
-"""Single assignment: every element of an output is defined by one equation, every other element at most once and where it is read."""
+"""Single assignment: every element of an output is defined by one equation, every other element
+at most once and where it is read.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ Element = tuple[Conjunction, tuple[Form, ...]]
 
 
 def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
-    """Outputs are defined everywhere, intermediates where they are read, nothing twice: questions that have a quota each."""
+    """Outputs are defined everywhere, intermediates where they are read, nothing twice:
+    questions that have a quota each.
+    """
     invoked = {t for e in proof.program.equations if isinstance(e, Invoke) for t in e.targets}
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         places = [p for p in proof.places if p.equation.target is tensor]
@@ -50,7 +54,12 @@ def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
         if not definitions:
             span = places[0].equation.span if places else tensor.span
             what = "is only updated, never given a value" if places else "is never defined"
-            raise CheckError(f"{tensor.name} {what}", span, code="coverage", help=f"define it first: {tensor.name}[...] = 0")
+            raise CheckError(
+                f"{tensor.name} {what}",
+                span,
+                code="coverage",
+                help=f"define it first: {tensor.name}[...] = 0",
+            )
         if len(definitions) > 1 or not _is_whole(definitions[0].equation):
             yield partial(_check_once, proof, definitions)
             yield partial(_check_covered, proof, tensor, definitions)
@@ -58,24 +67,40 @@ def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
 
 def _only_by_call(tensor: Tensor, places: Sequence[EquationDomain]) -> None:
     for place in places:
-        raise CheckError(f"{tensor.name} is defined twice", place.equation.span, code="twice", label="a call defines all of it",
-                         help="give the result of the call a name of its own")
+        raise CheckError(
+            f"{tensor.name} is defined twice",
+            place.equation.span,
+            code="twice",
+            label="a call defines all of it",
+            help="give the result of the call a name of its own",
+        )
 
 
 def _is_whole(e: Equation) -> bool:
-    """Every index is an axis of its own over the whole dimension, or a permutation of one: the common case, without asking isl."""
+    """Every index is an axis of its own over the whole dimension, or a permutation of one: the
+    common case, without asking isl.
+    """
     ranges: dict[Expr, Axis] = {a.var: a for a in e.axes}
     if e.where is not None or len(e.axes) != len(e.indices):
         return False
     axes = [i if isinstance(i, Var) else _permuted(i, n, e) for i, n in zip(e.indices, e.target.shape)]
     return len(set(axes)) == len(axes) and all(
-        v in ranges and integer(ranges[v].lo) == 0 and same_value(ranges[v].hi, n) for v, n in zip(axes, e.target.shape))
+        v in ranges and integer(ranges[v].lo) == 0 and same_value(ranges[v].hi, n)
+        for v, n in zip(axes, e.target.shape)
+    )
 
 
 def _permuted(i: Expr, n: Expr, e: Equation) -> Expr:
-    """`k` where the index is `p[..., k]` and each row of `p` is a permutation of 0..n; else the index."""
+    """`k` where the index is `p[..., k]` and each row of `p` is a permutation of 0..n; else the
+    index.
+    """
     read = i.operand if isinstance(i, Cast) else i
-    if not isinstance(read, Read) or not read.tensor.distinct or read.tensor.value_range is None or not read.indices:
+    if (
+        not isinstance(read, Read)
+        or not read.tensor.distinct
+        or read.tensor.value_range is None
+        or not read.indices
+    ):
         return i
     (lo, hi), row = read.tensor.value_range, read.tensor.shape[-1]
     if integer(lo) != 0 or not same_value(hi, n) or not same_value(row, n):
@@ -83,15 +108,16 @@ def _permuted(i: Expr, n: Expr, e: Equation) -> Expr:
     return read.indices[-1] if all(any(x is j for j in e.indices) for x in read.indices[:-1]) else i
 
 
-def elements(proof: ProgramProof, condition: Truth, tensor: Tensor, indices: Sequence[Expr],
-             guard: Guard | None) -> tuple[list[Element], bool]:
+def elements(
+    proof: ProgramProof, condition: Truth, tensor: Tensor, indices: Sequence[Expr], guard: Guard | None
+) -> tuple[list[Element], bool]:
     """The elements an access touches, and whether it surely does."""
     if guard is not None and guard.mode in ("value", "drop"):
         condition = conjoined(condition, proof.converter.truth(inside(indices, tensor.shape)))
     given: list[Assumptions] = []
 
     def happens(case: Conjunction) -> bool:
-        given.extend(Assumptions(proof.converter, p) for p in condition.true[len(given):])
+        given.extend(Assumptions(proof.converter, p) for p in condition.true[len(given) :])
         return any(g.allows(case) for g in given)
 
     cases, exact = proof.converter.tuples(guarded_indices(indices, tensor.shape, guard), happens)
@@ -107,7 +133,13 @@ def writes(proof: ProgramProof, place: EquationDomain) -> tuple[list[Element], b
 
 def _check_covered(proof: ProgramProof, tensor: Tensor, definitions: Sequence[EquationDomain]) -> None:
     """Outputs everywhere; intermediates at each read, and everywhere if a call takes them."""
-    written = [element for place in definitions for found, sure in [writes(proof, place)] if sure for element in found]
+    written = [
+        element
+        for place in definitions
+        for found, sure in [writes(proof, place)]
+        if sure
+        for element in found
+    ]
     whole = Truth(proof.facts.true, ())
     axes = fresh(tensor.rank)
     given = any(tensor in e.args for e in proof.program.equations if isinstance(e, Invoke))
@@ -138,8 +170,15 @@ def _between(i: Form, n: Form) -> Conjunction:
     return (at_least(i, Form()), below(i, n))
 
 
-def _claim_covered(proof: ProgramProof, tensor: Tensor, axes: Sequence[Unknown], wanted: list[Element], written: list[Element],
-                   equation: Equation, read: Read | None) -> None:
+def _claim_covered(
+    proof: ProgramProof,
+    tensor: Tensor,
+    axes: Sequence[Unknown],
+    wanted: list[Element],
+    written: list[Element],
+    equation: Equation,
+    read: Read | None,
+) -> None:
     keys = _parameters(proof, [*wanted, *written])
     count = len(proof.program.sizes) + len(axes) + len(keys)
 
@@ -151,12 +190,23 @@ def _claim_covered(proof: ProgramProof, tensor: Tensor, axes: Sequence[Unknown],
 
     def complain(example: Example) -> CheckError:
         element = f"{tensor.name}[{', '.join(map(str, example.shown))}]"
-        message = f"{tensor.name} is not defined everywhere" if read is None else f"{tensor.name} is read where nothing defines it"
+        message = (
+            f"{tensor.name} is not defined everywhere"
+            if read is None
+            else f"{tensor.name} is read where nothing defines it"
+        )
         note = example.note((), telling(example, ties, variables(*tensor.shape)))
-        return CheckError(message, (read.span if read is not None else None) or equation.span, code="coverage",
-                          label=f"no equation defines {element}", notes=[note] if note else (),
-                          fixes=[*_definitions(tensor, example.shown),
-                                 Fix("add an equation for the rest, or widen the range of an index with `for`")])
+        return CheckError(
+            message,
+            (read.span if read is not None else None) or equation.span,
+            code="coverage",
+            label=f"no equation defines {element}",
+            notes=[note] if note else (),
+            fixes=[
+                *_definitions(tensor, example.shown),
+                Fix("add an equation for the rest, or widen the range of an index with `for`"),
+            ],
+        )
 
     proof.claim(missing, complain)
 
@@ -167,14 +217,24 @@ def _definitions(tensor: Tensor, element: Sequence[int]) -> list[Fix]:
     whole = [f"i{k}" for k in range(tensor.rank)] if tensor.rank > 3 else ["i", "j", "k"][: tensor.rank]
     ways = [[str(n) for n in element]] if element else []
     if tensor.rank > 1:
-        ways += [[str(n) if k == axis else whole[k] for k, n in enumerate(element)] for axis in range(tensor.rank)]
+        ways += [
+            [str(n) if k == axis else whole[k] for k, n in enumerate(element)] for axis in range(tensor.rank)
+        ]
     texts = [f"{tensor.name}[{', '.join(way)}] = {zero}" for way in ways]
-    return [Fix(f"define the rest, {text}, or widen the range of an index with `for`", (Define(text),)) for text in texts]
+    return [
+        Fix(f"define the rest, {text}, or widen the range of an index with `for`", (Define(text),))
+        for text in texts
+    ]
 
 
 def _parameters(proof: ProgramProof, given: list[Element]) -> list[Key]:
     """Values of size expressions that are not affine: the same on both sides of a comparison."""
-    used = {k: None for piece, forms in given for form in (*(c.form for c in piece), *forms) for k, _ in form.terms}
+    used = {
+        k: None
+        for piece, forms in given
+        for form in (*(c.form for c in piece), *forms)
+        for k, _ in form.terms
+    }
     return [k for k in used if isinstance(k, Unknown) and proof.converter.is_shared(k) and is_parameter(k)]
 
 
@@ -199,15 +259,21 @@ def _check_once(proof: ProgramProof, definitions: Sequence[EquationDomain]) -> N
         proof.claim(Region(count, _meetings(proof, a, b, columns)), complain)
 
 
-def _meetings(proof: ProgramProof, a: EquationDomain, b: EquationDomain, columns: Sequence[tuple[Key, int]]) -> Iterator[System]:
-    """Two instances that define one element: of two equations, or the first before the second of one."""
+def _meetings(
+    proof: ProgramProof, a: EquationDomain, b: EquationDomain, columns: Sequence[tuple[Key, int]]
+) -> Iterator[System]:
+    """Two instances that define one element: of two equations, or the first before the second of
+    one.
+    """
     for (p, at), (q, to) in ((x, y) for x in writes(proof, a)[0] for y in writes(proof, b)[0]):
         question = proof.question(columns)
         question.require(p, 1)
         question.require(q, 2)
         for i, j in zip(at, to):
             question.add(question.compare(i, 1, j, 2))
-        question.add_all([question.compare(i, 1, j, 2) for i, j in distinct_arguments(proof.converter, at, to)])
+        question.add_all(
+            [question.compare(i, 1, j, 2) for i, j in distinct_arguments(proof.converter, at, to)]
+        )
         yield from _are_distinct(question, a, b)
 
 
@@ -238,12 +304,19 @@ def _twice(one: EquationDomain, other: EquationDomain, example: Example, sure: b
     of_data = any(not p.domain.exact or not all(map(is_exact, p.domain.true)) for p in (one, other))
     maybe = of_data or not sure
     verb = "may define" if maybe else "define"
-    note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) {verb} the same element"
+    note = (
+        f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) {verb} the same element"
+    )
     help = "restrict the equations with `for` or `where` so that they do not meet"
     if a is b:
         help = "use `+=` after a definition to fold several values"
     elif of_data:
         help = f"choices that depend on data stand in one equation: {_left_side(a)} = if c then a else b"
-    return CheckError(f"{a.target.name} {'may be' if maybe else 'is'} defined twice", b.span, code="twice",
-                      label="an element this defines has a definition already",
-                      notes=[note], help=help)
+    return CheckError(
+        f"{a.target.name} {'may be' if maybe else 'is'} defined twice",
+        b.span,
+        code="twice",
+        label="an element this defines has a definition already",
+        notes=[note],
+        help=help,
+    )

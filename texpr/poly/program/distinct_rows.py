@@ -1,5 +1,6 @@
-"""Each row of a `distinct_rows` tensor, along its last axis, holds every value once. Inputs are checked at the call; what equations define
-must be seen to be so: `p[a, i] = c*i + (something without i)`, or the same of a distinct tensor's element `q[..., i]`.
+"""Each row of a `distinct_rows` tensor, along its last axis, holds every value once. Inputs are
+checked at the call; what equations define must be seen to be so: `p[a, i] = c*i + (something
+without i)`, or the same of a distinct tensor's element `q[..., i]`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,20 @@ def check_distinct(proof: ProgramProof) -> None:
     """What equations define and declare `distinct_rows` is so."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         equations = [e for e in proof.program.equations if isinstance(e, Equation) and e.target is tensor]
-        if tensor.distinct and tensor.rank and equations and not (len(equations) == 1 and _is_injective(equations[0])):
-            raise CheckError(f"{tensor.name} distinct is not proven", equations[-1].value.span or equations[-1].span, code="distinct",
-                             help="values are seen to be distinct where they are c*i + d for the last index i, or p[i] of a distinct "
-                                  "tensor; else leave `distinct_rows` out")
+        if (
+            tensor.distinct
+            and tensor.rank
+            and equations
+            and not (len(equations) == 1 and _is_injective(equations[0]))
+        ):
+            raise CheckError(
+                f"{tensor.name} distinct is not proven",
+                equations[-1].value.span or equations[-1].span,
+                code="distinct",
+                help="values are seen to be distinct where they are c*i + d for the last index i, or p[i] of "
+                "a distinct "
+                "tensor; else leave `distinct_rows` out",
+            )
 
 
 def _is_injective(e: Equation) -> bool:
@@ -43,12 +54,21 @@ def _is_injective(e: Equation) -> bool:
 
 
 def _before_store(value: Expr, target: Tensor) -> Expr:
-    """The value before it is stored, where storing cannot make two values one: in more bits, or within a range that is proven."""
-    if isinstance(value, Cast) and value.operand.dtype.is_int and (
-            target.value_range is not None or value.operand.dtype.bits <= target.dtype.bits):
+    """The value before it is stored, where storing cannot make two values one: in more bits, or
+    within a range that is proven.
+    """
+    if (
+        isinstance(value, Cast)
+        and value.operand.dtype.is_int
+        and (target.value_range is not None or value.operand.dtype.bits <= target.dtype.bits)
+    ):
         return value.operand
     return value
 
 
 def _inner(term: Expr) -> Expr:
-    return term.operand if isinstance(term, Cast) and term.operand.dtype.is_int and term.operand.dtype.bits <= term.dtype.bits else term
+    return (
+        term.operand
+        if isinstance(term, Cast) and term.operand.dtype.is_int and term.operand.dtype.bits <= term.dtype.bits
+        else term
+    )

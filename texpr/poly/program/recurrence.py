@@ -1,4 +1,5 @@
-"""Recurrences: a definition that depends on itself is well-founded if an order of loops (`affine_schedule`) is found for all sizes.
+"""Recurrences: a definition that depends on itself is well-founded if an order of loops
+(`affine_schedule`) is found for all sizes.
 
 A refutation is a circle of reads that comes back to the same element.
 """
@@ -38,18 +39,28 @@ def check_order(proof: ProgramProof) -> None:
     """No element needs itself, and an order in which elements can be computed is found."""
     for group in _cyclic(proof):
         _check_calls(proof, group)
-        needs = [n for place in proof.places if place.equation.target in group for n in _needs(proof, place, group)]
+        needs = [
+            n for place in proof.places if place.equation.target in group for n in _needs(proof, place, group)
+        ]
         if not _has_order(proof, group):
             _check_cycles(proof, needs)
             if _has_order(_knowing(proof), group):
                 continue  # only a size of zero closed a circle
             at = needs[0]
-            raise CheckError(f"no order was found in which {_names(group)} can be computed", at.read.span or at.place.equation.span,
-                             code="cycle", help="let each element need elements that are earlier along some dimension or sum of dimensions")
+            raise CheckError(
+                f"no order was found in which {_names(group)} can be computed",
+                at.read.span or at.place.equation.span,
+                code="cycle",
+                help="let each element need elements that are earlier along some dimension or sum of "
+                "dimensions",
+            )
 
 
 def _has_order(proof: ProgramProof, group: Sequence[Tensor]) -> bool:
-    return order_of_places(proof, {k: p for k, p in enumerate(proof.places) if p.equation.target in group}) is not None
+    return (
+        order_of_places(proof, {k: p for k, p in enumerate(proof.places) if p.equation.target in group})
+        is not None
+    )
 
 
 def _knowing(proof: ProgramProof) -> ProgramProof:
@@ -65,7 +76,9 @@ def _cyclic(proof: ProgramProof) -> list[list[Tensor]]:
     """Groups of tensors each of which needs all others of its group, and itself."""
     needs: dict[Tensor, set[Tensor]] = {}
     for place in proof.places:
-        needs.setdefault(place.equation.target, set()).update(s.node.tensor for s in place.sites if isinstance(s.node, Read))
+        needs.setdefault(place.equation.target, set()).update(
+            s.node.tensor for s in place.sites if isinstance(s.node, Read)
+        )
     for call in proof.program.equations:
         if isinstance(call, Invoke):
             for target in call.targets:
@@ -91,8 +104,12 @@ def _reachable(start: Tensor, needs: dict[Tensor, set[Tensor]]) -> set[Tensor]:
 def _check_calls(proof: ProgramProof, group: Sequence[Tensor]) -> None:
     for call in proof.program.equations:
         if isinstance(call, Invoke) and any(t in group for t in call.targets):
-            raise CheckError(f"{_names(call.targets)} needs itself through a call", call.span, code="cycle",
-                             help="a call computes whole tensors: it cannot take part in a recurrence")
+            raise CheckError(
+                f"{_names(call.targets)} needs itself through a call",
+                call.span,
+                code="cycle",
+                help="a call computes whole tensors: it cannot take part in a recurrence",
+            )
 
 
 def _needs(proof: ProgramProof, place: EquationDomain, group: Sequence[Tensor]) -> Iterator[Dependence]:
@@ -112,7 +129,9 @@ def _check_cycles(proof: ProgramProof, needs: Sequence[Dependence]) -> None:
             question = proof.question([(v, 0) for v in keys])
             _require_cycle(question, path)
             for k, (need, element) in enumerate(zip(path, elements)):
-                question.add_all([question.compare(variable(i), 0, j, k) for i, j in zip(element, need.written[1])])
+                question.add_all(
+                    [question.compare(variable(i), 0, j, k) for i, j in zip(element, need.written[1])]
+                )
 
             def complain(example: Example, path=path) -> CheckError:
                 return _cycle(path[0].place.equation, path, example)
@@ -124,7 +143,12 @@ def _cycles(needs: Sequence[Dependence], length: int) -> Iterator[list[Dependenc
     """Paths of needs that end at the tensor they begin with."""
     paths = [[n] for n in needs]
     for _ in range(length - 1):
-        paths = list(islice((p + [n] for p in paths for n in needs if n.place.equation.target is p[-1].read.tensor), ATTEMPTS * 4))
+        paths = list(
+            islice(
+                (p + [n] for p in paths for n in needs if n.place.equation.target is p[-1].read.tensor),
+                ATTEMPTS * 4,
+            )
+        )
     return (p for p in paths if p[-1].read.tensor is p[0].place.equation.target)
 
 
@@ -142,9 +166,17 @@ def _cycle(equation: Equation, path: Sequence[Dependence], example: Example) -> 
     note = example.note(equation.axes, used)
     read = path[0].read
     numbers = iter(example.shown[len(equation.axes) :])
-    elements = [f"{n.place.equation.target.name}[{', '.join(str(next(numbers)) for _ in n.written[1])}]" for n in path]
+    elements = [
+        f"{n.place.equation.target.name}[{', '.join(str(next(numbers)) for _ in n.written[1])}]" for n in path
+    ]
     way = " -> ".join([*elements, elements[0]])
-    return CheckError(f"{equation.target.name} is defined by itself", read.span or equation.span, code="cycle",
-                      label="the element that is being defined" if len(path) == 1 else f"comes back to the same element: {way}",
-                      notes=[note] if note else (), help="an element may only need others that do not need it")
-
+    return CheckError(
+        f"{equation.target.name} is defined by itself",
+        read.span or equation.span,
+        code="cycle",
+        label="the element that is being defined"
+        if len(path) == 1
+        else f"comes back to the same element: {way}",
+        notes=[note] if note else (),
+        help="an element may only need others that do not need it",
+    )

@@ -1,1 +1,3 @@
-"""Calls of compiled kernels: arguments, outputs, shapes, places in memory. Machine code for the common ones stands in `runtime.native`."""
+"""Calls of compiled kernels: arguments, outputs, shapes, places in memory. Machine code for the
+common ones stands in `runtime.native`.
+"""

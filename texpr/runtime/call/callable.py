@@ -1,8 +1,10 @@
-"""Objects that are called at the cost of a built-in function: no Python code runs when native code serves them.
+"""Objects that are called at the cost of a built-in function: no Python code runs when native code
+serves them.
 
-A class whose `__call__` is written in Python costs 100 ns and more per call before anything happens. `Callable` has CPython's vectorcall
-protocol as well: a word of every object is the address of the function that calls it, `tx_vectorcall` of `call.c`. While the word is
-null, before there is native code, CPython takes `__call__`.
+A class whose `__call__` is written in Python costs 100 ns and more per call before anything
+happens. `Callable` has CPython's vectorcall protocol as well: a word of every object is the address
+of the function that calls it, `tx_vectorcall` of `call.c`. While the word is null, before there is
+native code, CPython takes `__call__`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from texpr.runtime.native import library as native
 
 _LONG_LONG, _READ_ONLY, _SSIZE = 17, 1, 19  # kinds of members
 MOST_SERVED = 16
-"""Functions that native code asks, one after the other: less than 10 ns each. The one that took a call is asked first the next time."""
+"""Functions that native code asks, one after the other: less than 10 ns each. The one that took
+a call is asked first the next time.
+"""
 _CALL, _MEMBERS = 50, 72  # slots of a type
 _BASE_TYPE, _VECTORCALL = 1 << 10, 1 << 11
 _FLAGS_AT, _FIRST_WORD = 168, object.__basicsize__
@@ -25,8 +29,13 @@ _FLAGS_AT, _FIRST_WORD = 168, object.__basicsize__
 class _Member(ctypes.Structure):
     """PyMemberDef."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
-                ("doc", ctypes.c_char_p)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
 
 
 class _Slot(ctypes.Structure):
@@ -38,13 +47,21 @@ class _Slot(ctypes.Structure):
 class _Spec(ctypes.Structure):
     """PyType_Spec."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
-                ("slots", ctypes.POINTER(_Slot))]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]
 
 
 def _word_type() -> type:
     """A type whose objects have a word that says what calling them runs."""
-    members = (_Member * 3)(_Member(b"__vectorcalloffset__", _SSIZE, _FIRST_WORD, _READ_ONLY), _Member(b"_entry", _LONG_LONG, _FIRST_WORD))
+    members = (_Member * 3)(
+        _Member(b"__vectorcalloffset__", _SSIZE, _FIRST_WORD, _READ_ONLY),
+        _Member(b"_entry", _LONG_LONG, _FIRST_WORD),
+    )
     call = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p)
     slots = (_Slot * 3)(_Slot(_CALL, call), _Slot(_MEMBERS, ctypes.addressof(members)))
     spec = _Spec(b"texpr.runtime.call.callable.Word", _FIRST_WORD + 8, 0, _BASE_TYPE | _VECTORCALL, slots)
@@ -56,6 +73,7 @@ def _word_type() -> type:
 
 
 if TYPE_CHECKING:
+
     class _Word:
         _entry: int
 else:
@@ -65,7 +83,8 @@ else:
 class Callable(_Word):
     """Base of classes whose objects are called as a function that can be replaced."""
 
-    # Python lays out names in their order: what `tx_vectorcall` reads is the first word behind that of `Word`.
+    # Python lays out names in their order: what `tx_vectorcall` reads is the first word behind that
+    # of `Word`.
     __slots__ = ("_asked", "_function", "_served")
     _asked: object
     _function: Function[..., Any]
@@ -86,11 +105,16 @@ class Callable(_Word):
 
     def _serve(self, native: Function[..., object]) -> None:
         """From now on, `native` is asked first, and then those before it."""
-        self._become_native(self._function, (native, *[f for f in self._served if f is not native][: MOST_SERVED - 1]))
+        self._become_native(
+            self._function, (native, *[f for f in self._served if f is not native][: MOST_SERVED - 1])
+        )
 
-    def _become_native(self, function: Function[..., object], served: tuple[Function[..., object], ...] = ()) -> None:
-        """From now on, `function` is called where none of `served` takes the arguments. They are what `make_callable` made, and asked in
-        turn by native code: `tx_vectorcall` of `call.c` says what it reads."""
+    def _become_native(
+        self, function: Function[..., object], served: tuple[Function[..., object], ...] = ()
+    ) -> None:
+        """From now on, `function` is called where none of `served` takes the arguments. They are
+        what `make_callable` made, and asked in turn by native code: `tx_vectorcall` of `call.c`
+        says what it reads."""
         self._served = served
         owners = [f.__self__ for f in served]  # type: ignore[attr-defined]
         addresses = [id(owner[0]) + bytes.__basicsize__ - 1 for owner in owners]
@@ -105,7 +129,9 @@ def is_native(function: Function[..., object]) -> bool:
 
 
 def _enable(cls: type) -> None:
-    """Let CPython look at the word: a class that Python defines has the place of it from its base, and not the flag that says so."""
+    """Let CPython look at the word: a class that Python defines has the place of it from its
+    base, and not the flag that says so.
+    """
     flags = ctypes.c_ulong.from_address(id(cls) + _FLAGS_AT)
     if flags.value == cls.__flags__:  # types look in memory as this file believes
         flags.value |= _VECTORCALL

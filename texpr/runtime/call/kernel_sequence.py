@@ -1,4 +1,6 @@
-"""Kernels with their arrays fixed, for programs that run many kernels again and again on the same memory."""
+"""Kernels with their arrays fixed, for programs that run many kernels again and again on the
+same memory.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ from texpr.runtime.native import library as native
 _NO_SIZES = np.empty(0, np.int64)
 _HEAD = 2
 SWEPT = 1 << 12
-"""Elements of a piece of a sweep, as many whatever the number of threads: whole lines of the cache."""
+"""Elements of a piece of a sweep, as many whatever the number of threads: whole lines of the
+cache.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kernel at an address, on these arrays: inputs, then outputs, then buffers for itself; the last two overlap nothing else, but for
-    outputs where the kernel may write over inputs.
+    """A kernel at an address, on these arrays: inputs, then outputs, then buffers for itself; the
+    last two overlap nothing else, but for outputs where the kernel may write over inputs.
     """
 
     address: int
@@ -32,10 +36,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SweepEntry:
-    """Kernels that compute element by element, run on pieces of many sets of arrays: all of them are one loop of threads.
+    """Kernels that compute element by element, run on pieces of many sets of arrays: all of them
+    are one loop of threads.
 
     Attributes:
-        calls: in each row a kernel's address and its slots: arrays, and how many of their elements it computes.
+        calls: in each row a kernel's address and its slots: arrays, and how many of their elements
+            it computes.
         shared: among threads.
         keep: the arrays.
     """
@@ -45,16 +51,22 @@ class SweepEntry:
     keep: object
 
 
-def sweep(address: int, whole: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool) -> SweepEntry:
-    """An entry for two kernels whose slots are inputs and outputs: scalars, and arrays of so many elements in each part.
+def sweep(
+    address: int, whole: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool
+) -> SweepEntry:
+    """An entry for two kernels whose slots are inputs and outputs: scalars, and arrays of so many
+    elements in each part.
 
     Args:
-        address: of the kernel for any number of elements, which is its last slot; not needed where pieces are whole.
+        address: of the kernel for any number of elements, which is its last slot; not needed where
+            pieces are whole.
         whole: of the one for pieces of `SWEPT` elements; not needed where there are none.
     """
     rows = []
     for arrays, length in zip(parts, lengths, strict=True):
-        assert all(a.flags.c_contiguous and a.size == (length if a.ndim else 1) for a in arrays), "an array has another size"
+        assert all(a.flags.c_contiguous and a.size == (length if a.ndim else 1) for a in arrays), (
+            "an array has another size"
+        )
         for at in range(0, length, SWEPT):
             places = [a.ctypes.data + (at * a.itemsize if a.ndim else 0) for a in arrays]
             count = min(SWEPT, length - at)
@@ -75,32 +87,47 @@ class RangeEntry:
 AnyEntry = Entry | SweepEntry | RangeEntry
 
 
-def sequence(name: str, entries: Sequence[AnyEntry], failed: Callable[[int], object], keep: object) -> Callable[[], object]:
-    """A function without arguments that runs kernels one after the other, in one native call; it keeps their arrays alive.
+def sequence(
+    name: str, entries: Sequence[AnyEntry], failed: Callable[[int], object], keep: object
+) -> Callable[[], object]:
+    """A function without arguments that runs kernels one after the other, in one native call; it
+    keeps their arrays alive.
 
-    Interrupted by Ctrl-C whose handler does not raise, it begins anew: no kernel may write what it or one before it reads, but what one of
-    them has written.
+    Interrupted by Ctrl-C whose handler does not raise, it begins anew: no kernel may write what it
+    or one before it reads, but what one of them has written.
 
     Args:
-        failed: called when a kernel cannot finish or a check fails, with the position of the entry, to raise.
+        failed: called when a kernel cannot finish or a check fails, with the position of the entry,
+            to raise.
         keep: kept alive as well, such as the owners of the code.
     Raises:
         KeyboardInterrupt: when called, and the user presses Ctrl-C.
     """
     table = _table(entries)
     spec = CallSpec(name, (Argument("table", table.dtype, table.shape, output=True),))
-    runner = make_runner(native.symbols()["tx_sequence"], spec, (tuple(entries), keep), lambda: failed(int(table[1])))
+    runner = make_runner(
+        native.symbols()["tx_sequence"], spec, (tuple(entries), keep), lambda: failed(int(table[1]))
+    )
     return partial(runner, table, _NO_SIZES)
 
 
-def function(name: str, entries: Sequence[AnyEntry], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
-             failed: Callable[[int], object], otherwise: Callable[..., object], keep: object) -> Callable[..., Any]:
-    """The same as a function of arrays, which are copied to `inputs` before, and gives new arrays with what lies in `outputs` then.
+def function(
+    name: str,
+    entries: Sequence[AnyEntry],
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    failed: Callable[[int], object],
+    otherwise: Callable[..., object],
+    keep: object,
+) -> Callable[..., Any]:
+    """The same as a function of arrays, which are copied to `inputs` before, and gives new arrays
+    with what lies in `outputs` then.
 
     It returns one array, or a tuple of several. Two threads must not call it at once.
 
     Args:
-        otherwise: called with the same arguments unless all are C-contiguous arrays of the shapes and dtypes of `inputs`.
+        otherwise: called with the same arguments unless all are C-contiguous arrays of the shapes
+            and dtypes of `inputs`.
     """
     assert all(a.flags.c_contiguous for a in (*inputs, *outputs)), "an array is not contiguous"
     table = _table(entries)
@@ -109,8 +136,14 @@ def function(name: str, entries: Sequence[AnyEntry], inputs: Sequence[np.ndarray
     arguments = [Argument(f"x{k}", a.dtype, a.shape) for k, a in enumerate(inputs)]
     arguments += [Argument(f"y{k}", a.dtype, a.shape, output=True) for k, a in enumerate(outputs)]
     kept = (table, frame, tuple(entries), tuple(inputs), tuple(outputs), keep)
-    return make_function(native.symbols()["tx_function"], frame.ctypes.data, CallSpec(name, tuple(arguments)),
-                         lambda: failed(int(table[1])), otherwise, kept)
+    return make_function(
+        native.symbols()["tx_function"],
+        frame.ctypes.data,
+        CallSpec(name, tuple(arguments)),
+        lambda: failed(int(table[1])),
+        otherwise,
+        kept,
+    )
 
 
 def _table(entries: Sequence[AnyEntry]) -> np.ndarray:
@@ -143,5 +176,7 @@ def _slots(entry: AnyEntry) -> list[int]:
         count, words = entry.calls.shape
         return [entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
     kind = f"{entry.array.dtype.kind}{8 * entry.array.dtype.itemsize}"
-    lo = max(entry.lo, 0) if kind[0] == "u" else entry.lo  # large unsigned values look negative to the native code
+    lo = (
+        max(entry.lo, 0) if kind[0] == "u" else entry.lo
+    )  # large unsigned values look negative to the native code
     return [value_checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]

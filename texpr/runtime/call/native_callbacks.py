@@ -1,4 +1,6 @@
-"""Python functions as native code that kernels call, and what they raise on its way back to the caller."""
+"""Python functions as native code that kernels call, and what they raise on its way back to the
+caller.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,16 @@ def take_error() -> BaseException | None:
     return error
 
 
-def native_function(function: Callable[[list[np.ndarray], list[tuple[int, ...]]], Sequence[np.ndarray]],
-                    inputs: Sequence[tuple[np.dtype, int]], outputs: Sequence[tuple[np.dtype, int]]) -> NativeFunction:
-    """`int32_t (const void *input, ..., void *output, ..., int64_t extent, ...)`, which runs `function(arrays, shapes of the outputs)`.
+def native_function(
+    function: Callable[[list[np.ndarray], list[tuple[int, ...]]], Sequence[np.ndarray]],
+    inputs: Sequence[tuple[np.dtype, int]],
+    outputs: Sequence[tuple[np.dtype, int]],
+) -> NativeFunction:
+    """`int32_t (const void *input, ..., void *output, ..., int64_t extent, ...)`, which runs
+    `function(arrays, shapes of the outputs)`.
 
-    It takes the GIL. The inputs are read-only arrays over the caller's memory and the results are copied to it. An exception is kept for
-    `take_error`, and the code returns 2.
+    It takes the GIL. The inputs are read-only arrays over the caller's memory and the results are
+    copied to it. An exception is kept for `take_error`, and the code returns 2.
 
     Args:
         inputs, outputs: dtype and rank of each array.

@@ -14,8 +14,9 @@ from texpr.runtime.native import library as native
 # Places in NumPy's table of C functions, which is stable.
 _NEW_COPY, _NEW_FROM_DESCR, _SET_HANDLER = 85, 94, 304
 LARGE = 1 << 16
-"""Bytes from which on outputs come from our memory, as in `arguments.c`: they begin at a whole line, so that threads which write parts of
-rows do not take lines from each other. Few smaller ones are shared, and NumPy's allocator is exchanged for each."""
+"""Bytes from which on outputs come from our memory, as in `arguments.c`: they begin at a whole
+line, so that threads which write parts of rows do not take lines from each other. Few smaller ones
+are shared, and NumPy's allocator is exchanged for each."""
 
 
 class _Handler(ctypes.Structure):
@@ -36,7 +37,9 @@ class _Handler(ctypes.Structure):
 def _table() -> ctypes.Array[ctypes.c_void_p]:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return (ctypes.c_void_p * (_SET_HANDLER + 1)).from_address(get(np._core._multiarray_umath._ARRAY_API, None))  # type: ignore[attr-defined]
+    return (ctypes.c_void_p * (_SET_HANDLER + 1)).from_address(
+        get(np._core._multiarray_umath._ARRAY_API, None)
+    )  # type: ignore[attr-defined]
 
 
 def new_copy() -> int:
@@ -55,13 +58,28 @@ def set_handler() -> int:
 
 
 KINDS: tuple[type[np.generic], ...] = (
-    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
-"""Numbers that native code converts, in the order of `numbers.c`, where the first is number 1; Python's follow."""
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float32,
+    np.float64,
+)
+"""Numbers that native code converts, in the order of `numbers.c`, where the first is number 1;
+Python's follow.
+"""
 
 
 @cache
 def kinds() -> ctypes.Array[ctypes.c_int64]:
-    """The table in which `numbers.c` looks for the type or dtype of a number. It lives for ever, and so do these types."""
+    """The table in which `numbers.c` looks for the type or dtype of a number. It lives for ever,
+    and so do these types.
+    """
     numbered = list(enumerate(KINDS, 1))
     python = [(k, t) for k, t in enumerate((float, int, bool), len(KINDS) + 1)]
     entries: list[tuple[int, object]] = [*python, *numbered, *((k, np.dtype(t)) for k, t in numbered)]
@@ -71,7 +89,9 @@ def kinds() -> ctypes.Array[ctypes.c_int64]:
 
 @cache
 def handler() -> object:
-    """A capsule that makes NumPy allocate arrays with `tx_alloc`. Arrays refer to it; it lives for ever."""
+    """A capsule that makes NumPy allocate arrays with `tx_alloc`. Arrays refer to it; it lives
+    for ever.
+    """
     names = ("malloc", "calloc", "realloc", "free")
     record = _Handler(b"texpr", 1, None, *(native.symbols()[f"tx_numpy_{name}"] for name in names))
     create = ctypes.pythonapi.PyCapsule_New
@@ -96,7 +116,9 @@ def our_memory() -> Iterator[None]:
 
 @cache
 def layouts_are_known() -> bool:
-    """Whether objects look in memory as the native code believes; on an interpreter where they do not, all calls go through Python."""
+    """Whether objects look in memory as the native code believes; on an interpreter where they
+    do not, all calls go through Python.
+    """
     probe = np.zeros((3, 5), np.float32)
     words = (ctypes.c_int64 * 9).from_address(id(probe))
     shape = (ctypes.c_int64 * 2).from_address(words[4]) if words[3] & 0xFFFFFFFF == 2 else (0, 0)

@@ -1,4 +1,6 @@
-"""The call path in Python: arguments by keyword, other layouts, overlapping outputs, and every complaint."""
+"""The call path in Python: arguments by keyword, other layouts, overlapping outputs, and every
+complaint.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,28 @@ class SlowCall:
     """Calls a kernel with arguments of any form.
 
     Args:
-        runner: makes what runs the kernel on its arrays, in order and as it wants them, and an int64 array of the sizes. Most kernels
-            are only called with arrays that need none of this.
+        runner: makes what runs the kernel on its arrays, in order and as it wants them, and an
+            int64 array of the sizes. Most kernels are only called with arrays that need none of
+            this.
         wrap: makes the result of a list of several outputs; None where there is one.
     """
 
     __slots__ = ("_inputs", "_outputs", "_run", "_runner", "_spec", "_wrap")
 
-    def __init__(self, spec: CallSpec, runner: Callable[[], Run], wrap: Callable[[Sequence[np.ndarray]], object] | None) -> None:
+    def __init__(
+        self, spec: CallSpec, runner: Callable[[], Run], wrap: Callable[[Sequence[np.ndarray]], object] | None
+    ) -> None:
         self._spec, self._runner, self._wrap = spec, runner, wrap
         self._run: Run | None = None
         self._inputs, self._outputs = spec.inputs, spec.outputs
 
     def __call__(self, *positional: object, **keywords: object) -> object:
         count = len(self._inputs)
-        values = positional if len(positional) == count and not keywords else _assign(self._spec, positional, keywords)
+        values = (
+            positional
+            if len(positional) == count and not keywords
+            else _assign(self._spec, positional, keywords)
+        )
         given = _given_outputs(self._spec, positional[count:], keywords.get("out"))
         inputs = list(map(read_input, values, self._inputs))
         sizes = _Sizes()
@@ -48,12 +57,20 @@ class SlowCall:
             check(inputs, sizes.value)
         return self._compute(inputs, given, sizes.value)
 
-    def _compute(self, inputs: Sequence[np.ndarray], given: Sequence[object], sizes: Mapping[str, int]) -> object:
+    def _compute(
+        self, inputs: Sequence[np.ndarray], given: Sequence[object], sizes: Mapping[str, int]
+    ) -> object:
         _refuse_shared(self._outputs, given)
         outputs = [_buffer(value, argument, inputs, sizes) for value, argument in zip(given, self._outputs)]
         run = self._run = self._run or self._runner()
-        run(*inputs, *outputs, np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64))
-        results = [output if value is None else _returned(value, output) for value, output in zip(given, outputs)]
+        run(
+            *inputs,
+            *outputs,
+            np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64),
+        )
+        results = [
+            output if value is None else _returned(value, output) for value, output in zip(given, outputs)
+        ]
         return results[0] if self._wrap is None else self._wrap(results)
 
 
@@ -67,7 +84,9 @@ def _assign(spec: CallSpec, positional: tuple, keywords: dict[str, object]) -> l
         if name in names:
             values[name] = value
         elif name != "out":
-            raise CallError(f"{spec.name} has no argument `{name}`; it takes {_listing(spec)}", code="arguments")
+            raise CallError(
+                f"{spec.name} has no argument `{name}`; it takes {_listing(spec)}", code="arguments"
+            )
     missing = [name for name in names if name not in values]
     if missing:
         listing = ", ".join(f"`{name}`" for name in missing)
@@ -80,7 +99,10 @@ def _given_outputs(spec: CallSpec, extra: tuple, out: object) -> list[object]:
     count = len(spec.outputs)
     if extra and (len(extra) != count or out is not None):
         both = " and `out`" if out is not None else ""
-        raise CallError(f"{spec.name} got {len(spec.inputs) + len(extra)} arrays{both}; it takes {_listing(spec)}", code="arguments")
+        raise CallError(
+            f"{spec.name} got {len(spec.inputs) + len(extra)} arrays{both}; it takes {_listing(spec)}",
+            code="arguments",
+        )
     if extra:
         return list(extra)
     if out is None:
@@ -131,7 +153,9 @@ class _Sizes:
         expected = str(extent_value(extent, self.value))
         name = f"{extent} = " if not isinstance(extent, int) else ""
         origin = f" ({_place(*self._bound_by[extent])})" if isinstance(extent, str) else ""
-        return CallError(f"{_place(argument, axis)} has extent {found}, expected {name}{expected}{origin}", code="shape")
+        return CallError(
+            f"{_place(argument, axis)} has extent {found}, expected {name}{expected}{origin}", code="shape"
+        )
 
 
 def _place(argument: Argument, axis: int) -> str:
@@ -142,14 +166,18 @@ def _size(spec: CallSpec, name: str | int, sizes: Mapping[str, int]) -> int:
     if isinstance(name, int):
         return name
     if name not in sizes:
-        raise CallError(f"the size `{name}` of {spec.name} follows from no argument; pass `out`", code="shape")
+        raise CallError(
+            f"the size `{name}` of {spec.name} follows from no argument; pass `out`", code="shape"
+        )
     return sizes[name]
 
 
 def _checked_output(value: object, argument: Argument) -> np.ndarray:
     """The array that the caller gave for an output, if it can take every element."""
     if not isinstance(value, np.ndarray):
-        raise CallError(f"the output `{argument.name}` is a {type(value).__name__}, expected a NumPy array", code="type")
+        raise CallError(
+            f"the output `{argument.name}` is a {type(value).__name__}, expected a NumPy array", code="type"
+        )
     refuse_masked(value, argument)
     if value.dtype != argument.dtype and value.dtype.newbyteorder("=") != argument.dtype:
         raise wrong_dtype(value.dtype, argument)
@@ -158,14 +186,21 @@ def _checked_output(value: object, argument: Argument) -> np.ndarray:
     if not value.flags.writeable:
         raise CallError(f"the output `{argument.name}` is read-only", code="output")
     if _repeats_elements(value):
-        raise CallError(f"elements of the output `{argument.name}` share memory (a broadcast or overlapping view)", code="output")
+        raise CallError(
+            f"elements of the output `{argument.name}` share memory (a broadcast or overlapping view)",
+            code="output",
+        )
     return value
 
 
 def _repeats_elements(array: np.ndarray) -> bool:
-    """Whether two indices may mean the same bytes: some stride is smaller than all that the shorter strides span."""
+    """Whether two indices may mean the same bytes: some stride is smaller than all that the
+    shorter strides span.
+    """
     span = array.itemsize
-    for stride, extent in sorted((abs(stride), extent) for stride, extent in zip(array.strides, array.shape) if extent > 1):
+    for stride, extent in sorted(
+        (abs(stride), extent) for stride, extent in zip(array.strides, array.shape) if extent > 1
+    ):
         if stride < span:
             return array.size > 0
         span += stride * (extent - 1)
@@ -176,7 +211,9 @@ def _refuse_shared(outputs: Sequence[Argument], given: Sequence[object]) -> None
     """Two outputs in the same memory have no meaning."""
     if len(given) == 1:
         return
-    arrays = [(argument.name, value) for argument, value in zip(outputs, given) if isinstance(value, np.ndarray)]
+    arrays = [
+        (argument.name, value) for argument, value in zip(outputs, given) if isinstance(value, np.ndarray)
+    ]
     for index, (name, array) in enumerate(arrays):
         for other_name, other in arrays[:index]:
             if _share(array, other):
@@ -190,8 +227,12 @@ def _share(one: np.ndarray, other: np.ndarray) -> bool:
         return True
 
 
-def _buffer(value: object, argument: Argument, inputs: Sequence[np.ndarray], sizes: Mapping[str, int]) -> np.ndarray:
-    """Where the kernel writes an output: the given array if it can be used as it is, a new one otherwise."""
+def _buffer(
+    value: object, argument: Argument, inputs: Sequence[np.ndarray], sizes: Mapping[str, int]
+) -> np.ndarray:
+    """Where the kernel writes an output: the given array if it can be used as it is, a new one
+    otherwise.
+    """
     if isinstance(value, np.ndarray):
         usable = value.flags.c_contiguous and value.dtype.isnative
         if usable and not any(np.may_share_memory(value, array) for array in inputs):
@@ -202,10 +243,15 @@ def _buffer(value: object, argument: Argument, inputs: Sequence[np.ndarray], siz
 def _extent(argument: Argument, axis: int, sizes: Mapping[str, int]) -> int:
     extent = argument.shape[axis]
     if isinstance(extent, str) and extent not in sizes:
-        raise CallError(f"axis {axis} of the output `{argument.name}` ({extent}) follows from no input; pass `out`", code="shape")
+        raise CallError(
+            f"axis {axis} of the output `{argument.name}` ({extent}) follows from no input; pass `out`",
+            code="shape",
+        )
     value = extent_value(extent, sizes)
     if value < 0:
-        raise CallError(f"axis {axis} of the output `{argument.name}` would have extent {value} ({extent})", code="shape")
+        raise CallError(
+            f"axis {axis} of the output `{argument.name}` would have extent {value} ({extent})", code="shape"
+        )
     return value
 
 
@@ -222,7 +268,9 @@ def _empty(argument: Argument, shape: tuple[int, ...]) -> np.ndarray:
             return np.empty(shape, argument.dtype)
     except (MemoryError, ValueError) as error:
         have = host.memory_bytes() / 2**30
-        raise ResourceError(f"the output `{argument}` needs {size / 2**30:.1f} GiB; this machine has {have:.1f}") from error
+        raise ResourceError(
+            f"the output `{argument}` needs {size / 2**30:.1f} GiB; this machine has {have:.1f}"
+        ) from error
 
 
 def _returned(value: object, output: np.ndarray) -> np.ndarray:

@@ -38,9 +38,11 @@ class Argument:
     Attributes:
         name: as the user wrote it.
         dtype: of its elements, in native byte order.
-        shape: per axis a constant, the name of a size (bound where it is met first, compared elsewhere), or a computed extent.
+        shape: per axis a constant, the name of a size (bound where it is met first, compared
+            elsewhere), or a computed extent.
         output: the kernel writes it, all of it.
-        bits_of: what ml_dtypes calls the type whose bits these are, if NumPy lacks it; such arrays are taken too.
+        bits_of: what ml_dtypes calls the type whose bits these are, if NumPy lacks it; such arrays
+            are taken too.
     """
 
     name: str
@@ -64,10 +66,13 @@ class CallSpec:
     Attributes:
         name: of the operator.
         arguments: inputs, then outputs; the kernel's slots in this order.
-        sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where no extent names them.
-        checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
-        duration: `interruptible` kernels look for Ctrl-C; `short` ones do not, and signals wait until they are over; `trivial` ones are
-            over before another thread could make use of the GIL, which is kept.
+        sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where
+            no extent names them.
+        checks: facts about values and sizes that the kernel relies on; each raises CallError where
+            they do not hold.
+        duration: `interruptible` kernels look for Ctrl-C; `short` ones do not, and signals wait
+            until they are over; `trivial` ones are over before another thread could make use of the
+            GIL, which is kept.
         short_up_to: an `interruptible` kernel is short where none of `sizes` is larger than this.
     """
 
@@ -91,7 +96,9 @@ class CallSpec:
 
 
 Numbers = Literal["any", "python", "own"]
-"""Which numbers may stand for an array of rank 0: any; Python's, and of NumPy's those of the argument's dtype; these alone."""
+"""Which numbers may stand for an array of rank 0: any; Python's, and of NumPy's those of the
+argument's dtype; these alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,8 @@ class Form:
     Attributes:
         positional: how many may come by position; the others come by name.
         complete: all outputs may follow by position.
-        constants: names and values (float, int or bool) that are given by name, and were used when the kernel was made.
+        constants: names and values (float, int or bool) that are given by name, and were used when
+            the kernel was made.
         numbers: for every input.
     """
 
@@ -163,13 +171,17 @@ class DistinctCheck:
         repeated = ordered[:, 1:] == ordered[:, :-1]
         at = int(np.argmax(repeated.any(axis=1)))
         k = int(np.argmax(repeated[at]))
-        first, second = (np.unravel_index(at * rows.shape[1] + int(order[at, j]), array.shape) for j in (k, k + 1))
+        first, second = (
+            np.unravel_index(at * rows.shape[1] + int(order[at, j]), array.shape) for j in (k, k + 1)
+        )
         places = " and ".join(f"`{self.name}[{', '.join(map(str, place))}]`" for place in (first, second))
         raise CallError(f"{places} are both {array[first]}, expected distinct values", code="distinct")
 
 
 def _all_seen_once(rows: np.ndarray) -> bool:
-    """Marks instead of sorting, for integers that are about as many as the values they could have; False where sorting has to tell."""
+    """Marks instead of sorting, for integers that are about as many as the values they could
+    have; False where sorting has to tell.
+    """
     if rows.dtype.kind not in "iu":
         return False
     if not (rows.flags.c_contiguous and rows.dtype.isnative):

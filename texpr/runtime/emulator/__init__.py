@@ -1,1 +1,3 @@
-"""PTX kernels without a GPU: their threads, warps and clusters on a CPU. Emission for it stands in `targets.emulate`."""
+"""PTX kernels without a GPU: their threads, warps and clusters on a CPU. Emission for it stands
+in `targets.emulate`.
+"""

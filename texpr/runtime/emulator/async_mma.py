@@ -1,10 +1,12 @@
 """Products of a warpgroup that go on while their threads do, for the emulator of GPUs.
 
-What a product leaves in the registers of its sums is NaN until a wait that covers its group gives them back; the sums themselves are kept
-here, by the number that calls say. Products are computed where they begin; where threads run backwards, as late as they may, by the wait
-of their thread; beside bulk copies, which come early where threads run forwards, the other way round. Asynchronous copies do the opposite
-(`fibers`): operands that have not arrived show in one of these, and operands that are overwritten too early in the other. Left operands
-in registers are taken from there when a product is computed, which the lanes of a warp do together then.
+What a product leaves in the registers of its sums is NaN until a wait that covers its group gives
+them back; the sums themselves are kept here, by the number that calls say. Products are computed
+where they begin; where threads run backwards, as late as they may, by the wait of their thread;
+beside bulk copies, which come early where threads run forwards, the other way round. Asynchronous
+copies do the opposite (`fibers`): operands that have not arrived show in one of these, and operands
+that are overwritten too early in the other. Left operands in registers are taken from there when a
+product is computed, which the lanes of a warp do together then.
 """
 
 from __future__ import annotations
@@ -12,15 +14,26 @@ from __future__ import annotations
 import re
 
 from texpr.runtime.emulator.bulk_copies import uses_bulk_copies
-from texpr.runtime.emulator.register_operands import PUBLISHED, QUEUE, WHERE, left_in_registers, operands, parameters
+from texpr.runtime.emulator.register_operands import (
+    PUBLISHED,
+    QUEUE,
+    WHERE,
+    left_in_registers,
+    operands,
+    parameters,
+)
 
 SUMS = 256
 """That a thread may have."""
 _NAN = "0x7FF8000000000000"
-_BEGIN = re.compile(r"^define internal ([^\n@]+) (@texpr\.wgmma\.(?:begin|next)\.m64n(\d+)k\d+\.(\w+))\(.*?^\}$",
-                    re.MULTILINE | re.DOTALL)
+_BEGIN = re.compile(
+    r"^define internal ([^\n@]+) (@texpr\.wgmma\.(?:begin|next)\.m64n(\d+)k\d+\.(\w+))\(.*?^\}$",
+    re.MULTILINE | re.DOTALL,
+)
 _COMMIT = re.compile(r"^define internal void @texpr\.wgmma\.commit\(.*?^\}$", re.MULTILINE | re.DOTALL)
-_WAIT = re.compile(r"^define internal ([^\n@]+) (@texpr\.wgmma\.wait\.(\d+)\.(\d+))\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_WAIT = re.compile(
+    r"^define internal ([^\n@]+) (@texpr\.wgmma\.wait\.(\d+)\.(\d+))\(.*?^\}$", re.MULTILINE | re.DOTALL
+)
 RESET = f"""  call void @llvm.memset.p0.i64(ptr @fiber_held, i8 0, i64 {SUMS * 1024}, i1 false)
   call void @llvm.memset.p0.i64(ptr @fiber_flying, i8 0, i64 {SUMS * 1024}, i1 false)
   call void @llvm.memset.p0.i64(ptr @fiber_queues, i8 0, i64 24576, i1 false)"""
@@ -47,14 +60,22 @@ def _begin(found: re.Match[str]) -> str:
     result, symbol, columns, kind = found.groups()
     count, left = int(columns) // 2, "null" if left_in_registers(kind) else "%a"
     given = ", ".join([*(f"i32 %n{k}" for k in range(count)), *(f"float %s{k}" for k in range(count))])
-    lines = [f"define internal {result} {symbol}({given}, {parameters(kind)}) {{", *operands(kind),
-             f"  %q = call ptr @fiber_enqueue(ptr @fiber.run.{columns}.{kind}, ptr {left}, ptr %b, i64 {count})"]
+    lines = [
+        f"define internal {result} {symbol}({given}, {parameters(kind)}) {{",
+        *operands(kind),
+        f"  %q = call ptr @fiber_enqueue(ptr @fiber.run.{columns}.{kind}, ptr {left}, ptr %b, i64 {count})",
+    ]
     for k in range(4 if left_in_registers(kind) else 0):
-        lines += [f"  %q{k} = getelementptr %fiber.product, ptr %q, i32 0, i32 7, i32 {k}", f"  store ptr %w{k}, ptr %q{k}"]
+        lines += [
+            f"  %q{k} = getelementptr %fiber.product, ptr %q, i32 0, i32 7, i32 {k}",
+            f"  store ptr %w{k}, ptr %q{k}",
+        ]
     value = "poison"
     for k in range(count):
-        lines += [f"  call void @fiber_hold(ptr %q, i64 {k}, i32 %n{k}, float %s{k})",
-                  f"  %v{k} = insertvalue {result} {value}, float {_NAN}, {k}"]
+        lines += [
+            f"  call void @fiber_hold(ptr %q, i64 {k}, i32 %n{k}, float %s{k})",
+            f"  %v{k} = insertvalue {result} {value}, float {_NAN}, {k}",
+        ]
         value = f"%v{k}"
     return "\n".join([*lines, "  call void @fiber_at_once(ptr %q)", f"  ret {result} {value}", "}"])
 
@@ -71,13 +92,18 @@ def _wait(found: re.Match[str]) -> str:
     lines = [f"define internal {result} {symbol}({given}) {{", f"  call void @fiber_finish(i64 {pending})"]
     value = "poison"
     for k in range(n):
-        lines += [f"  %w{k} = call float @fiber_sum(i32 %n{k}, float %s{k})", f"  %v{k} = insertvalue {result} {value}, float %w{k}, {k}"]
+        lines += [
+            f"  %w{k} = call float @fiber_sum(i32 %n{k}, float %s{k})",
+            f"  %v{k} = insertvalue {result} {value}, float %w{k}, {k}",
+        ]
         value = f"%v{k}"
     return "\n".join([*lines, f"  ret {result} {value}" if n else "  ret void", "}"])
 
 
 def _run(columns: int, kind: str) -> str:
-    """All sums of a lane: register r is row 16*w + l / 4 + 8*(r / 2 % 2), column 8*(r / 4) + 2*(l % 4) + r % 2 of lane l of warp w."""
+    """All sums of a lane: register r is row 16*w + l / 4 + 8*(r / 2 % 2), column 8*(r / 4) +
+    2*(l % 4) + r % 2 of lane l of warp w.
+    """
     return f"""define internal void @fiber.run.{columns}.{kind}(ptr %q) noinline {{
 entry:
 {WHERE}
@@ -125,7 +151,9 @@ _NEXT = f"""  %slot = and i64 %k, {QUEUE - 1}
   %early = icmp slt i64 %its, %group
   %many = icmp ugt i64 %left, %most
   %on = or i1 %early, %many"""
-"""Product %k of a thread, and whether it is computed now: groups before %group, and more, until at most %most are under way."""
+"""Product %k of a thread, and whether it is computed now: groups before %group, and more, until
+at most %most are under way.
+"""
 _SUPPORT = f"""
 @fiber_products = internal global [{1024 * QUEUE} x %fiber.product] zeroinitializer
 ; Of each thread: the first product of its queue that is under way, the end of the queue, and the group that is being made.

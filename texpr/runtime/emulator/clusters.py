@@ -1,7 +1,9 @@
-"""Blocks of a cluster in the emulator of GPUs: all of them at once, warp after warp, at speeds that are as different as may be.
+"""Blocks of a cluster in the emulator of GPUs: all of them at once, warp after warp, at speeds that
+are as different as may be.
 
-One block is slow: it goes on by one warp at a time, up to its next stop, while the others have gone as far as they can without it. Which
-one depends on the order of threads. Shared memory of the block that runs lies where the code says, that of others aside.
+One block is slow: it goes on by one warp at a time, up to its next stop, while the others have gone
+as far as they can without it. Which one depends on the order of threads. Shared memory of the block
+that runs lies where the code says, that of others aside.
 """
 
 from __future__ import annotations
@@ -25,9 +27,26 @@ CLUSTER_BARRIERS = 1 << 18
 PHASE_WAIT, PHASE_RETRY = 1 << 19, (1 << 19) + 1
 """Where threads of a block meet before they ask for a phase, and where they ask again."""
 READY, ENDED = 0, -1
-EXPORTS = ("fiber_first", "fiber_live", "fiber_blocks", "fiber_cluster", "fiber_in_cluster", "fiber_gone", "fiber_events", "fiber_aside",
-           "fiber_room", "fiber_go", "fiber_fill", "fiber_fault", "fiber_poison", "fiber_prepare", "fiber_warp", "fiber_kernel",
-           "fiber_arguments", "fiber_progress")
+EXPORTS = (
+    "fiber_first",
+    "fiber_live",
+    "fiber_blocks",
+    "fiber_cluster",
+    "fiber_in_cluster",
+    "fiber_gone",
+    "fiber_events",
+    "fiber_aside",
+    "fiber_room",
+    "fiber_go",
+    "fiber_fill",
+    "fiber_fault",
+    "fiber_poison",
+    "fiber_prepare",
+    "fiber_warp",
+    "fiber_kernel",
+    "fiber_arguments",
+    "fiber_progress",
+)
 
 
 def padded_threads(threads: int) -> int:
@@ -48,21 +67,40 @@ class _Warp:
 
 def _describe(warps: Sequence[_Warp]) -> str:
     """Where warps stopped."""
-    return ", ".join(f"warp {w.first // WARP} of block {w.block} {'ended' if w.state == ENDED else f'at barrier {w.state}'}" for w in warps)
+    return ", ".join(
+        f"warp {w.first // WARP} of block {w.block} "
+        f"{'ended' if w.state == ENDED else f'at barrier {w.state}'}"
+        for w in warps
+    )
 
 
 class Clusters:
     """Runs the clusters of a grid one after the other."""
 
-    def __init__(self, library: llvm.ResourceTracker, threads: int, block: Extents, cluster: Extents, backwards: bool,
-                 ended: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        library: llvm.ResourceTracker,
+        threads: int,
+        block: Extents,
+        cluster: Extents,
+        backwards: bool,
+        ended: Callable[[], None],
+    ) -> None:
         """
         Args:
             ended: called where the memory of a block that has ended is still there.
         """
-        self.library, self.threads, self.block, self.cluster, self.ended = library, threads, block, cluster, ended
+        self.library, self.threads, self.block, self.cluster, self.ended = (
+            library,
+            threads,
+            block,
+            cluster,
+            ended,
+        )
         self.blocks, self.stride = prod(cluster), padded_threads(threads)
-        assert self.stride * self.blocks <= MOST_THREADS, f"the emulator runs {MOST_THREADS} threads of a cluster"
+        assert self.stride * self.blocks <= MOST_THREADS, (
+            f"the emulator runs {MOST_THREADS} threads of a cluster"
+        )
         self.slow = self.blocks - 1 if backwards else 0
         self.backwards = backwards
         self.aside = (ctypes.c_char * (self._word("fiber_room").value * self.blocks))()
@@ -70,7 +108,10 @@ class Clusters:
     def run(self, kernel: int, arguments: int, stacks: int, size: int, grid: Extents) -> str | None:
         """Run a grid; what went wrong, if something did."""
         self._word("fiber_kernel").value, self._word("fiber_arguments").value = kernel, arguments
-        self._word("fiber_aside").value, self._word("fiber_blocks").value = ctypes.addressof(self.aside), self.blocks
+        self._word("fiber_aside").value, self._word("fiber_blocks").value = (
+            ctypes.addressof(self.aside),
+            self.blocks,
+        )
         assert not any(n % c for n, c in zip(grid, self.cluster)), "a grid has whole clusters"
         counts = [n // c for n, c in zip(grid, self.cluster)]
         try:
@@ -80,7 +121,11 @@ class Clusters:
                     return fault
         finally:
             self._call("fiber_go", 0)
-            self._word("fiber_blocks").value, self._word("fiber_first").value, self._word("fiber_gone").value = 1, 0, 0
+            (
+                self._word("fiber_blocks").value,
+                self._word("fiber_first").value,
+                self._word("fiber_gone").value,
+            ) = 1, 0, 0
         return None
 
     def _cluster(self, place: Extents) -> str | None:
@@ -91,7 +136,11 @@ class Clusters:
         self._word("fiber_gone").value = 0
         ctypes.memset(self.library["fiber_progress"], 0, 24 * MOST_THREADS)
         starts = range(0, self.threads, WARP)
-        warps = [_Warp(k, s, min(WARP, self.threads - s)) for k in self._order() for s in (reversed(starts) if self.backwards else starts)]
+        warps = [
+            _Warp(k, s, min(WARP, self.threads - s))
+            for k in self._order()
+            for s in (reversed(starts) if self.backwards else starts)
+        ]
         while (warp := self._runnable_warp(warps)) is not None:
             self._step(warp, place)
             if warp.state == READY:
@@ -103,7 +152,11 @@ class Clusters:
                 return fault
         if all(w.state == ENDED for w in warps):
             return None
-        return FAULTS[ENDLESS] if any(w.state == PHASE_RETRY for w in warps) else f"threads wait at different places: {_describe(warps)}"
+        return (
+            FAULTS[ENDLESS]
+            if any(w.state == PHASE_RETRY for w in warps)
+            else f"threads wait at different places: {_describe(warps)}"
+        )
 
     def _order(self) -> list[int]:
         """The blocks, the slow one last."""
@@ -111,7 +164,9 @@ class Clusters:
 
     def _runnable_warp(self, warps: Sequence[_Warp]) -> _Warp | None:
         events = self._word("fiber_events").value
-        return next((w for w in warps if w.state == READY or w.state == PHASE_RETRY and w.seen != events), None)
+        return next(
+            (w for w in warps if w.state == READY or w.state == PHASE_RETRY and w.seen != events), None
+        )
 
     def _step(self, warp: _Warp, place: Extents) -> None:
         """Run a warp to its next stop."""
@@ -120,8 +175,11 @@ class Clusters:
             rest, at = divmod(rest, n)
             inside.append(at)
         self._call("fiber_go", warp.block)
-        for name, values in (("fiber_cluster", place), ("fiber_in_cluster", inside),
-                             ("fiber_block", [p * c + i for p, c, i in zip(place, self.cluster, inside)])):
+        for name, values in (
+            ("fiber_cluster", place),
+            ("fiber_in_cluster", inside),
+            ("fiber_block", [p * c + i for p, c, i in zip(place, self.cluster, inside)]),
+        ):
             (ctypes.c_int32 * 3).from_address(self.library[name])[:] = list(values)
         first = warp.block * self.stride
         self._word("fiber_first").value = first
@@ -129,7 +187,9 @@ class Clusters:
         warp.seen = self._word("fiber_events").value
 
     def _release_block(self, mine: Sequence[_Warp]) -> None:
-        """Let the warps of a block go on from a barrier that all have come to; what is left of it, if all have ended, is no memory."""
+        """Let the warps of a block go on from a barrier that all have come to; what is left of
+        it, if all have ended, is no memory.
+        """
         states = {w.state for w in mine}
         state = states.pop()
         if states:

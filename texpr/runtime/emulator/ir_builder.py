@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 WARP = 1 << 20
-"""Places where a warp waits for itself have numbers from here on; barriers of a block have smaller ones."""
+"""Places where a warp waits for itself have numbers from here on; barriers of a block have
+smaller ones.
+"""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""Left operands of products of warpgroups that are in registers, for the emulator of GPUs: lanes show each other what they have.
+"""Left operands of products of warpgroups that are in registers, for the emulator of GPUs: lanes
+show each other what they have.
 
-Which lane has which elements follows the PTX ISA (9.7.14.5.1, matrix A of .m64nNk16), written down here on its own, as in
-`warp_collectives`.
+Which lane has which elements follows the PTX ISA (9.7.14.5.1, matrix A of .m64nNk16), written down
+here on its own, as in `warp_collectives`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from texpr.runtime.emulator.ir_builder import WARP
 
 PUBLISHED = WARP + (1 << 16)
-"""Places where a warp waits until all of its lanes have shown their words, and until all have read them."""
+"""Places where a warp waits until all of its lanes have shown their words, and until all have
+read them.
+"""
 QUEUE = 64
 """Products of a thread that may be under way."""
 LAST = QUEUE
@@ -22,14 +25,19 @@ def left_in_registers(kind: str) -> bool:
 
 
 def parameters(kind: str) -> str:
-    """Parameters: where operands begin, and known bytes from there on; or where a lane's words of the left one are."""
+    """Parameters: where operands begin, and known bytes from there on; or where a lane's words
+    of the left one are.
+    """
     left = "ptr %w0, ptr %w1, ptr %w2, ptr %w3" if left_in_registers(kind) else "ptr %a.base, i32 %a.known"
     return f"{left}, ptr %b.base, i32 %b.known"
 
 
 def operands(kind: str) -> list[str]:
     """Lines that make `%a`, unless it is in registers, and `%b` of them."""
-    return [f"  %{x} = getelementptr i8, ptr %{x}.base, i32 %{x}.known" for x in ("b" if left_in_registers(kind) else "ab")]
+    return [
+        f"  %{x} = getelementptr i8, ptr %{x}.base, i32 %{x}.known"
+        for x in ("b" if left_in_registers(kind) else "ab")
+    ]
 
 
 WHERE = """  %this = load i64, ptr @fiber_current
@@ -44,10 +52,13 @@ WHERE = """  %this = load i64, ptr @fiber_current
   %row = add i32 %first, %quad
   %pair = and i32 %lane, 3
   %column = mul i32 %pair, 2"""
-"""The first row and column of which a thread has a sum, by its place in its warpgroup: four warps that follow each other."""
+"""The first row and column of which a thread has a sum, by its place in its warpgroup: four
+warps that follow each other.
+"""
 
 
-# Word 2*q + h of lane 4*g + t has A[8*h + g, 8*q + 2*t], and its neighbour, of the 16 rows of a warp.
+# Word 2*q + h of lane 4*g + t has A[8*h + g, 8*q + 2*t], and its neighbour, of the 16 rows of a
+# warp.
 HELD = f"""@fiber_words = internal global [{(QUEUE + 1) * 4096} x i32] zeroinitializer
 define internal ptr @fiber_show(i64 %slot, ptr %w0, ptr %w1, ptr %w2, ptr %w3) noinline {{
   %i = load i64, ptr @fiber_current

@@ -1,7 +1,9 @@
-"""Collectives of a warp for the emulator of GPUs: LLVM IR in which lanes show each other words, wait, and read what others showed.
+"""Collectives of a warp for the emulator of GPUs: LLVM IR in which lanes show each other words,
+wait, and read what others showed.
 
-Layouts of tiles follow the tables of the PTX ISA (9.7.13.4 for m8n8k4 f64, m16n8k16 f16 and bf16, m16n8k32 s8 and floats of 8 bits;
-9.7.13.4.15 for ldmatrix), written down here on their own: code generation has its own reading of them, and they must agree.
+Layouts of tiles follow the tables of the PTX ISA (9.7.13.4 for m8n8k4 f64, m16n8k16 f16 and bf16,
+m16n8k32 s8 and floats of 8 bits; 9.7.13.4.15 for ldmatrix), written down here on their own: code
+generation has its own reading of them, and they must agree.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from texpr.runtime.emulator.ir_builder import Body
 
 
 def collective_definitions(text: str) -> Iterator[str]:
-    """Definitions of the collectives that a module declares, under the names that `rename_collectives` gives them."""
+    """Definitions of the collectives that a module declares, under the names that
+    `rename_collectives` gives them.
+    """
     for site, (result, name, parameters) in enumerate(_DECLARATION.findall(text)):
         make = next((f for prefix, f in _DEFINITIONS.items() if name.startswith(prefix)), None)
         if make is None:
@@ -26,12 +30,25 @@ def collective_definitions(text: str) -> Iterator[str]:
         body = Body()
         value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
         given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
-        yield "\n".join([f"define internal {result} @fiber.{name}({given}) {{", *body.lines, f"  ret {result} {value}".rstrip(), "}"])
-    yield from (fp8_conversion(f"fiber.lane.{t}", t) for t in ("e4m3", "e5m2") if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text))
+        yield "\n".join(
+            [
+                f"define internal {result} @fiber.{name}({given}) {{",
+                *body.lines,
+                f"  ret {result} {value}".rstrip(),
+                "}",
+            ]
+        )
+    yield from (
+        fp8_conversion(f"fiber.lane.{t}", t)
+        for t in ("e4m3", "e5m2")
+        if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text)
+    )
 
 
 def fp8_conversion(name: str, t: str) -> str:
-    """A function that gives the f32 of a float of 8 bits: a half has room for its exponent, that of e4m3 with another bias, 8 less."""
+    """A function that gives the f32 of a float of 8 bits: a half has room for its exponent, that
+    of e4m3 with another bias, 8 less.
+    """
     head = f"define internal float @{name}(i8 %b) {{\n  %w = zext i8 %b to i16"
     if t == "e5m2":
         return f"""{head}
@@ -56,7 +73,9 @@ def fp8_conversion(name: str, t: str) -> str:
 
 
 def rename_collectives(text: str) -> str:
-    """The module without the declarations of collectives, calling what `collective_definitions` defines."""
+    """The module without the declarations of collectives, calling what `collective_definitions`
+    defines.
+    """
     known = "|".join(map(re.escape, _DEFINITIONS))
     text = re.sub(rf"^declare .* @llvm\.nvvm\.(?:{known}).*$\n?", "", text, flags=re.MULTILINE)
     return re.sub(rf"@llvm\.nvvm\.({known})", r"@fiber.\1", text)
@@ -77,13 +96,21 @@ def _shuffle(body: Body, site: int, name: str, given: list[str], types: list[str
 
 
 def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    """Lane 8*m + r has the address of row r of matrix m; lane 4*g + t gets elements 2*t, 2*t + 1 of row g, of column g if turned."""
+    """Lane 8*m + r has the address of row r of matrix m; lane 4*g + t gets elements 2*t, 2*t + 1
+    of row g, of column g if turned.
+    """
     address = body.assign(f"ptrtoint ptr {given[0]} to i64")
-    words = [body.assign(f"trunc i64 {address} to i32"), body.assign(f"trunc i64 {body.assign(f'lshr i64 {address}, 32')} to i32")]
+    words = [
+        body.assign(f"trunc i64 {address} to i32"),
+        body.assign(f"trunc i64 {body.assign(f'lshr i64 {address}, 32')} to i32"),
+    ]
     body.publish(words)
     body.barrier(site)
     lane = body.assign("call i32 @fiber_lane()")
-    group, pair = body.assign(f"lshr i32 {lane}, 2"), body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 1")
+    group, pair = (
+        body.assign(f"lshr i32 {lane}, 2"),
+        body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 1"),
+    )
     result = "poison"
     for m in range(4):
         parts = []
@@ -103,7 +130,9 @@ def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[st
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """A product of tiles: its extents, elements in a word, the types of an element and of a sum, and of floats of 8 bits which they are."""
+    """A product of tiles: its extents, elements in a word, the types of an element and of a sum,
+    and of floats of 8 bits which they are.
+    """
 
     m: int
     n: int
@@ -119,8 +148,11 @@ _TILES = {
     "mma.m16n8k16.row.col.f32.f32": _Tile(16, 8, 16, 2, "half", "float"),
     "mma.m16n8k8.row.col.tf32": _Tile(16, 8, 8, 1, "float", "float"),
     "mma.m16n8k32.row.col.s8": _Tile(16, 8, 32, 4, "i8", "i32"),
-    **{f"mma.m16n8k32.row.col.f32.{a}.{b}.f32": _Tile(16, 8, 32, 4, "i8", "float", (a, b))
-       for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{
+        f"mma.m16n8k32.row.col.f32.{a}.{b}.f32": _Tile(16, 8, 32, 4, "i8", "float", (a, b))
+        for a in ("e4m3", "e5m2")
+        for b in ("e4m3", "e5m2")
+    },
     "mma.m8n8k4.row.col.f64": _Tile(8, 8, 4, 1, "double", "double"),
 }
 
@@ -131,7 +163,10 @@ def _mma(body: Body, site: int, name: str, given: list[str], types: list[str]) -
     body.publish([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
     body.barrier(site)
     lane = body.assign("call i32 @fiber_lane()")
-    group, column = body.assign(f"and i32 {lane}, 28"), body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 3")
+    group, column = (
+        body.assign(f"and i32 {lane}, 28"),
+        body.assign(f"shl i32 {body.assign(f'and i32 {lane}, 3')}, 3"),
+    )
     result_type = "{ " + ", ".join([tile.total] * len(given[sums:])) + " }"
     result = "poison"
     for r, value in enumerate(given[sums:]):
@@ -158,8 +193,14 @@ def _right(body: Body, tile: _Tile, column: str, k: int) -> str:
 def _element(body: Body, tile: _Tile, lane: str, register: int, k: int) -> str:
     source = body.assign(f"add i32 {lane}, {k % (4 * tile.width) // tile.width}")
     size = 2 if tile.total == "double" else 1
-    whole = body.read_lane(source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>")
-    return whole if size == 2 else body.assign(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
+    whole = body.read_lane(
+        source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>"
+    )
+    return (
+        whole
+        if size == 2
+        else body.assign(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
+    )
 
 
 def _plus(body: Body, tile: _Tile, value: str, a: str, b: str) -> str:
@@ -190,14 +231,16 @@ def emulate_async_copies(text: str) -> str:
     return _BEGIN_COPY.sub(_emulate_copy, text)
 
 
-_BEGIN_COPY = re.compile(r"^define internal void (@texpr\.copy\.(\d+)(\.s)?)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_BEGIN_COPY = re.compile(
+    r"^define internal void (@texpr\.copy\.(\d+)(\.s)?)\(.*?^\}$", re.MULTILINE | re.DOTALL
+)
 
 
 def _emulate_copy(found: re.Match[str]) -> str:
     """Of `size` bytes the first `some` are copied; the others become 0."""
     symbol, size, some = found.groups()
     count = "zext i32 %some to i64" if some else f"add i64 0, {size}"
-    return f"""define internal void {symbol}(ptr %to.base, i64 %to.known, ptr %at.base, i64 %at.known{', i32 %some' if some else ''}) {{
+    return f"""define internal void {symbol}(ptr %to.base, i64 %to.known, ptr %at.base, i64 %at.known{", i32 %some" if some else ""}) {{
   %to = getelementptr i8, ptr %to.base, i64 %to.known
   %at = getelementptr i8, ptr %at.base, i64 %at.known
   %count = {count}
@@ -224,14 +267,18 @@ def _round_to_tf32(body: Body, site: int, name: str, given: list[str], types: li
 
 
 def _round_to_bf16(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last is the lower one."""
+    """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last
+    is the lower one.
+    """
     halves: list[str] = []
     for x in reversed(given):
         word = body.assign(f"bitcast float {x} to i32")
         last = body.assign(f"and i32 {body.assign(f'lshr i32 {word}, 16')}, 1")
         half = body.assign(f"add i32 {last}, 32767")
         near = body.assign(f"lshr i32 {body.assign(f'add i32 {word}, {half}')}, 16")
-        halves.append(body.assign(f"select i1 {body.assign(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}"))
+        halves.append(
+            body.assign(f"select i1 {body.assign(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}")
+        )
     if len(halves) == 1:
         return body.assign(f"bitcast i16 {body.assign(f'trunc i32 {halves[0]} to i16')} to bfloat")
     whole = body.assign(f"or i32 {halves[0]}, {body.assign(f'shl i32 {halves[1]}, 16')}")
@@ -246,7 +293,9 @@ def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[st
 def _exp2(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """2^x as near as the C library has it; 0 below the normal numbers."""
     near = body.assign(f"call float @llvm.exp2.f32(float {given[0]})")
-    return body.assign(f"select i1 {body.assign(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
+    return body.assign(
+        f"select i1 {body.assign(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}"
+    )
 
 
 def _warp_barrier(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
@@ -254,7 +303,17 @@ def _warp_barrier(body: Body, site: int, name: str, given: list[str], types: lis
     return ""
 
 
-_DEFINITIONS: dict[str, _Definition] = {"bar.warp.sync": _warp_barrier, "ex2.approx.ftz.f32": _exp2,
-                            "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
-                                        "f2tf32.rna": _round_to_tf32, "f2bf16.rn": _round_to_bf16, "ff2bf16x2.rn": _round_to_bf16,
-                                        "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _mma, **BOXES}
+_DEFINITIONS: dict[str, _Definition] = {
+    "bar.warp.sync": _warp_barrier,
+    "ex2.approx.ftz.f32": _exp2,
+    "cp.async.commit.group": _commit,
+    "fence.proxy.async.shared_cta": _fence,
+    "cp.async.wait.group": _wait_for,
+    "f2tf32.rna": _round_to_tf32,
+    "f2bf16.rn": _round_to_bf16,
+    "ff2bf16x2.rn": _round_to_bf16,
+    "shfl.sync.bfly.i32": _shuffle,
+    "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix,
+    "mma.": _mma,
+    **BOXES,
+}

@@ -1,8 +1,9 @@
-"""Products of a warpgroup for the emulator of GPUs: each lane computes its own sums from shared memory.
+"""Products of a warpgroup for the emulator of GPUs: each lane computes its own sums from shared
+memory.
 
-Which lane has which sums, and how 16-byte units of rows of 128 bytes are exchanged, follows the PTX ISA (9.7.14.5), written down here on
-its own, as in `warp_collectives`: units are exchanged by their address, so operands that lie elsewhere than code generation says give
-wrong sums.
+Which lane has which sums, and how 16-byte units of rows of 128 bytes are exchanged, follows the PTX
+ISA (9.7.14.5), written down here on its own, as in `warp_collectives`: units are exchanged by their
+address, so operands that lie elsewhere than code generation says give wrong sums.
 """
 
 from __future__ import annotations
@@ -10,10 +11,20 @@ from __future__ import annotations
 import re
 
 from texpr.runtime.emulator.async_mma import emulate_async_mma
-from texpr.runtime.emulator.register_operands import HELD, LAST, PUBLISHED, WHERE, left_in_registers, operands, parameters
+from texpr.runtime.emulator.register_operands import (
+    HELD,
+    LAST,
+    PUBLISHED,
+    WHERE,
+    left_in_registers,
+    operands,
+    parameters,
+)
 from texpr.runtime.emulator.warp_collectives import fp8_conversion
 
-_WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_WRAPPER = re.compile(
+    r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL
+)
 _BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k\d+\.(\w+)\(")
 _ELEMENTS = {"bf16": "bfloat", "f16": "half", "f8e4m3": "i8", "f8e5m2": "i8"}
 _SMALL = ("f8e4m3", "f8e5m2")
@@ -22,26 +33,43 @@ _SMALL = ("f8e4m3", "f8e5m2")
 def emulate_warpgroup_mma(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
     kinds = sorted({kind for *_, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
-    small = [fp8_conversion(f"fiber.group.{t}", t.removeprefix("f8")) for t in _SMALL if any(t in kind for kind in kinds)]
+    small = [
+        fp8_conversion(f"fiber.group.{t}", t.removeprefix("f8"))
+        for t in _SMALL
+        if any(t in kind for kind in kinds)
+    ]
     text = _WRAPPER.sub(_product, emulate_async_mma(text))
     held = [HELD] if "@fiber_show" in text else []
     return "\n".join([text, *([_PLACES] if kinds else []), *held, *map(_dot, kinds), *small])
 
 
 def _product(found: re.Match[str]) -> str:
-    """Register r of lane l of warp w: row 16*w + l / 4 + 8*(r / 2 % 2), column 8*(r / 4) + 2*(l % 4) + r % 2."""
+    """Register r of lane l of warp w: row 16*w + l / 4 + 8*(r / 2 % 2), column 8*(r / 4) + 2*(l
+    % 4) + r % 2.
+    """
     result, columns, terms, t = found.groups()
     count = int(columns) // 2
     given = ", ".join(f"float %s{r}" for r in range(count))
-    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{", WHERE, *operands(t)]
-    shown = [f"  call void @fiber_wait(i32 {PUBLISHED + k})" for k in range(2)] if left_in_registers(t) else ["", ""]
+    lines = [
+        f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{",
+        WHERE,
+        *operands(t),
+    ]
+    shown = (
+        [f"  call void @fiber_wait(i32 {PUBLISHED + k})" for k in range(2)]
+        if left_in_registers(t)
+        else ["", ""]
+    )
     if left_in_registers(t):
         lines += [f"  %a = call ptr @fiber_show(i64 {LAST}, ptr %w0, ptr %w1, ptr %w2, ptr %w3)", shown[0]]
     value = "poison"
     for r in range(count):
-        lines += [f"  %i{r} = add i32 %row, {8 * (r // 2 % 2)}", f"  %j{r} = add i32 %column, {8 * (r // 4) + r % 2}",
-                  f"  %d{r} = call float @fiber.dot.{t}(float %s{r}, ptr %a, i32 %i{r}, ptr %b, i32 %j{r})",
-                  f"  %v{r} = insertvalue {result} {value}, float %d{r}, {r}"]
+        lines += [
+            f"  %i{r} = add i32 %row, {8 * (r // 2 % 2)}",
+            f"  %j{r} = add i32 %column, {8 * (r // 4) + r % 2}",
+            f"  %d{r} = call float @fiber.dot.{t}(float %s{r}, ptr %a, i32 %i{r}, ptr %b, i32 %j{r})",
+            f"  %v{r} = insertvalue {result} {value}, float %d{r}, {r}",
+        ]
         value = f"%v{r}"
     return "\n".join([*lines, shown[1], f"  ret {result} {value}", "}"])
 
@@ -51,9 +79,16 @@ def _dot(kind: str) -> str:
     types, turned = kind.partition("_t")[::2]
     left, right = (types.removesuffix("_ra").split("_") * 2)[:2]
     x, y, size = _ELEMENTS[left], _ELEMENTS[right], 1 if left in _SMALL else 2
-    u, v = (f"call float @fiber.group.{t}(i8 %{name})" if t in _SMALL else f"fpext {_ELEMENTS[t]} %{name} to float"
-            for t, name in ((left, "x"), (right, "y")))
-    a, b = ("held" if operand == "a" and left_in_registers(kind) else "turned" if operand in turned else "rows" for operand in "ab")
+    u, v = (
+        f"call float @fiber.group.{t}(i8 %{name})"
+        if t in _SMALL
+        else f"fpext {_ELEMENTS[t]} %{name} to float"
+        for t, name in ((left, "x"), (right, "y"))
+    )
+    a, b = (
+        "held" if operand == "a" and left_in_registers(kind) else "turned" if operand in turned else "rows"
+        for operand in "ab"
+    )
     places = ["%bytes" if how == "rows" else "%k" for how in (a, b)]
     return f"""define internal float @fiber.dot.{kind}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
 entry:
@@ -78,7 +113,8 @@ done:
 }}"""
 
 
-# Where a term of a row is: so many bytes along it; or, turned, in the k-th row of a panel of 64 elements.
+# Where a term of a row is: so many bytes along it; or, turned, in the k-th row of a panel of 64
+# elements.
 _PLACES = """define internal ptr @fiber.exchanged(ptr %base, i32 %far) alwaysinline {
   %start = ptrtoint ptr %base to i64
   %offset = zext i32 %far to i64

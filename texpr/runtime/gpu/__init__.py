@@ -1,7 +1,8 @@
 """GPUs at run time: devices by name, their memory, streams and graphs. `tx.gpu` is this package.
 
-A driver (`driver.py`) has two implementations: NVIDIA's, and one that runs every thread of a kernel as a fiber of the CPU, which tests use
-and which is a device like any other, called `emulated`. Above it are the allocator, arrays and kernels, which do not know which it is.
+A driver (`driver.py`) has two implementations: NVIDIA's, and one that runs every thread of a kernel
+as a fiber of the CPU, which tests use and which is a device like any other, called `emulated`.
+Above it are the allocator, arrays and kernels, which do not know which it is.
 """
 
 from texpr.runtime.gpu.array import DeviceArray, empty, to_device
@@ -15,7 +16,30 @@ from texpr.runtime.gpu.pool import Memory, Pool
 from texpr.runtime.gpu.streams import Event, Stream
 
 __all__ = [
-    "DEFAULT", "DEFAULT_STREAM", "HOST", "NAMES", "Bound", "Code", "Device", "DeviceArray", "EmulatedDriver", "Event", "Exchanged",
-    "Facts", "Loaded", "Memory", "NvidiaDriver", "Pool", "Replay", "Stream", "empty", "exported", "find_device", "full_name", "is_device",
-    "missing", "taken_over", "to_device",
+    "DEFAULT",
+    "DEFAULT_STREAM",
+    "HOST",
+    "NAMES",
+    "Bound",
+    "Code",
+    "Device",
+    "DeviceArray",
+    "EmulatedDriver",
+    "Event",
+    "Exchanged",
+    "Facts",
+    "Loaded",
+    "Memory",
+    "NvidiaDriver",
+    "Pool",
+    "Replay",
+    "Stream",
+    "empty",
+    "exported",
+    "find_device",
+    "full_name",
+    "is_device",
+    "missing",
+    "taken_over",
+    "to_device",
 ]

@@ -1,4 +1,6 @@
-"""Arrays in the memory of a device: contiguous, of a shape and a dtype of NumPy's, freed when nobody holds them."""
+"""Arrays in the memory of a device: contiguous, of a shape and a dtype of NumPy's, freed when
+nobody holds them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class DeviceArray:
 
     __slots__ = ("__weakref__", "address", "device", "dtype", "owner", "shape")
 
-    def __init__(self, device: Device, shape: tuple[int, ...], dtype: Any, address: int, owner: object) -> None:
+    def __init__(
+        self, device: Device, shape: tuple[int, ...], dtype: Any, address: int, owner: object
+    ) -> None:
         """Use `empty` or `to_device`."""
         self.device, self.shape, self.dtype = device, tuple(shape), np.dtype(dtype)
         self.address, self.owner = address, owner
@@ -56,7 +60,9 @@ class DeviceArray:
         return self.size * self.dtype.itemsize
 
     def used_here(self) -> int:
-        """The address, for work on the current stream: the memory is not given to others before that is done."""
+        """The address, for work on the current stream: the memory is not given to others before
+        that is done.
+        """
         stream = self.device.stream
         if isinstance(self.owner, Owner) and self.owner.block.stream != stream:
             self.owner.block.others.add(stream)
@@ -84,8 +90,11 @@ class DeviceArray:
         stream = self.device.stream
         if isinstance(value, DeviceArray):
             if value.device is not self.device:
-                raise CallError(f"an array on {value.device.name} is copied to {self.device.name}", code="device",
-                                help="go through the host: .numpy()")
+                raise CallError(
+                    f"an array on {value.device.name} is copied to {self.device.name}",
+                    code="device",
+                    help="go through the host: .numpy()",
+                )
             if value.shape != self.shape or value.dtype != self.dtype:
                 raise _other(self, value.shape, value.dtype)
             if self.nbytes:
@@ -105,8 +114,11 @@ class DeviceArray:
             self.view(key % self.shape[0] * prod(row) * self.dtype.itemsize, row, self.dtype).set(value)
             return
         if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
-            raise CallError("elements of an array on a device are not assigned one by one", code="device",
-                            help="change a copy: x = a.numpy(); x[...] = ...; a[...] = x")
+            raise CallError(
+                "elements of an array on a device are not assigned one by one",
+                code="device",
+                help="change a copy: x = a.numpy(); x[...] = ...; a[...] = x",
+            )
         self.set(value)
 
     def view(self, at: int, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
@@ -120,8 +132,11 @@ class DeviceArray:
         return self.view(0, wanted, self.dtype)
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
-        raise CallError(f"an array of {self.dtype}{list(self.shape)} lies on {self.device.name}, and NumPy asks for it", code="device",
-                        help="copy it: .numpy()")
+        raise CallError(
+            f"an array of {self.dtype}{list(self.shape)} lies on {self.device.name}, and NumPy asks for it",
+            code="device",
+            help="copy it: .numpy()",
+        )
 
     def __reduce__(self) -> tuple:
         return _restored, (self.device.name, self.numpy())
@@ -131,7 +146,9 @@ class DeviceArray:
 
 
 def _other(array: DeviceArray, shape: tuple[int, ...], dtype: np.dtype) -> CallError:
-    return CallError(f"an array of {array.dtype}{list(array.shape)} cannot become {dtype}{list(shape)}", code="shape")
+    return CallError(
+        f"an array of {array.dtype}{list(array.shape)} cannot become {dtype}{list(shape)}", code="shape"
+    )
 
 
 def empty(device: Device, shape: tuple[int, ...], dtype: Any) -> DeviceArray:

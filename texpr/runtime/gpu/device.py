@@ -50,7 +50,9 @@ class Device:
 
     @contextmanager
     def on(self, stream: int) -> Iterator[None]:
-        """Queue what the block does on a stream. It begins when what was queued here before is done, and what comes after waits for it."""
+        """Queue what the block does on a stream. It begins when what was queued here before is
+        done, and what comes after waits for it.
+        """
         before = self.stream
         self.order(before, stream)
         token = self._current.set(stream)
@@ -99,7 +101,9 @@ def full_name(name: object) -> str:
     """
     found = _SPELLING.fullmatch(name) if isinstance(name, str) else None
     if found is None or (found[1] == HOST and found[2]):
-        raise CallError(f"there is no device {name!r}", code="device", help=f"devices are {', '.join(map(repr, NAMES))}")
+        raise CallError(
+            f"there is no device {name!r}", code="device", help=f"devices are {', '.join(map(repr, NAMES))}"
+        )
     return HOST if found[1] == HOST else f"{found[1]}:{int(found[2] or 0)}"
 
 
@@ -124,7 +128,9 @@ def found_device(whole: str) -> Device:
     with _lock:
         if whole not in _made:
             kind, _, number = whole.partition(":")
-            _made[whole] = Device(whole, EmulatedDriver() if kind == "emulated" else NvidiaDriver(int(number)))
+            _made[whole] = Device(
+                whole, EmulatedDriver() if kind == "emulated" else NvidiaDriver(int(number))
+            )
         return _made[whole]
 
 

@@ -1,4 +1,6 @@
-"""What the runtime asks of a GPU: memory, copies, streams, events, code, launches, graphs. Everything above is the same for all drivers."""
+"""What the runtime asks of a GPU: memory, copies, streams, events, code, launches, graphs.
+Everything above is the same for all drivers.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,20 @@ from typing import Any, Protocol
 import numpy as np
 
 BoxMap = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
-"""A tensor whose boxes are copied as a whole: the position of its address, its type, its shape and that of its boxes, bytes of the rows in
-which units of 16 bytes are exchanged."""
+"""A tensor whose boxes are copied as a whole: the position of its address, its type, its shape and
+that of its boxes, bytes of the rows in which units of 16 bytes are exchanged."""
 Extents = tuple[int, int, int]
 
 DEFAULT_STREAM = 0
-"""The stream that is there from the beginning; it waits for all others that were made to wait, as they do for it."""
+"""The stream that is there from the beginning; it waits for all others that were made to wait,
+as they do for it.
+"""
 
 
 class OutOfMemory(Exception):
-    """The device has not as much memory as was asked for: the allocator answers it, users do not see it."""
+    """The device has not as much memory as was asked for: the allocator answers it, users do not
+    see it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,8 @@ class Facts:
 class Driver(Protocol):
     """One device. Addresses, streams and events are numbers that mean something to it alone.
 
-    Work is queued on streams and runs in their order; streams run beside each other unless events order them. All methods may be called
-    from any thread.
+    Work is queued on streams and runs in their order; streams run beside each other unless events
+    order them. All methods may be called from any thread.
     """
 
     facts: Facts
@@ -121,7 +127,9 @@ class Driver(Protocol):
         ...
 
     def wait(self, stream: int, event: int) -> None:
-        """Let what is queued on the stream from now on wait for the event as it was recorded last."""
+        """Let what is queued on the stream from now on wait for the event as it was recorded
+        last.
+        """
         ...
 
     def reached(self, event: int) -> bool:
@@ -156,8 +164,12 @@ class Driver(Protocol):
         """
         ...
 
-    def launch(self, function: Any, grid: Extents, block: Extents, parameters: Any, stream: int, shared: int = 0) -> None:
-        """Queue a kernel; each block gets `shared` bytes of shared memory beside what its code says."""
+    def launch(
+        self, function: Any, grid: Extents, block: Extents, parameters: Any, stream: int, shared: int = 0
+    ) -> None:
+        """Queue a kernel; each block gets `shared` bytes of shared memory beside what its code
+        says.
+        """
         ...
 
     def begin_capture(self) -> int:

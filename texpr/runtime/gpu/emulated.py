@@ -1,7 +1,8 @@
 """A device that is this CPU: each thread of a kernel is a fiber.
 
-It is as strict as a device may be. Its addresses mean nothing to the host; fresh memory holds NaNs; memory that was freed is refused.
-What is queued on a stream runs as late as it can: when somebody waits for it.
+It is as strict as a device may be. Its addresses mean nothing to the host; fresh memory holds NaNs;
+memory that was freed is refused. What is queued on a stream runs as late as it can: when somebody
+waits for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _Work = Callable[[], None]
 
 @dataclass(slots=True)
 class _Event:
-    """How often it was recorded and reached, where it was recorded last, and when it was reached."""
+    """How often it was recorded and reached, where it was recorded last, and when it was
+    reached.
+    """
 
     recorded: int = 0
     reached: int = 0
@@ -51,7 +54,9 @@ class _Kernel:
 
 @dataclass(slots=True)
 class _Queues:
-    """Work of streams that waits, what is written down instead, and the numbers of what was made."""
+    """Work of streams that waits, what is written down instead, and the numbers of what was
+    made.
+    """
 
     waiting: dict[int, deque[_Work]] = field(default_factory=lambda: {DEFAULT_STREAM: deque()})
     captured: dict[int, list[_Work]] = field(default_factory=dict)
@@ -73,7 +78,9 @@ class EmulatedDriver:
         backwards: threads of a block run from the last one to the first.
     """
 
-    def __init__(self, memory: int = 4 << 30, *, capability: tuple[int, int] = (8, 0), backwards: bool = False) -> None:
+    def __init__(
+        self, memory: int = 4 << 30, *, capability: tuple[int, int] = (8, 0), backwards: bool = False
+    ) -> None:
         self.facts = Facts("emulated", capability, memory, "of this package", (_EXTENSION_DEVICE, 0), False)
         self._backwards = backwards
         self._starts: list[int] = []
@@ -114,7 +121,9 @@ class EmulatedDriver:
         place = bisect_right(self._starts, address) - 1
         start = self._starts[place] if place >= 0 else address
         block = self._blocks.get(start)
-        assert block is not None and address - start + size <= block.nbytes, f"{size} bytes at {address:#x} are not allocated"
+        assert block is not None and address - start + size <= block.nbytes, (
+            f"{size} bytes at {address:#x} are not allocated"
+        )
         return block, address - start
 
     def _at(self, address: int, size: int) -> np.ndarray:
@@ -236,20 +245,36 @@ class EmulatedDriver:
         """A kernel of a module."""
         return _Kernel(module, symbol)
 
-    def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> _Parameters:
+    def parameters(
+        self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()
+    ) -> _Parameters:
         """The arguments of kernels."""
         with self._lock:
             places = [self._found(a, 0) for a in addresses]
         arrays = [block.ctypes.data + at for block, at in places]
         made = [fibers.encode_tensor_map(arrays[m[0]], m) for m in maps]
         words = [*arrays, *sizes, *(m.ctypes.data for m in made)]
-        return _Parameters((ctypes.c_int64 * max(len(words), 1))(*words), (*(block for block, _ in places), *made))
+        return _Parameters(
+            (ctypes.c_int64 * max(len(words), 1))(*words), (*(block for block, _ in places), *made)
+        )
 
-    def launch(self, function: _Kernel, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
-               shared: int = 0) -> None:
+    def launch(
+        self,
+        function: _Kernel,
+        grid: Extents,
+        block: Extents,
+        parameters: _Parameters,
+        stream: int,
+        shared: int = 0,
+    ) -> None:
         """Queue a kernel."""
         with self._lock:
-            self._queue(stream, lambda: function.emulator.launch(function.symbol, grid, block, parameters.words, self._backwards, shared))
+            self._queue(
+                stream,
+                lambda: function.emulator.launch(
+                    function.symbol, grid, block, parameters.words, self._backwards, shared
+                ),
+            )
 
     # Graphs.
 
@@ -277,4 +302,6 @@ class EmulatedDriver:
         """Forget it: nothing is held."""
 
     def _refuse_capture(self) -> None:
-        assert threading.get_ident() not in self._queues.capturing, "memory is made or waited for while a graph is captured"
+        assert threading.get_ident() not in self._queues.capturing, (
+            "memory is made or waited for while a graph is captured"
+        )

@@ -47,12 +47,19 @@ class Loaded:
         self._module = device.driver.load(code)
         self._functions: dict[str, Any] = {}
 
-    def bind(self, launches: Sequence[tuple[str, Extents, Extents, int]], arrays: Sequence[DeviceArray], scratch: Sequence[int],
-             sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> Bound:
+    def bind(
+        self,
+        launches: Sequence[tuple[str, Extents, Extents, int]],
+        arrays: Sequence[DeviceArray],
+        scratch: Sequence[int],
+        sizes: Sequence[int],
+        maps: Sequence[BoxMap] = (),
+    ) -> Bound:
         """Launches on arrays.
 
         Args:
-            launches: symbol, grid, block and bytes of shared memory of each, beside what its code says.
+            launches: symbol, grid, block and bytes of shared memory of each, beside what its code
+                says.
             arrays: inputs, then outputs.
             scratch: bytes of each buffer that launches pass to each other.
             sizes: the symbolic ones.
@@ -63,7 +70,9 @@ class Loaded:
         buffers = [empty(self.device, (n,), np.uint8) for n in scratch]
         kept = (*arrays, *buffers)
         parameters = self.device.driver.parameters([a.used_here() for a in kept], sizes, maps)
-        found = tuple((self._function(symbol, shared), grid, block, shared) for symbol, grid, block, shared in launches)
+        found = tuple(
+            (self._function(symbol, shared), grid, block, shared) for symbol, grid, block, shared in launches
+        )
         return Bound(self.device, found, parameters, kept)
 
     def _function(self, symbol: str, shared: int) -> Any:
@@ -73,7 +82,8 @@ class Loaded:
 
 
 class Replay:
-    """Work on fixed memory that is done again and again: queued piece by piece the first time, as one graph from then on.
+    """Work on fixed memory that is done again and again: queued piece by piece the first time, as
+    one graph from then on.
 
     The first time loads code, which must not happen while a graph is captured.
 

@@ -1,7 +1,8 @@
 """NVIDIA's GPUs, through the driver's own interface.
 
-The package `cuda-bindings` is used where it is installed, else the driver's library itself. The primary context of a device is used, which
-other libraries of the process share, and by default the stream that they use as well, so that work on the same memory is in order.
+The package `cuda-bindings` is used where it is installed, else the driver's library itself. The
+primary context of a device is used, which other libraries of the process share, and by default the
+stream that they use as well, so that work on the same memory is in order.
 """
 
 from __future__ import annotations
@@ -30,11 +31,23 @@ _LOG, _LOG_BYTES, _LOG_ROOM = 5, 6, 8192  # CU_JIT_ERROR_LOG_BUFFER, its size
 _NON_BLOCKING, _THREAD_LOCAL = 1, 1  # CU_STREAM_NON_BLOCKING, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 _NOT_READY = "CUDA_ERROR_NOT_READY"
 _OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
-_REFUSED_CODE = ("CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "CUDA_ERROR_NO_BINARY_FOR_GPU",
-                 "CUDA_ERROR_INVALID_SOURCE", "CUDA_ERROR_INVALID_IMAGE")
+_REFUSED_CODE = (
+    "CUDA_ERROR_INVALID_PTX",
+    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+    "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "CUDA_ERROR_INVALID_SOURCE",
+    "CUDA_ERROR_INVALID_IMAGE",
+)
 _TOO_MUCH = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
-_BROKEN = ("CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_MISALIGNED_ADDRESS", "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-           "CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_HARDWARE_STACK_ERROR", "CUDA_ERROR_LAUNCH_TIMEOUT")
+_BROKEN = (
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+)
 _WITHOUT = 'compile with a GPU target and look at kernel.ptx, or use the device "emulated", where threads are fibers of the CPU'
 _INSTALL = f"install NVIDIA's driver (nvidia-smi shows it); without a GPU, {_WITHOUT}"
 
@@ -57,11 +70,18 @@ def api() -> Any:
         raise ResourceError(f"there is no NVIDIA driver: {error}", code="gpu", help=_INSTALL) from None
     version = _answer(functions, "cuDriverGetVersion", functions.cuDriverGetVersion())
     if int(status):
-        raise ResourceError(f"there is no GPU that the NVIDIA driver can use: {_name(functions, status)}", code="gpu",
-                            notes=(f"the driver is of CUDA {_version(version)}",), help=_INSTALL)
+        raise ResourceError(
+            f"there is no GPU that the NVIDIA driver can use: {_name(functions, status)}",
+            code="gpu",
+            notes=(f"the driver is of CUDA {_version(version)}",),
+            help=_INSTALL,
+        )
     if version < OLDEST_DRIVER:
-        raise ResourceError(f"the NVIDIA driver is of CUDA {_version(version)}, and {_version(OLDEST_DRIVER)} is needed", code="gpu",
-                            help=f"install a newer driver; without one, {_WITHOUT}")
+        raise ResourceError(
+            f"the NVIDIA driver is of CUDA {_version(version)}, and {_version(OLDEST_DRIVER)} is needed",
+            code="gpu",
+            help=f"install a newer driver; without one, {_WITHOUT}",
+        )
     if not _answer(functions, "cuDeviceGetCount", functions.cuDeviceGetCount()):
         raise ResourceError("the NVIDIA driver finds no GPU", code="gpu", help="look at CUDA_VISIBLE_DEVICES")
     return functions
@@ -93,11 +113,17 @@ def _complaint(functions: Any, function: str, status: Any) -> Exception:
     if name == _OUT_OF_MEMORY:
         return OutOfMemory()
     if name in _REFUSED_CODE:
-        return CompileError(f"the GPU's driver does not take this code: {name}", code="target",
-                            help="compile for the processor of this device")
+        return CompileError(
+            f"the GPU's driver does not take this code: {name}",
+            code="target",
+            help="compile for the processor of this device",
+        )
     if name == _TOO_MUCH or function == "cuFuncSetAttribute":
-        return CompileError("a block of threads needs more registers or shared memory than the GPU has", code="target",
-                            help="bind fewer threads, or use smaller tiles")
+        return CompileError(
+            "a block of threads needs more registers or shared memory than the GPU has",
+            code="target",
+            help="bind fewer threads, or use smaller tiles",
+        )
     text = f"{function}: {name}, {_text(functions.cuGetErrorString(status)[1])}"
     if name in _BROKEN:
         return AssertionError(f"{text}: a kernel failed, and what follows on this device does too")
@@ -132,12 +158,17 @@ class NvidiaDriver:
         self._api = functions if functions is not None else api()
         count = self._ask("cuDeviceGetCount")
         if ordinal >= count:
-            raise ResourceError(f"there is no GPU {ordinal}: this machine has {count}, counted from 0", code="gpu",
-                                help="look at CUDA_VISIBLE_DEVICES")
+            raise ResourceError(
+                f"there is no GPU {ordinal}: this machine has {count}, counted from 0",
+                code="gpu",
+                help="look at CUDA_VISIBLE_DEVICES",
+            )
         device = self._ask("cuDeviceGet", ordinal)
         attribute = self._api.CUdevice_attribute
         major, minor = (self._ask("cuDeviceGetAttribute", attribute(a), device) for a in (_MAJOR, _MINOR))
-        name = _text(self._ask("cuDeviceGetName", 256, device)).partition("\0")[0]  # the package gives the whole buffer
+        name = _text(self._ask("cuDeviceGetName", 256, device)).partition("\0")[
+            0
+        ]  # the package gives the whole buffer
         driver = f"CUDA {_version(self._ask('cuDriverGetVersion'))}"
         memory = int(self._ask("cuDeviceTotalMem", device))
         self.facts = Facts(name, (int(major), int(minor)), memory, driver, (_CUDA_DEVICE, ordinal), True)
@@ -175,7 +206,9 @@ class NvidiaDriver:
         return int(free), int(total)
 
     def to_device(self, address: int, source: np.ndarray, stream: int) -> None:
-        """Queue a copy. The driver has taken pageable memory when it returns; what is larger than its buffers it waits for."""
+        """Queue a copy. The driver has taken pageable memory when it returns; what is larger
+        than its buffers it waits for.
+        """
         self._here("cuMemcpyHtoDAsync", address, source.ctypes.data, source.nbytes, stream)
 
     def to_host(self, target: np.ndarray, address: int, stream: int) -> None:
@@ -252,7 +285,9 @@ class NvidiaDriver:
         log, option = bytearray(_LOG_ROOM), self._api.CUjit_option
         names, values = [option(_LOG), option(_LOG_BYTES)], [log, _LOG_ROOM]
         with self._current():
-            answer = self._api.cuLibraryLoadData(code.assembly().encode() + b"\0", names, values, 2, [], [], 0)
+            answer = self._api.cuLibraryLoadData(
+                code.assembly().encode() + b"\0", names, values, 2, [], [], 0
+            )
         try:
             return _Module(_answer(self._api, "cuLibraryLoadData", answer))
         except CompileError as error:
@@ -265,19 +300,32 @@ class NvidiaDriver:
             kernel = self._ask("cuLibraryGetKernel", module.handle, symbol.encode())
             function = self._ask("cuKernelGetFunction", kernel)
             if shared:
-                self._ask("cuFuncSetAttribute", function, self._api.CUfunction_attribute(_DYNAMIC_SHARED), shared)
+                self._ask(
+                    "cuFuncSetAttribute", function, self._api.CUfunction_attribute(_DYNAMIC_SHARED), shared
+                )
             return function
 
-    def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> _Parameters:
+    def parameters(
+        self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()
+    ) -> _Parameters:
         """The arguments of kernels."""
         words = (*(ctypes.c_uint64(a) for a in addresses), *(ctypes.c_int64(n) for n in sizes))
-        made = tuple(self._here("cuTensorMapEncodeTiled", *tensor_map(self._api, addresses[m[0]], m)) for m in maps)
+        made = tuple(
+            self._here("cuTensorMapEncodeTiled", *tensor_map(self._api, addresses[m[0]], m)) for m in maps
+        )
         places = (*map(ctypes.addressof, words), *(int(m.getPtr()) for m in made))
         pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
         return _Parameters((*words, *made), pointers, ctypes.addressof(pointers))
 
-    def launch(self, function: Any, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
-               shared: int = 0) -> None:
+    def launch(
+        self,
+        function: Any,
+        grid: Extents,
+        block: Extents,
+        parameters: _Parameters,
+        stream: int,
+        shared: int = 0,
+    ) -> None:
         """Queue a kernel."""
         self._here("cuLaunchKernel", function, *grid, *block, shared, stream, parameters.address, 0)
 

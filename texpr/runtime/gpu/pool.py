@@ -1,8 +1,10 @@
-"""Memory of a device, kept when it is given back: the driver's own allocation waits for all work and takes as long as many kernels.
+"""Memory of a device, kept when it is given back: the driver's own allocation waits for all work
+and takes as long as many kernels.
 
-Blocks belong to streams. What was used on its own stream alone can be given out again on that stream at once, for work there is in order;
-what was used on others waits for events on them. Small blocks are cut from segments of 2 MiB, others from segments of their own size, and
-neighbours are joined when both are free.
+Blocks belong to streams. What was used on its own stream alone can be given out again on that
+stream at once, for work there is in order; what was used on others waits for events on them. Small
+blocks are cut from segments of 2 MiB, others from segments of their own size, and neighbours are
+joined when both are free.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ class Memory:
         in_use: by arrays that are alive.
         most: that was in use at once.
         reserved: held from the driver, in use or not.
-        free, total: of the device, as the driver has it; others use what is neither free nor reserved.
-        requests, allocations: how often memory was asked for here, and of the driver.
+        free, total: of the device, as the driver has it; others use what is neither free nor
+        reserved. requests, allocations: how often memory was asked for here, and of the driver.
         retries: how often everything that was kept had to be given back first.
     """
 
@@ -42,8 +44,12 @@ class Memory:
     retries: int
 
     def __str__(self) -> str:
-        return (f"{_size(self.in_use)} in use, {_size(self.most)} at most, {_size(self.reserved)} reserved, {_size(self.free)} of "
-                f"{_size(self.total)} free; {self.requests} requests, {self.allocations} allocations, {self.retries} retries")
+        return (
+            f"{_size(self.in_use)} in use, {_size(self.most)} at most, {_size(self.reserved)} reserved, "
+            f"{_size(self.free)} of "
+            f"{_size(self.total)} free; {self.requests} requests, {self.allocations} allocations, "
+            f"{self.retries} retries"
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -99,15 +105,24 @@ class Pool:
             return block
 
     def give_back(self, block: Block) -> None:
-        """Nobody uses a block any longer. It is noted only: this is called where objects end, in the middle of anything."""
+        """Nobody uses a block any longer. It is noted only: this is called where objects end, in
+        the middle of anything.
+        """
         self._returned.append(block)
 
     def statistics(self) -> Memory:
         """What there is now."""
         with self._lock:
             self._settle()
-            return Memory(self._in_use, self._most, self._reserved, *self._driver.memory(), self._requests, self._allocations,
-                          self._retries)
+            return Memory(
+                self._in_use,
+                self._most,
+                self._reserved,
+                *self._driver.memory(),
+                self._requests,
+                self._allocations,
+                self._retries,
+            )
 
     def release(self) -> None:
         """Give what is not in use back to the driver."""
@@ -171,17 +186,29 @@ class Pool:
 
     def _too_much(self, wanted: int) -> ResourceError:
         free, total = self._driver.memory()
-        return ResourceError(f"the GPU has not enough memory: {_size(wanted)} were asked for", code="memory",
-                             notes=(f"of {_size(total)}, {_size(free)} are free; {_size(self._in_use)} are in use here, "
-                                    f"{_size(max(0, total - free - self._reserved))} by others, "
-                                    f"{_size(self._reserved - self._in_use)} are kept in parts that are too small",),
-                             help="use smaller batches, or let go of tensors that are not needed")
+        return ResourceError(
+            f"the GPU has not enough memory: {_size(wanted)} were asked for",
+            code="memory",
+            notes=(
+                f"of {_size(total)}, {_size(free)} are free; {_size(self._in_use)} are in use here, "
+                f"{_size(max(0, total - free - self._reserved))} by others, "
+                f"{_size(self._reserved - self._in_use)} are kept in parts that are too small",
+            ),
+            help="use smaller batches, or let go of tensors that are not needed",
+        )
 
     def _cut(self, block: Block, wanted: int) -> None:
         """Keep what is left over of a block, if it is worth it."""
         if block.size - wanted < (_ROUND if block.small else _SMALL):
             return
-        rest = Block(block.address + wanted, block.size - wanted, block.stream, block.small, before=block, after=block.after)
+        rest = Block(
+            block.address + wanted,
+            block.size - wanted,
+            block.stream,
+            block.small,
+            before=block,
+            after=block.after,
+        )
         if rest.after is not None:
             rest.after.before = rest
         block.after, block.size = rest, wanted

@@ -25,7 +25,8 @@ class Stream:
 
     Args:
         device: its name.
-        handle: a stream of another library, by its number, such as `torch.cuda.Stream().cuda_stream`; a new one unless given.
+        handle: a stream of another library, by its number, such as
+            `torch.cuda.Stream().cuda_stream`; a new one unless given.
     """
 
     def __init__(self, device: str = "cuda", handle: int | None = None) -> None:

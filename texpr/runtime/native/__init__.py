@@ -8,16 +8,16 @@ Sources are C11 without headers of a C library:
   * `pool.c`: fork/join threads;
   * `interrupt.c`: Ctrl-C;
   * `memory.c`, `guard.c`: scratch memory, guard pages;
-  * `numbers.c`, `arguments.c`, `keywords.c`, `copies.c`, `call.c`: from Python's arguments to a kernel
-    and back;
+  * `numbers.c`, `arguments.c`, `keywords.c`, `copies.c`, `call.c`: from Python's arguments to a
+    kernel and back;
   * `sequence.c`: many kernels as one;
   * `dlpack.c`: deleters;
 * `value_checks.c`: a second translation unit, checks of the values of integer arrays.
 
-Users have no C compiler, so the LLVM IR of each unit is checked in for each host (`library-x86_64.ll`,
-...). llvmlite compiles it for the processor at hand when it is first needed. Layouts that differ between
-versions of CPython are constants that `library.py` writes into the IR.
+Users have no C compiler, so the LLVM IR of each unit is checked in for each host
+(`library-x86_64.ll`, ...). llvmlite compiles it for the processor at hand when it is first needed.
+Layouts that differ between versions of CPython are constants that `library.py` writes into the IR.
 
-After a change of the C, `python scripts/native.py` writes the `.ll` files anew, with the clang that is
-named there. `tests/runtime/native` compares them. The style of the C is in `.clang-format`.
+After a change of the C, `python scripts/native.py` writes the `.ll` files anew, with the clang that
+is named there. `tests/runtime/native` compares them. The style of the C is in `.clang-format`.
 """

@@ -23,13 +23,19 @@ _numbers = count()
 def host_machine() -> llvm.TargetMachine:
     """This machine, for code that is linked into this process."""
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
-        raise CompileError(f"kernels run on Linux on x86-64 and aarch64; this is {platform.system()} on {platform.machine()}")
+        raise CompileError(
+            f"kernels run on Linux on x86-64 and aarch64; this is {platform.system()} on {platform.machine()}"
+        )
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, codemodel="jitdefault", jit=True
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        codemodel="jitdefault",
+        jit=True,
     )
 
 
@@ -62,7 +68,9 @@ def _compiled(text: str, passes: Callable[[llvm.ModuleRef, llvm.PassBuilder], ob
 
 
 def link(object_code: bytes, exports: Iterable[str], imports: Mapping[str, int]) -> llvm.ResourceTracker:
-    """Link object code into the process; it stays as long as the result does, which maps exported names to addresses."""
+    """Link object code into the process; it stays as long as the result does, which maps
+    exported names to addresses.
+    """
     with lock:
         builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for name, address in imports.items():

@@ -1,7 +1,8 @@
-"""The native support library: its LLVM IR, compiled and linked into the process when it is first needed.
+"""The native support library: its LLVM IR, compiled and linked into the process when it is first
+needed.
 
-Its source is `library.c` and the files that this includes. The checks of `call.value_checks` are a library of
-their own.
+Its source is `library.c` and the files that this includes. The checks of `call.value_checks` are a
+library of their own.
 """
 
 from __future__ import annotations
@@ -22,8 +23,16 @@ from texpr.runtime.native import jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free", "tx_guard_alloc", "tx_guard_free", "tx_guard_copy",
-               "tx_guard_copy_back")
+FOR_KERNELS = (
+    "tx_parallel",
+    "tx_interrupted",
+    "tx_alloc",
+    "tx_free",
+    "tx_guard_alloc",
+    "tx_guard_free",
+    "tx_guard_copy",
+    "tx_guard_copy_back",
+)
 """Functions and variables that kernels refer to."""
 EXPORTS = (
     *FOR_KERNELS,
@@ -84,7 +93,9 @@ _HASH_OF_TUPLES = 24
 
 
 def text(machine: str = platform.machine()) -> str:
-    """The library's LLVM IR for a host, this one by default, with the layouts of this Python's objects (`native.h`)."""
+    """The library's LLVM IR for a host, this one by default, with the layouts of this Python's
+    objects (`native.h`).
+    """
     items = tuple.__basicsize__
     layouts = {
         "python_tuple_items": items,
@@ -100,7 +111,9 @@ def text(machine: str = platform.machine()) -> str:
 
 
 def source(unit: str, machine: str = platform.machine()) -> str:
-    """The LLVM IR of a translation unit, `library` or `value_checks` (`scripts/native.py` compiles it from C)."""
+    """The LLVM IR of a translation unit, `library` or `value_checks` (`scripts/native.py`
+    compiles it from C).
+    """
     return Path(__file__).with_name(f"{unit}-{machine}.ll").read_text(encoding="utf-8")
 
 
@@ -164,7 +177,9 @@ def _checked(count: int) -> int:
 
 
 def set_threads(count: int) -> None:
-    """Run parallel loops on `count` threads, the calling one included. Results do not depend on it."""
+    """Run parallel loops on `count` threads, the calling one included. Results do not depend on
+    it.
+    """
     with jit.lock:
         _function(_library(), "tx_set_threads", 1)(_checked(count))
         global _threads

@@ -34,5 +34,7 @@ def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = 
         CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
     """
     known = native.symbols()
-    library = jit.link(object_code, (symbol,), {name: known[name] for name in native.FOR_KERNELS} | dict(functions or {}))
+    library = jit.link(
+        object_code, (symbol,), {name: known[name] for name in native.FOR_KERNELS} | dict(functions or {})
+    )
     return Loaded(library[symbol], library)

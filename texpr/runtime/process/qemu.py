@@ -1,4 +1,6 @@
-"""Object code for another processor, run in QEMU's user mode emulation: slow, and true to the instruction set."""
+"""Object code for another processor, run in QEMU's user mode emulation: slow, and true to the
+instruction set.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,15 @@ class Processor:
 
 
 PROCESSORS = {
-    "aarch64": Processor("qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
-    "armv7": Processor("qemu-arm", "arm-linux-gnueabihf-gcc", "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
-    "x86_64": Processor("qemu-x86_64", "x86_64-linux-gnu-gcc", "qemu-user gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
+    "aarch64": Processor(
+        "qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+    ),
+    "armv7": Processor(
+        "qemu-arm", "arm-linux-gnueabihf-gcc", "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"
+    ),
+    "x86_64": Processor(
+        "qemu-x86_64", "x86_64-linux-gnu-gcc", "qemu-user gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
+    ),
 }
 
 
@@ -42,26 +50,43 @@ def missing(processor: str = "aarch64") -> str:
     return next((t for t in (tools.emulator, tools.compiler) if shutil.which(t) is None), "")
 
 
-def run(object_code: bytes, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Sequence[int], *,
-        processor: str = "aarch64", cpu: str = "max") -> None:
-    """Run `symbol` of object code that needs only the C library. Outputs are written in place; all arrays are contiguous.
+def run(
+    object_code: bytes,
+    symbol: str,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    sizes: Sequence[int],
+    *,
+    processor: str = "aarch64",
+    cpu: str = "max",
+) -> None:
+    """Run `symbol` of object code that needs only the C library. Outputs are written in place; all
+    arrays are contiguous.
 
     Args:
         sizes: the symbolic sizes, which follow the arrays in the slots.
         processor: a key of `PROCESSORS`.
         cpu: QEMU's name of the processor, with features.
     Raises:
-        ResourceError: a tool is not installed, or lacks instructions, or the kernel ran out of memory or for more than two minutes.
-        CompileError: the object code does not link, or is for vectors of another length or for tiles.
+        ResourceError: a tool is not installed, or lacks instructions, or the kernel ran out of
+            memory or for more than two minutes.
+        CompileError: the object code does not link, or is for vectors of another length or for
+            tiles.
     """
     if tool := missing(processor):
-        raise ResourceError(f"{tool} is not installed; code for {processor} runs in it", code="emulator",
-                            help=f"on Debian: apt install {PROCESSORS[processor].packages}")
+        raise ResourceError(
+            f"{tool} is not installed; code for {processor} runs in it",
+            code="emulator",
+            help=f"on Debian: apt install {PROCESSORS[processor].packages}",
+        )
     arrays = (*inputs, *outputs)
     for array in arrays:
         assert array.flags.c_contiguous, "the emulator takes contiguous arrays"
     with TemporaryDirectory(prefix="texpr-") as folder:
-        executable, file = _linked(object_code, symbol, PROCESSORS[processor], Path(folder)), Path(folder) / "arrays"
+        executable, file = (
+            _linked(object_code, symbol, PROCESSORS[processor], Path(folder)),
+            Path(folder) / "arrays",
+        )
         offsets = _write(file, arrays, sizes)
         _execute([PROCESSORS[processor].emulator, "-cpu", cpu, str(executable), str(file)], symbol)
         with file.open("rb") as content:
@@ -73,7 +98,17 @@ def run(object_code: bytes, symbol: str, inputs: Sequence[np.ndarray], outputs: 
 def _linked(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> Path:
     code, executable = folder / "kernel.o", folder / "kernel"
     code.write_bytes(object_code)
-    command = [tools.compiler, "-O1", "-static", f"-DKERNEL={symbol}", str(DRIVER), str(code), "-lm", "-o", str(executable)]
+    command = [
+        tools.compiler,
+        "-O1",
+        "-static",
+        f"-DKERNEL={symbol}",
+        str(DRIVER),
+        str(code),
+        "-lm",
+        "-o",
+        str(executable),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
     if done.returncode:
         raise CompileError(f"the object code does not link: {_last(done.stderr)}", code="link")
@@ -108,16 +143,24 @@ def _execute(command: list[str], symbol: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
     except subprocess.TimeoutExpired:
-        raise ResourceError(f"{symbol} ran for {_TIMEOUT} s in the emulator", code="emulator", help="use smaller arrays") from None
+        raise ResourceError(
+            f"{symbol} ran for {_TIMEOUT} s in the emulator", code="emulator", help="use smaller arrays"
+        ) from None
     status = done.returncode
     if status == _STATUS + 2:
         raise ResourceError(f"{symbol} ran out of memory in the emulator", code="memory")
     if status == _STATUS + 3:
-        raise CompileError(f"{symbol} is for vectors of another length than the emulated processor has, or for tiles, of which it has none",
-                           code="target")
+        raise CompileError(
+            f"{symbol} is for vectors of another length than the emulated processor has, or for tiles, of "
+            f"which it has none",
+            code="target",
+        )
     if status == -signal.SIGILL:
-        raise ResourceError(f"{command[0]} does not have all instructions of the processor that {symbol} is for", code="emulator",
-                            help="save it, and run it on such a processor")
+        raise ResourceError(
+            f"{command[0]} does not have all instructions of the processor that {symbol} is for",
+            code="emulator",
+            help="save it, and run it on such a processor",
+        )
     assert status == 0, f"{symbol} in the emulator: status {status}, {_last(done.stderr)}"
 
 

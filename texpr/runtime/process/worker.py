@@ -1,8 +1,10 @@
-"""Functions in another process, for work that may abort, hang or exit: LLVM does all three where it should raise.
+"""Functions in another process, for work that may abort, hang or exit: LLVM does all three where it
+should raise.
 
-`run_in_child("package.module:function", *arguments)` gives the function's result. Arguments and results are JSON values and bytes;
-nothing is pickled. A worker process serves one request at a time and is kept for the next one; it ends with its parent, however that
-ends. `python -m texpr.runtime.process.worker` is the worker.
+`run_in_child("package.module:function", *arguments)` gives the function's result. Arguments and
+results are JSON values and bytes; nothing is pickled. A worker process serves one request at a time
+and is kept for the next one; it ends with its parent, however that ends. `python -m
+texpr.runtime.process.worker` is the worker.
 """
 
 from __future__ import annotations
@@ -100,7 +102,11 @@ class _Worker:
         status = self.process.wait()
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
         self.words.seek(0)
-        lines = [line.strip() for line in self.words.read()[-100_000:].decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [
+            line.strip()
+            for line in self.words.read()[-100_000:].decode("utf-8", "replace").splitlines()
+            if line.strip()
+        ]
         telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
         return CompileError(f"the child process {how}" + (f": {telling[0]}" if telling else ""), notes=[])
 
@@ -173,7 +179,10 @@ def _encode(value: object) -> bytes:
 
 
 def _decode(content: bytes) -> Any:
-    return json.loads(content, object_hook=lambda found: base64.b64decode(found["base64"]) if found.keys() == {"base64"} else found)
+    return json.loads(
+        content,
+        object_hook=lambda found: base64.b64decode(found["base64"]) if found.keys() == {"base64"} else found,
+    )
 
 
 def _send(file: IO[bytes], value: object) -> None:

@@ -17,7 +17,9 @@ def unclamped(e: Expr) -> Expr:
     match e:
         case Max(_, Min(inside, _)):
             return inside
-        case Select(Compare("<" | ">=", i, _), _, inside) if equal(i, inner := unclamped(inside)):  # `wrap` and `reflect`
+        case Select(Compare("<" | ">=", i, _), _, inside) if equal(
+            i, inner := unclamped(inside)
+        ):  # `wrap` and `reflect`
             return inner
     return e
 
@@ -41,6 +43,12 @@ class Access:
         return self.place.coefficient(var)
 
     def moving(self, var: Var) -> list[int]:
-        """The dimensions of a copy of what is read that move with `var`: those that joined loops run through as one are one."""
+        """The dimensions of a copy of what is read that move with `var`: those that joined loops
+        run through as one are one.
+        """
         how = joined(self.tensor, [self.indices])
-        return [d for d, i in enumerate(self.indices if how is None else how.indices(self.indices)) if var in variables(i)]
+        return [
+            d
+            for d, i in enumerate(self.indices if how is None else how.indices(self.indices))
+            if var in variables(i)
+        ]

@@ -18,22 +18,31 @@ from texpr.schedule.structure.loops import all_loops, loops_around, private_temp
 from texpr.support.errors import ScheduleError
 
 UNSCHEDULED = "unscheduled"
-"""The annotation of a nest that a part of the default schedule left as it was, because that part failed."""
+"""The annotation of a nest that a part of the default schedule left as it was, because that part
+failed.
+"""
 _UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
 
 
 def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]:
     """A few words for every loop that is not obvious.
 
-    Why the default schedule left it as it is; what lets its iterations run at once, or what forbids it; the bytes that an iteration
-    touches where that is a number and the loop holds others; of outermost loops, how many conditions are left inside; and on GPUs, what
-    a block is made of, how many run at once on a processor of the machine (`occupancy`) and what a warp asks of memory at once
-    (`memory_requests`).
+    Why the default schedule left it as it is; what lets its iterations run at once, or what forbids
+    it; the bytes that an iteration touches where that is a number and the loop holds others; of
+    outermost loops, how many conditions are left inside; and on GPUs, what a block is made of, how
+    many run at once on a processor of the machine (`occupancy`) and what a warp asks of memory at
+    once (`memory_requests`).
     """
     notes = {}
     for loop in all_loops(kernel):
-        words = [_left(loop), _order(kernel, loop), _bytes(kernel, loop), _guards(loop) if loop in kernel.body else "",
-                 *block(kernel, loop, machine), *requests(kernel, loop)]
+        words = [
+            _left(loop),
+            _order(kernel, loop),
+            _bytes(kernel, loop),
+            _guards(loop) if loop in kernel.body else "",
+            *block(kernel, loop, machine),
+            *requests(kernel, loop),
+        ]
         if any(words):
             notes[loop.var] = ", ".join(w for w in words if w)
     return notes
@@ -59,7 +68,8 @@ def _order(kernel: Kernel, loop: For) -> str:
     if loop.kind != SERIAL:
         return f"proven independent{_meets(kernel, loop)}"
     try:
-        # What never leaves an iteration could be had once per iteration; it is no reason to keep the order.
+        # What never leaves an iteration could be had once per iteration; it is no reason to keep
+        # the order.
         conflict = poly.carried_dependence(kernel, loop, private=private_temporaries(kernel, loop))
     except ScheduleError:
         return "not decided within the quota"
@@ -72,7 +82,9 @@ def _order(kernel: Kernel, loop: For) -> str:
 
 
 def _bytes(kernel: Kernel, loop: For) -> str:
-    if loop.kind in (UNROLLED, VECTOR) or not any(isinstance(n, For) and n.kind != VECTOR for s in loop.body for n in walk(s)):
+    if loop.kind in (UNROLLED, VECTOR) or not any(
+        isinstance(n, For) and n.kind != VECTOR for s in loop.body for n in walk(s)
+    ):
         return ""
     around = (*loops_around(kernel, loop), loop)
     total = 0

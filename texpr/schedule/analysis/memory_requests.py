@@ -1,9 +1,12 @@
-"""What threads of a GPU ask of memory at once, by exact counting over the first warp of a block, for the notes of listings.
+"""What threads of a GPU ask of memory at once, by exact counting over the first warp of a block,
+for the notes of listings.
 
-A warp's load or store of memory takes as many transfers as it touches sectors of 32 bytes. Shared memory has 32 banks of 4 bytes, which
-serve one word each at a time: as many turns are taken as there are different words in one bank, among the threads that are served together.
+A warp's load or store of memory takes as many transfers as it touches sectors of 32 bytes. Shared
+memory has 32 banks of 4 bytes, which serve one word each at a time: as many turns are taken as
+there are different words in one bank, among the threads that are served together.
 
-Source: Jia, Maggioni, Staiger and Scarpazza, Dissecting the Volta GPU Architecture via Microbenchmarking, arXiv:1804.06826, 2018.
+Source: Jia, Maggioni, Staiger and Scarpazza, Dissecting the Volta GPU Architecture via
+Microbenchmarking, arXiv:1804.06826, 2018.
 """
 
 from __future__ import annotations
@@ -37,22 +40,30 @@ Places = Sequence[int]
 
 
 def requests(kernel: Kernel, loop: For) -> list[str]:
-    """What a warp asks of memory in a loop over threads that has no others inside: a few words for each tensor in memory.
+    """What a warp asks of memory in a loop over threads that has no others inside: a few words for
+    each tensor in memory.
 
     Accesses of which sizes, or data, say where they lie are left out, as are buffers in registers.
     """
     around = (*loops_around(kernel, loop), loop)
-    if not isinstance(loop.kind, Thread) or any(isinstance(n, For) and isinstance(n.kind, Thread) for s in loop.body for n in walk(s)):
+    if not isinstance(loop.kind, Thread) or any(
+        isinstance(n, For) and isinstance(n.kind, Thread) for s in loop.body for n in walk(s)
+    ):
         return []
     threads = _threads(around)
     if threads is None:
         return []
-    said = (_said(kernel, what, tensor, indices, below, threads) for what, tensor, indices, below in _accesses(loop.body, around))
+    said = (
+        _said(kernel, what, tensor, indices, below, threads)
+        for what, tensor, indices, below in _accesses(loop.body, around)
+    )
     return list(dict.fromkeys(words for words in said if words))
 
 
 def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
-    """What a block is made of, for the outermost loop over blocks, and how many run at once on a processor of a machine."""
+    """What a block is made of, for the outermost loop over blocks, and how many run at once on a
+    processor of a machine.
+    """
     if not is_block(loop) or loops_around(kernel, loop):
         return []
     loops = [n for n in walk(loop) if isinstance(n, For)]
@@ -88,7 +99,9 @@ def _longest(loops: Sequence[For], axis: str) -> int | None:
 
 
 def _threads(around: Sequence[For]) -> list[dict[Var, int]] | None:
-    """For each thread of the first warp that runs what stands in these loops, where it stands in those over threads."""
+    """For each thread of the first warp that runs what stands in these loops, where it stands in
+    those over threads.
+    """
     nest = [n for n in walk(around[0]) if isinstance(n, For)]
     extents = {axis: _longest(nest, axis) for axis in "xyz"}
     if None in extents.values():
@@ -108,7 +121,9 @@ def _threads(around: Sequence[For]) -> list[dict[Var, int]] | None:
     return found
 
 
-def _accesses(body: Sequence[Stmt], above: tuple[For, ...]) -> Iterator[tuple[str, Tensor, tuple[Expr, ...], tuple[For, ...]]]:
+def _accesses(
+    body: Sequence[Stmt], above: tuple[For, ...]
+) -> Iterator[tuple[str, Tensor, tuple[Expr, ...], tuple[For, ...]]]:
     """Reads and stores, with the loops around each."""
     for s in body:
         match s:
@@ -117,12 +132,22 @@ def _accesses(body: Sequence[Stmt], above: tuple[For, ...]) -> Iterator[tuple[st
             case If():
                 yield from _accesses(s.body, above)
             case Store(tensor, indices, value):
-                yield from (("reads", n.tensor, n.indices, above) for n in walk(*indices, value) if isinstance(n, Read))
+                yield from (
+                    ("reads", n.tensor, n.indices, above)
+                    for n in walk(*indices, value)
+                    if isinstance(n, Read)
+                )
                 yield "writes", tensor, indices, above
 
 
-def _said(kernel: Kernel, what: str, tensor: Tensor, indices: tuple[Expr, ...], above: tuple[For, ...],
-          threads: Sequence[Mapping[Var, int]]) -> str:
+def _said(
+    kernel: Kernel,
+    what: str,
+    tensor: Tensor,
+    indices: tuple[Expr, ...],
+    above: tuple[For, ...],
+    threads: Sequence[Mapping[Var, int]],
+) -> str:
     in_memory = tensor in kernel.inputs or tensor in kernel.outputs
     if not threads or not (in_memory or tensor.scope == "shared"):
         return ""
@@ -137,11 +162,17 @@ def _said(kernel: Kernel, what: str, tensor: Tensor, indices: tuple[Expr, ...], 
     if None in places:
         return ""
     begins = [p for p in places if p is not None]
-    return f"{what} {tensor.name} in {_sectors(begins, size)}" if in_memory else f"{what} {tensor.name} {_turns(_ways(begins, size))}"
+    return (
+        f"{what} {tensor.name} in {_sectors(begins, size)}"
+        if in_memory
+        else f"{what} {tensor.name} {_turns(_ways(begins, size))}"
+    )
 
 
 def _place(tensor: Tensor, flat: Linear, above: Sequence[For], at: Mapping[Var, int]) -> int | None:
-    """Where an element lies, in bytes, in the first iteration of all loops but those over threads; None if sizes or data say so."""
+    """Where an element lies, in bytes, in the first iteration of all loops but those over
+    threads; None if sizes or data say so.
+    """
     where = flat.expr()
     if not variables(where) <= {n.var for n in above}:
         return None
@@ -173,7 +204,9 @@ def _turns(ways: int) -> str:
 
 
 def _rows(tensor: Tensor, flat: Linear, above: Sequence[For], loops: Sequence[For]) -> str:
-    """An instruction that reads rows: along the loop whose neighbours do not lie beside each other."""
+    """An instruction that reads rows: along the loop whose neighbours do not lie beside each
+    other.
+    """
     rows = [n for n in loops if flat.coefficient(n.var) not in (0, 1)]
     if len(rows) != 1 or any(flat.coefficient(n.var) == 0 for n in loops):
         return ""

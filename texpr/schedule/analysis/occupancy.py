@@ -2,7 +2,8 @@
 
 Registers are given to warps, shared memory to blocks, each in units.
 
-Source: Volkov, Better Performance at Lower Occupancy, GTC 2010, for what follows from it: sums in registers do with few threads.
+Source: Volkov, Better Performance at Lower Occupancy, GTC 2010, for what follows from it: sums in
+registers do with few threads.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ BYTES_TOGETHER = 128
 """Shared memory of a block is."""
 
 
-def resident(processor: Multiprocessor, threads: int, shared_bytes: int, registers: int = 0) -> tuple[int, str]:
+def resident(
+    processor: Multiprocessor, threads: int, shared_bytes: int, registers: int = 0
+) -> tuple[int, str]:
     """Blocks that run at once on a processor, and what does not suffice for more.
 
     Args:
@@ -27,7 +30,9 @@ def resident(processor: Multiprocessor, threads: int, shared_bytes: int, registe
     warps = -(-threads // WARP)
     found = {"threads": processor.threads // (warps * WARP), "blocks": processor.blocks}
     if shared_bytes:
-        found["shared memory"] = processor.shared_bytes // (_rounded(shared_bytes, BYTES_TOGETHER) + processor.reserved)
+        found["shared memory"] = processor.shared_bytes // (
+            _rounded(shared_bytes, BYTES_TOGETHER) + processor.reserved
+        )
     if registers:
         found["registers"] = processor.registers // _rounded(registers * WARP, REGISTERS_TOGETHER) // warps
     limit = min(found, key=lambda name: found[name])

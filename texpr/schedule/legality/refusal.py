@@ -1,4 +1,6 @@
-"""What a refusal looks like: the operator's text under a caret, and the two instances that may not change places."""
+"""What a refusal looks like: the operator's text under a caret, and the two instances that may
+not change places.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,24 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """A refusal of a step that would change the answer of a store otherwise than by a dependence."""
+    """A refusal of a step that would change the answer of a store otherwise than by a
+    dependence.
+    """
 
     kernel: Kernel
     store: Store
 
 
-def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: str = "", *, after: Kernel | None = None,
-            at_once: bool = False) -> ScheduleError:
+def refused(
+    kernel: Kernel,
+    message: str,
+    conflict: Conflict,
+    why: str,
+    help: str = "",
+    *,
+    after: Kernel | None = None,
+    at_once: bool = False,
+) -> ScheduleError:
     """The error for a step that would break a dependence.
 
     Args:
@@ -53,17 +65,35 @@ def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: st
         at_once: the step runs iterations at once.
     """
     (source, at_source), (sink, at_sink) = conflict.source, conflict.sink
-    element = f"{conflict.tensor.name}[{', '.join(map(str, conflict.element))}]" if conflict.element else conflict.tensor.name
+    element = (
+        f"{conflict.tensor.name}[{', '.join(map(str, conflict.element))}]"
+        if conflict.element
+        else conflict.tensor.name
+    )
     sizes = f"at {_values(conflict.sizes)}: " if conflict.sizes else ""
     seen = _is_seen(kernel, conflict)
     both = "both use" if seen else "it is not disproven that both use"
     note = f"{sizes}{iteration(at_source)} runs before {iteration(at_sink)}, and {both} {element}; {why}"
     first = [f"first: {span_of(kernel, source).text.strip()}"] if source is not sink else []
-    witness = {"sizes": dict(conflict.sizes), "first": dict(at_source), "second": dict(at_sink), "tensor": conflict.tensor.name,
-               "element": conflict.element}
+    witness = {
+        "sizes": dict(conflict.sizes),
+        "first": dict(at_source),
+        "second": dict(at_sink),
+        "tensor": conflict.tensor.name,
+        "element": conflict.element,
+    }
     run = None if after is None else lambda: rerun(kernel, after, conflict.sizes, at_once=at_once)
-    return ScheduleError(message, _place(kernel, conflict), code="order", label=_label(conflict, seen), notes=[note, *first], help=help,
-                         witness=witness, rerun=run, details=Refused(kernel, conflict, after, at_once, seen))
+    return ScheduleError(
+        message,
+        _place(kernel, conflict),
+        code="order",
+        label=_label(conflict, seen),
+        notes=[note, *first],
+        help=help,
+        witness=witness,
+        rerun=run,
+        details=Refused(kernel, conflict, after, at_once, seen),
+    )
 
 
 def iteration(at: Mapping[str, int]) -> str:
@@ -72,8 +102,9 @@ def iteration(at: Mapping[str, int]) -> str:
 
 
 def _is_seen(kernel: Kernel, conflict: Conflict) -> bool:
-    """Whether nothing speaks against the example. Of products of sizes, their quotients and choices among many cases proofs know little,
-    and take instances for possible that never run, or use other elements; data may be anything.
+    """Whether nothing speaks against the example. Of products of sizes, their quotients and choices
+    among many cases proofs know little, and take instances for possible that never run, or use
+    other elements; data may be anything.
     """
     around = {id(s): above for above, s in paths(kernel)}
     sizes = {v: conflict.sizes.get(v.name, 1) for v in kernel.sizes}
@@ -82,9 +113,16 @@ def _is_seen(kernel: Kernel, conflict: Conflict) -> bool:
         values = sizes | {n.var: at[n.var.name] for n in above if isinstance(n, For) and n.var.name in at}
         asked = [compare("<", n.var, n.extent) if isinstance(n, For) else n.cond for n in above]
         nodes = (store, *(n for n in walk(store.value, *store.indices) if isinstance(n, Read)))
-        used = [conjunction(*(compare("==", i, index(k)) for i, k in zip(n.indices, conflict.element)))
-                for n in nodes if n.tensor is conflict.tensor]
-        if any(value_at(c, values, 1) == 0 for c in asked) or used and all(value_at(c, values, 1) == 0 for c in used):
+        used = [
+            conjunction(*(compare("==", i, index(k)) for i, k in zip(n.indices, conflict.element)))
+            for n in nodes
+            if n.tensor is conflict.tensor
+        ]
+        if (
+            any(value_at(c, values, 1) == 0 for c in asked)
+            or used
+            and all(value_at(c, values, 1) == 0 for c in used)
+        ):
             return False
     return True
 
@@ -107,7 +145,9 @@ def _place(kernel: Kernel, conflict: Conflict) -> Span:
 def _read(conflict: Conflict) -> Read | None:
     """The read of the element in the later statement; None if the statement only writes it."""
     sink, at = conflict.sink
-    reads = [n for n in walk(sink.value, *sink.indices) if isinstance(n, Read) and n.tensor is conflict.tensor]
+    reads = [
+        n for n in walk(sink.value, *sink.indices) if isinstance(n, Read) and n.tensor is conflict.tensor
+    ]
     values = {v: index(at[v.name]) for r in reads for v in walk(r) if isinstance(v, Var) and v.name in at}
     exact = (r for r in reads if tuple(integer(folded(i, values)) for i in r.indices) == conflict.element)
     return next(exact, reads[0] if reads else None)
@@ -115,4 +155,3 @@ def _read(conflict: Conflict) -> Read | None:
 
 def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
-

@@ -55,12 +55,17 @@ class Replay:
 
 
 def rerun(before: Kernel, after: Kernel, sizes: Mapping[str, int], *, at_once: bool = False) -> Replay:
-    """Run two kernels on random inputs, at the given sizes and slightly larger ones, until an output differs."""
+    """Run two kernels on random inputs, at the given sizes and slightly larger ones, until an
+    output differs.
+    """
     orders = ("reversed", "shuffled", "apart") if at_once else ("serial",)
     last, runs = dict(sizes), 0
     for more, seed in product(range(4), range(_SEEDS)):
         tried = {v: sizes.get(v.name, 1) + more for v in before.sizes}
-        if not all(evaluate_size(c, tried) for c in before.requires) or _instances(before, tried) > MOST_INSTANCES:
+        if (
+            not all(evaluate_size(c, tried) for c in before.requires)
+            or _instances(before, tried) > MOST_INSTANCES
+        ):
             continue
         last = {v.name: n for v, n in tried.items()}
         arrays = list(random_inputs(before, tried, seed))
@@ -113,13 +118,17 @@ def random_inputs(of: Kernel | Program, sizes: Mapping[Var, int], seed: int) -> 
             yield _indices(generator, t, shape, lo, max(lo + 1, hi)).astype(dtype)
         elif t.dtype.is_float:
             values = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
-            bits = generator.integers(1, 1 << t.dtype.bits - 2, shape) if t.dtype.as_bits else None  # of positive numbers up to 2
+            bits = (
+                generator.integers(1, 1 << t.dtype.bits - 2, shape) if t.dtype.as_bits else None
+            )  # of positive numbers up to 2
             yield np.asarray(values if bits is None else bits).astype(dtype)
         else:
             yield np.asarray(generator.integers(0, 2 if t.dtype.kind == "bool" else 100, shape)).astype(dtype)
 
 
-def _indices(generator: np.random.Generator, tensor: Tensor, shape: tuple[int, ...], lo: int, hi: int) -> np.ndarray:
+def _indices(
+    generator: np.random.Generator, tensor: Tensor, shape: tuple[int, ...], lo: int, hi: int
+) -> np.ndarray:
     if not tensor.distinct or not shape or shape[-1] > hi - lo:
         return np.asarray(generator.integers(lo, hi, shape))
     rows = [generator.permutation(np.arange(lo, hi))[: shape[-1]] for _ in range(int(np.prod(shape[:-1])))]

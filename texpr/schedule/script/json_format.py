@@ -1,4 +1,6 @@
-"""Scripts as JSON, for tools: `{"version": 1, "steps": [{"step": "split", "args": ["i", 32], "options": {"tail": "peel"}}]}`."""
+"""Scripts as JSON, for tools: `{"version": 1, "steps": [{"step": "split", "args": ["i", 32],
+"options": {"tail": "peel"}}]}`.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ def from_json(text: str) -> list[Step]:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise _wrong(f"the script is no JSON: {str(error)[:80]}") from None
-    if not isinstance(found, dict) or set(found) != {"version", "steps"} or not isinstance(found["steps"], list):
+    if (
+        not isinstance(found, dict)
+        or set(found) != {"version", "steps"}
+        or not isinstance(found["steps"], list)
+    ):
         raise _wrong('a JSON script is an object with "version" and "steps"')
     if found["version"] != VERSION or isinstance(found["version"], bool):
         raise _wrong(f"the script has version {found['version']!r:.20}; this texpr reads version {VERSION}")
@@ -37,13 +43,21 @@ def from_json(text: str) -> list[Step]:
 
 def _step(each: object, number: int) -> Step:
     where = f"step {number} of the script"
-    if not isinstance(each, dict) or not isinstance(each.get("step"), str) or not set(each) <= {"step", "args", "options"}:
+    if (
+        not isinstance(each, dict)
+        or not isinstance(each.get("step"), str)
+        or not set(each) <= {"step", "args", "options"}
+    ):
         raise _wrong(f'{where} is not an object with "step", "args" and "options"')
     args, options = each.get("args", []), each.get("options", {})
     if not isinstance(args, list) or not isinstance(options, dict):
         raise _wrong(f"{where}: args is a list, options an object")
     known_step(each["step"], where)
-    return Step(each["step"], tuple(_value(a, where) for a in args), tuple((k, _value(v, where)) for k, v in options.items()))
+    return Step(
+        each["step"],
+        tuple(_value(a, where) for a in args),
+        tuple((k, _value(v, where)) for k, v in options.items()),
+    )
 
 
 def _value(value: object, where: str, depth: int = 0) -> object:

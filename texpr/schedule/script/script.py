@@ -54,13 +54,17 @@ class Step:
         rule = rules()[self.name]
         for value in (*self.args, *(v for _, v in self.options)):
             if isinstance(value, str) and not value.isprintable():
-                raise ScheduleError(f"{value[:40]!r} has characters that no terminal shows", code="arguments",
-                                    help="names are letters, digits and underscores")
+                raise ScheduleError(
+                    f"{value[:40]!r} has characters that no terminal shows",
+                    code="arguments",
+                    help="names are letters, digits and underscores",
+                )
         try:
             bound = rule.signature.bind(*self.args, **dict(self.options))
         except TypeError as error:
-            raise ScheduleError(f"{self} does not fit the step: {error}", code="arguments",
-                                help=f"{self.name}{rule.usage}") from None
+            raise ScheduleError(
+                f"{self} does not fit the step: {error}", code="arguments", help=f"{self.name}{rule.usage}"
+            ) from None
         after = drop_hints(rule.function(kernel, *bound.args, **bound.kwargs))
         check_parted(kernel, after, self.name)
         return after
@@ -74,7 +78,10 @@ def called(rule: Rule, args: Sequence[object], options: Mapping[str, object]) ->
     """
     options = {rule.options.get(name, name): value for name, value in options.items()}
     known = rule.signature.parameters
-    if all(p.kind is not Parameter.VAR_KEYWORD for p in known.values()) and not options.keys() <= known.keys():
+    if (
+        all(p.kind is not Parameter.VAR_KEYWORD for p in known.values())
+        and not options.keys() <= known.keys()
+    ):
         raise unknown_argument(rule.name, next(n for n in options if n not in known), frozenset(known))
     try:
         bound = rule.signature.bind(*args, **options)
@@ -89,7 +96,9 @@ def called(rule: Rule, args: Sequence[object], options: Mapping[str, object]) ->
         elif parameter.kind is Parameter.VAR_KEYWORD:
             named |= value
         elif type(value) is not type(parameter.default) or value != parameter.default:
-            positional = parameter.kind is not Parameter.KEYWORD_ONLY and len(given) == list(known).index(name)
+            positional = parameter.kind is not Parameter.KEYWORD_ONLY and len(given) == list(known).index(
+                name
+            )
             given, named = ([*given, value], named) if positional else (given, {**named, name: value})
     return Step(rule.name, tuple(given), tuple(named.items()))
 
@@ -100,7 +109,8 @@ def _text(value: object) -> str:
 
 
 def parse_script(text: str) -> list[Step]:
-    """The steps of a script: one call per line, literals only. Comments and empty lines are skipped.
+    """The steps of a script: one call per line, literals only. Comments and empty lines are
+    skipped.
 
     Raises:
         ScheduleError: a line is not a step with literal arguments.
@@ -117,7 +127,11 @@ def parse_script(text: str) -> list[Step]:
 
 def _parsed(line: str, number: int) -> Step:
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line[:80]) + " ..." * (len(line) > 80)
-    wrong = ScheduleError(f"line {number} of the script is not a step: {shown}", code="script", help='write steps as in split("i", 32)')
+    wrong = ScheduleError(
+        f"line {number} of the script is not a step: {shown}",
+        code="script",
+        help='write steps as in split("i", 32)',
+    )
     try:
         call = ast.parse(line, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -140,5 +154,10 @@ def known_step(name: str, where: str) -> None:
     """
     if name not in rules() and name not in aliases():
         close = get_close_matches(name, [*rules(), *aliases()], 1)
-        raise ScheduleError(f"{where}: there is no step `{name[:40]}`", code="script",
-                            help=f"did you mean `{aliases().get(close[0], close[0])}`?" if close else "steps are the methods of a schedule")
+        raise ScheduleError(
+            f"{where}: there is no step `{name[:40]}`",
+            code="script",
+            help=f"did you mean `{aliases().get(close[0], close[0])}`?"
+            if close
+            else "steps are the methods of a schedule",
+        )

@@ -1,5 +1,5 @@
-"""The steps of a schedule as methods, one for each step in `schedule.steps.registry`; their signatures stand in the stub beside this file,
-which `python scripts/steps.py` writes.
+"""The steps of a schedule as methods, one for each step in `schedule.steps.registry`; their
+signatures stand in the stub beside this file, which `python scripts/steps.py` writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Why a step was refused, in the operator's text and with what would be legal instead: each alternative is tried before it is named."""
+"""Why a step was refused, in the operator's text and with what would be legal instead: each
+alternative is tried before it is named.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ E = TypeVar("E", bound=Error)
 
 
 def explained(error: E, kernel: Kernel, step: Step, program: Program, place: str) -> E:
-    """The error with the number of the step and where it was asked for; with a caret in the operator's text and proven alternatives
-    if the step would break a dependence.
+    """The error with the number of the step and where it was asked for; with a caret in the
+    operator's text and proven alternatives if the step would break a dependence.
 
     Args:
         kernel: what the step was applied to.
@@ -53,11 +55,16 @@ def _equation(kernel: Kernel, store: Store, program: Program) -> Span | None:
     if value is None:
         return None
     spans = (e.span for e in program.equations if isinstance(e, Equation) and e.span is not None)
-    return next((s for s in spans if s.source is value.source and s.start <= value.start and value.stop <= s.stop), None)
+    return next(
+        (s for s in spans if s.source is value.source and s.start <= value.start and value.stop <= s.stop),
+        None,
+    )
 
 
 def _proven(kernel: Kernel, candidates: Iterator[tuple[Step, ...]]) -> list[str]:
-    """The candidates that are legal, as text; of those that differ in the last number of a skew only, the first."""
+    """The candidates that are legal, as text; of those that differ in the last number of a skew
+    only, the first.
+    """
     legal: dict[tuple, str] = {}
     begun = effort()
     for steps in islice(candidates, MOST_TRIED):
@@ -114,7 +121,9 @@ def _inside(kernel: Kernel, loop: For) -> list[For]:
 
 
 def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
-    """The reduction given partial results first; on a GPU, its updates atomic; other loops that are independent; wavefronts."""
+    """The reduction given partial results first; on a GPU, its updates atomic; other loops that
+    are independent; wavefronts.
+    """
     name, *rest = step.args
     for options in ((), (("reassoc", True),)):
         yield Step("rfactor", (name,), options), Step(step.name, (name, *rest), step.options)
@@ -128,7 +137,11 @@ def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
     for outer, inner in pairs:
         o, i = shortest(kernel, outer), shortest(kernel, inner)
         for factor in SKEWS:
-            yield Step("skew", (i, o, factor)), Step("reorder", (i, o)), Step(step.name, (o, *rest), step.options)
+            yield (
+                Step("skew", (i, o, factor)),
+                Step("reorder", (i, o)),
+                Step(step.name, (o, *rest), step.options),
+            )
 
 
 def _cuts(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
@@ -157,7 +170,14 @@ def _shallower(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
 
 
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
-    "reorder": _orders, "parallel": _independent, "vectorize": _independent, "vectorize_scalable": _independent,
-    "bind": _independent, "compute_at": _outer,
-    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "unroll_and_jam": _jammed, "fission": _cuts, "pipeline": _shallower,
+    "reorder": _orders,
+    "parallel": _independent,
+    "vectorize": _independent,
+    "vectorize_scalable": _independent,
+    "bind": _independent,
+    "compute_at": _outer,
+    "tile": lambda kernel, step: _after_skew(kernel, step, step.args),
+    "unroll_and_jam": _jammed,
+    "fission": _cuts,
+    "pipeline": _shallower,
 }

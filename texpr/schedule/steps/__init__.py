@@ -1,1 +1,3 @@
-"""The steps of schedules, by kind, a file each. Default choices of steps stand in `autoschedule`."""
+"""The steps of schedules, by kind, a file each. Default choices of steps stand in
+`autoschedule`.
+"""

@@ -1,6 +1,8 @@
-"""The registry of steps. A step is a function from a kernel to a kernel, in a file of its name in the folder of its kind.
+"""The registry of steps. A step is a function from a kernel to a kernel, in a file of its name in
+the folder of its kind.
 
-Importing the file registers it. Scripts, the methods of schedules, their stub, the reference and the fuzzer take steps from here.
+Importing the file registers it. Scripts, the methods of schedules, their stub, the reference and
+the fuzzer take steps from here.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Rule:
         kind: its folder, one of `KINDS`.
         aliases: older names, which scripts and methods may use.
         options: older names of options, with those of now.
-        order_of_sums: whether sums have the same order of terms after it; what is not said is `changed`.
+        order_of_sums: whether sums have the same order of terms after it; what is not said is
+            `changed`.
     """
 
     name: str
@@ -50,7 +53,9 @@ class Rule:
     @property
     def usage(self) -> str:
         """The parameters as text, without types: `(outer, inner, *, name=None)`."""
-        return str(Signature([p.replace(annotation=Parameter.empty) for p in self.signature.parameters.values()]))
+        return str(
+            Signature([p.replace(annotation=Parameter.empty) for p in self.signature.parameters.values()])
+        )
 
 
 _RULES: dict[str, Rule] = {}

@@ -33,10 +33,17 @@ def equations_of(kernel: Kernel, step: str) -> Program:
             return hoist(plain)
         if plain is program and equal(body, drop_implied(loops_of(lazy_logic(program))).body):
             return program  # as a step left it that rewrote equations
-    raise ScheduleError(f"{step} rewrites the equations, before their loops are changed", None, code=step, help="make it the first step")
+    raise ScheduleError(
+        f"{step} rewrites the equations, before their loops are changed",
+        None,
+        code=step,
+        help="make it the first step",
+    )
 
 
-def with_values(kernel: Kernel, tensor: str, step: str, rule: Callable[[Node], Expr | None], what: str, example: str) -> Kernel:
+def with_values(
+    kernel: Kernel, tensor: str, step: str, rule: Callable[[Node], Expr | None], what: str, example: str
+) -> Kernel:
     """The nest of the equations of a kernel, those of one tensor rewritten.
 
     Args:
@@ -49,14 +56,19 @@ def with_values(kernel: Kernel, tensor: str, step: str, rule: Callable[[Node], E
     own = [e for e in program.equations if isinstance(e, Equation) and e.target.name == target.name]
     new = {id(e): rewrite(e, rule) for e in own}
     if all(new[id(e)] is e for e in own):
-        raise ScheduleError(f"`{tensor}` has no {what}", own[0].span if own else target.span, code=step,
-                            help=f"name a tensor with an equation such as {example}")
+        raise ScheduleError(
+            f"`{tensor}` has no {what}",
+            own[0].span if own else target.span,
+            code=step,
+            help=f"name a tensor with an equation such as {example}",
+        )
     changed = replace(program, equations=tuple(new.get(id(e), e) for e in program.equations))
     return replace(loops_of(lazy_logic(changed)), program=changed, fma=kernel.fma)
 
 
 def reduction_along(kernel: Kernel, program: Program, loop: For) -> tuple[int, Reduce, Axis] | None:
-    """The position of the equation, the reduction in it and the axis that a loop over terms stands for; None if it is another loop.
+    """The position of the equation, the reduction in it and the axis that a loop over terms stands
+    for; None if it is another loop.
 
     Args:
         program: what `equations_of` gives.

@@ -18,7 +18,9 @@ _CHANGED = FOLDED | {Var, Add, Sub}
 
 
 def put(root: N, values: Mapping[Var, Expr]) -> N:
-    """`root` with variables replaced and index arithmetic folded: 608 + x + 1 + j - 1   ->   x + j + 608."""
+    """`root` with variables replaced and index arithmetic folded: 608 + x + 1 + j - 1   ->   x +
+    j + 608.
+    """
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -38,7 +40,9 @@ def tidy(e: Expr) -> Expr:
         if not isinstance(rest, Mod):
             continue
         for n, (whole, d) in enumerate(form.terms):
-            matches = isinstance(whole, FloorDiv) and equal(whole.lhs, rest.lhs) and equal(whole.rhs, rest.rhs)
+            matches = (
+                isinstance(whole, FloorDiv) and equal(whole.lhs, rest.lhs) and equal(whole.rhs, rest.rhs)
+            )
             if matches and d == c * (integer(rest.rhs) or 0):
                 others = tuple(t for m, t in enumerate(form.terms) if m not in (k, n))
                 return tidy(add(Linear(others, form.constant).expr(), mul(rest.lhs, index(c))))
@@ -52,7 +56,9 @@ def moved_to(statements: Sequence[Stmt], values: Mapping[Var, Expr]) -> tuple[St
 
 
 def number(loops: Sequence[For]) -> Expr:
-    """How many iterations of nested loops, all but the first of which have constant extents, come before one."""
+    """How many iterations of nested loops, all but the first of which have constant extents,
+    come before one.
+    """
     count: Expr = index(0)
     for n in loops:
         count = add(mul(count, n.extent), n.var)

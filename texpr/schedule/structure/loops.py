@@ -32,7 +32,13 @@ def _loops(kernel: Kernel) -> tuple[For, ...]:
 @lru_cache(maxsize=64)
 def _run_at_once(kernel: Kernel) -> frozenset[int]:
     """The loops that instructions run, by identity."""
-    return frozenset(id(n) for s in _loops(kernel) if isinstance(s.kind, InstructionNest) for n in walk(s) if isinstance(n, For))
+    return frozenset(
+        id(n)
+        for s in _loops(kernel)
+        if isinstance(s.kind, InstructionNest)
+        for n in walk(s)
+        if isinstance(n, For)
+    )
 
 
 def qualified(loop: For) -> str:
@@ -45,7 +51,9 @@ def loop_names(kernel: Kernel) -> list[str]:
     owners: dict[str, set[str]] = {}
     for loop in all_loops(kernel):
         owners.setdefault(loop.var.name, set()).add(loop.tensor)
-    return list(dict.fromkeys(n.var.name if len(owners[n.var.name]) == 1 else qualified(n) for n in all_loops(kernel)))
+    return list(
+        dict.fromkeys(n.var.name if len(owners[n.var.name]) == 1 else qualified(n) for n in all_loops(kernel))
+    )
 
 
 def shortest(kernel: Kernel, loop: For) -> str:
@@ -55,10 +63,12 @@ def shortest(kernel: Kernel, loop: For) -> str:
 
 
 def find_loops(kernel: Kernel, name: str | Var, *, run_at_once: bool = False) -> list[For]:
-    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too.
+    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle
+    and names its copies too.
 
     Args:
-        run_at_once: copies that an instruction runs, too; else they are found where there is no other one.
+        run_at_once: copies that an instruction runs, too; else they are found where there is no
+            other one.
     Raises:
         ScheduleError: no loop has the name, or loops of different tensors have it.
     """
@@ -66,8 +76,11 @@ def find_loops(kernel: Kernel, name: str | Var, *, run_at_once: bool = False) ->
     if isinstance(name, Var):
         at = next((n for n in loops if n.var is name), None)
         if at is None:
-            raise ScheduleError(f"the loop `{name.name}` is no longer in the kernel", code="loop",
-                                help=f"loops now: {', '.join(loop_names(kernel))}")
+            raise ScheduleError(
+                f"the loop `{name.name}` is no longer in the kernel",
+                code="loop",
+                help=f"loops now: {', '.join(loop_names(kernel))}",
+            )
         name = qualified(at)
     if not isinstance(name, str):
         raise ScheduleError(f"a loop is named by text or by its handle, not by {name!r}", code="loop")
@@ -75,11 +88,17 @@ def find_loops(kernel: Kernel, name: str | Var, *, run_at_once: bool = False) ->
     found = [n for n in found if run_at_once or id(n) not in _run_at_once(kernel)] or found
     if not found:
         close = get_close_matches(name, loop_names(kernel), 1)
-        raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel)) or 'none'}"],
-                            help=f"did you mean `{close[0]}`?" if close else "s.loops lists them")
+        raise ScheduleError(
+            f"there is no loop `{name}`",
+            code="loop",
+            notes=[f"loops: {', '.join(loop_names(kernel)) or 'none'}"],
+            help=f"did you mean `{close[0]}`?" if close else "s.loops lists them",
+        )
     owners = list(dict.fromkeys(qualified(n) for n in found))
     if len(owners) > 1:
-        raise ScheduleError(f"`{name}` could be any of {', '.join(owners)}", code="loop", help="write the qualified name")
+        raise ScheduleError(
+            f"`{name}` could be any of {', '.join(owners)}", code="loop", help="write the qualified name"
+        )
     return found
 
 
@@ -92,28 +111,51 @@ def check_new_names(kernel: Kernel, at: For, names: Sequence[object], step: str)
     loops = {n.var.name for n in all_loops(kernel) if n.tensor == at.tensor}
     for k, name in enumerate(names):
         if not isinstance(name, str) or not (name.isascii() and name.isidentifier()) or name in RESERVED:
-            raise ScheduleError(f"{name!r} is not a name for a loop", span_of(kernel, at), code=step,
-                                help="letters, digits and underscores, no digit first, no word of the language")
+            raise ScheduleError(
+                f"{name!r} is not a name for a loop",
+                span_of(kernel, at),
+                code=step,
+                help="letters, digits and underscores, no digit first, no word of the language",
+            )
         if name in names[:k]:
-            raise ScheduleError(f"both loops would be called `{name}`", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+            raise ScheduleError(
+                f"both loops would be called `{name}`",
+                span_of(kernel, at),
+                code=step,
+                help=_OTHER_NAMES[step],
+            )
         if name in loops:
-            raise ScheduleError(f"{at.tensor} already has a loop `{name}`", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+            raise ScheduleError(
+                f"{at.tensor} already has a loop `{name}`",
+                span_of(kernel, at),
+                code=step,
+                help=_OTHER_NAMES[step],
+            )
         if name in _taken(kernel):
-            raise ScheduleError(f"`{name}` is a tensor or a size", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+            raise ScheduleError(
+                f"`{name}` is a tensor or a size", span_of(kernel, at), code=step, help=_OTHER_NAMES[step]
+            )
 
 
-_OTHER_NAMES = {"bind": 'give other names: bind(..., names=("inside", "bound"))',
-                "split": 'give other names: split(..., names=("outer", "inner"))', "fuse": 'give another name: fuse(..., name="both")',
-                "fission": 'give another name: fission(..., name="rest")'}
+_OTHER_NAMES = {
+    "bind": 'give other names: bind(..., names=("inside", "bound"))',
+    "split": 'give other names: split(..., names=("outer", "inner"))',
+    "fuse": 'give another name: fuse(..., name="both")',
+    "fission": 'give another name: fission(..., name="rest")',
+}
 
 
 def free_name(kernel: Kernel, owner: str, name: str) -> str:
     """`name`, or one like it that a new loop of `owner` can have."""
-    return unused(name, {n.var.name for n in all_loops(kernel) if n.tensor == owner} | _taken(kernel) | RESERVED)
+    return unused(
+        name, {n.var.name for n in all_loops(kernel) if n.tensor == owner} | _taken(kernel) | RESERVED
+    )
 
 
 def _taken(kernel: Kernel) -> set[str]:
-    return {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
+    return {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {
+        v.name for v in kernel.sizes
+    }
 
 
 _NOWHERE = Span(Source("kernel", ""), 0, 0)
@@ -121,7 +163,9 @@ _NOWHERE = Span(Source("kernel", ""), 0, 0)
 
 
 def span_of(kernel: Kernel, node: Node) -> Span:
-    """Where `node` stands: a loop in the operator's text, at the index it comes from; else in the kernel as printed now."""
+    """Where `node` stands: a loop in the operator's text, at the index it comes from; else in
+    the kernel as printed now.
+    """
     written = node.var.span if isinstance(node, For) else None
     if is_unread():
         return written or _NOWHERE
@@ -130,13 +174,17 @@ def span_of(kernel: Kernel, node: Node) -> Span:
 
 
 def text_of(kernel: Kernel, node: Stmt | Read) -> Span:
-    """The operator's text that a read, or the last store in a statement, comes from; where it is printed now if it comes from none."""
+    """The operator's text that a read, or the last store in a statement, comes from; where it is
+    printed now if it comes from none.
+    """
     at = node if isinstance(node, Read) else stores(node)[-1]
     return span_of(kernel, node) if at.span is None else at.span
 
 
 def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt | tuple[Stmt, ...]]) -> Kernel:
-    """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form, without what is left without statements."""
+    """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form,
+    without what is left without statements.
+    """
     variables = {n.var for n in loops}
 
     def over(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -151,7 +199,11 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
             rebuilt = s if inner is s.body else replace(s, body=inner)
             made = make(rebuilt) if isinstance(rebuilt, For) and rebuilt.var in variables else rebuilt
             new += made if isinstance(made, tuple) else (made,)
-        return body if len(new) == len(body) and all(one is other for one, other in zip(body, new)) else tuple(new)
+        return (
+            body
+            if len(new) == len(body) and all(one is other for one, other in zip(body, new))
+            else tuple(new)
+        )
 
     body = over(kernel.body)
     return kernel if body is kernel.body else replace(kernel, body=body)
@@ -168,7 +220,8 @@ def _stores(root: Node) -> tuple[Store, ...]:
 
 
 def paths(kernel: Kernel, using: Tensor | None = None) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
-    """Every leaf statement with the loops and conditions around it, outermost first, in textual order.
+    """Every leaf statement with the loops and conditions around it, outermost first, in textual
+    order.
 
     Args:
         using: only those of statements of the body that use this tensor anywhere.
@@ -184,7 +237,9 @@ def paths(kernel: Kernel, using: Tensor | None = None) -> Iterator[tuple[tuple[F
 
 
 def path_to(kernel: Kernel, loop: For) -> tuple[For | If, ...]:
-    """The loops and conditions around `loop`, outermost first, and the loop itself as it is in the kernel."""
+    """The loops and conditions around `loop`, outermost first, and the loop itself as it is in
+    the kernel.
+    """
     return _paths_to_loops(kernel)[loop.var]
 
 
@@ -204,16 +259,20 @@ def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
     return tuple(n for n in path_to(kernel, loop)[:-1] if isinstance(n, For))
 
 
-def private_temporaries(kernel: Kernel, loop: For, among: Collection[Tensor] | None = None) -> tuple[Tensor, ...]:
+def private_temporaries(
+    kernel: Kernel, loop: For, among: Collection[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """Temporaries whose values never leave an iteration of `loop`; of these only, if given."""
     inside = {s.tensor for s in stores(loop)}.intersection(kernel.temporaries if among is None else among)
     around = (*loops_around(kernel, loop), loop)
     return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))
 
 
-def twins(kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | None = None) -> dict[Tensor, Tensor]:
-    """Temporaries (of these only, if given) whose values stay within an iteration of `loop`, with the ones that iterations set apart use
-    instead.
+def twins(
+    kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | None = None
+) -> dict[Tensor, Tensor]:
+    """Temporaries (of these only, if given) whose values stay within an iteration of `loop`, with
+    the ones that iterations set apart use instead.
     """
     taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)}
     found: dict[Tensor, Tensor] = {}
@@ -227,7 +286,9 @@ def twins(kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | No
 
 
 def with_temporaries(kernel: Kernel, more: list[Tensor]) -> Kernel:
-    """The kernel with those of `more` that it uses declared: reads that never happen may be all that is left of one."""
+    """The kernel with those of `more` that it uses declared: reads that never happen may be all
+    that is left of one.
+    """
     if not more:
         return kernel
     used = tensors(*kernel.body)

@@ -1,4 +1,6 @@
-"""Statements put under loops and conditions again, once a step has said which loops each of them stands in."""
+"""Statements put under loops and conditions again, once a step has said which loops each of them
+stands in.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,18 @@ class Leaf:
 
 
 Regrouped = tuple[tuple[Stmt, ...], dict[Store, Store], dict[Store, Mapping[Var, Expr]]]
-"""Statements; the store that each of theirs was before the step; the variables of the loops it stood in, in terms of those now."""
+"""Statements; the store that each of theirs was before the step; the variables of the loops it
+stood in, in terms of those now.
+"""
 
 
 def regrouped(given: Sequence[Leaf]) -> Regrouped:
-    """Loops around leaves again: neighbours share the loops they have in common from the outside in.
+    """Loops around leaves again: neighbours share the loops they have in common from the outside
+    in.
 
-    A condition on index arithmetic stands around the loops that it says nothing of, as far as all that they hold is under it. The deepest
-    leaf of each loop keeps its variable (it is the handle); copies get fresh ones.
+    A condition on index arithmetic stands around the loops that it says nothing of, as far as all
+    that they hold is under it. The deepest leaf of each loop keeps its variable (it is the handle);
+    copies get fresh ones.
     """
     keeper = _keepers(given)
     origin: dict[Store, Store] = {}
@@ -48,7 +54,11 @@ def regrouped(given: Sequence[Leaf]) -> Regrouped:
     def build(items: Sequence[_Item], names: dict[Var, Expr]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for item in items:
-            new = placed(given[item.what], names) if isinstance(item.what, int) else around(item.what, item, names)
+            new = (
+                placed(given[item.what], names)
+                if isinstance(item.what, int)
+                else around(item.what, item, names)
+            )
             for condition in reversed(item.conditions):
                 new = If(substitute(condition, names) if names else condition, (new,))
             result.append(new)
@@ -89,7 +99,8 @@ class _Condition:
     """A condition of a leaf.
 
     Attributes:
-        free: it can be asked wherever its variables are known: it reads no tensor and divides by constants.
+        free: it can be asked wherever its variables are known: it reads no tensor and divides by
+            constants.
     """
 
     asked: Expr
@@ -125,11 +136,15 @@ def _conditions(leaf: Leaf) -> tuple[_Condition, ...]:
 
 
 def _is_free(e: Expr) -> bool:
-    return not any(isinstance(n, Read) or isinstance(n, FloorDiv | Mod) and not integer(n.rhs) for n in walk(e))
+    return not any(
+        isinstance(n, Read) or isinstance(n, FloorDiv | Mod) and not integer(n.rhs) for n in walk(e)
+    )
 
 
 def _grouped(given: Sequence[Leaf], depth: int, members: Sequence[_Member]) -> tuple[_Item, ...]:
-    """The body in which these leaves stand, inside `depth` loops. Depth is that of the loop nest."""
+    """The body in which these leaves stand, inside `depth` loops. Depth is that of the loop
+    nest.
+    """
     result: list[_Item] = []
     while members:
         loop = _loop(given, depth, members[0])
@@ -140,8 +155,17 @@ def _grouped(given: Sequence[Leaf], depth: int, members: Sequence[_Member]) -> t
         inside = _run(given, depth, members, loop)
         members = members[len(inside) :]
         out = _leaving(inside, frozenset(n.var for m in inside for n in given[m.leaf].loops[depth:]))
-        rest = [replace(m, conditions=tuple(c for c in m.conditions if not any(map(c.same, out)))) for m in inside]
-        result.append(_Item(loop, tuple(c.asked for c in out), frozenset(m.leaf for m in inside), _grouped(given, depth + 1, rest)))
+        rest = [
+            replace(m, conditions=tuple(c for c in m.conditions if not any(map(c.same, out)))) for m in inside
+        ]
+        result.append(
+            _Item(
+                loop,
+                tuple(c.asked for c in out),
+                frozenset(m.leaf for m in inside),
+                _grouped(given, depth + 1, rest),
+            )
+        )
     return tuple(result)
 
 
@@ -152,14 +176,21 @@ def _loop(given: Sequence[Leaf], depth: int, member: _Member) -> For | None:
 
 def _run(given: Sequence[Leaf], depth: int, members: Sequence[_Member], loop: For) -> list[_Member]:
     """The first of the members, as far as they stand in the loop."""
-    return list(takewhile(lambda m: (own := _loop(given, depth, m)) is not None and own.var is loop.var, members))
+    return list(
+        takewhile(lambda m: (own := _loop(given, depth, m)) is not None and own.var is loop.var, members)
+    )
 
 
 def _leaving(inside: Sequence[_Member], loops: frozenset[Var]) -> list[_Condition]:
-    """The conditions that hold for all that stands in a loop and speak neither of it nor of the loops inside."""
+    """The conditions that hold for all that stands in a loop and speak neither of it nor of the
+    loops inside.
+    """
     first, *others = inside
-    return [c for c in first.conditions
-            if c.free and not c.variables & loops and all(any(map(c.same, m.conditions)) for m in others)]
+    return [
+        c
+        for c in first.conditions
+        if c.free and not c.variables & loops and all(any(map(c.same, m.conditions)) for m in others)
+    ]
 
 
 def _joined_conditions(statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -167,7 +198,11 @@ def _joined_conditions(statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for s in statements:
         last = result[-1] if result else None
-        if isinstance(s, If) and isinstance(last, If) and (s.cond is last.cond or not tensors(s.cond) and equal(s.cond, last.cond)):
+        if (
+            isinstance(s, If)
+            and isinstance(last, If)
+            and (s.cond is last.cond or not tensors(s.cond) and equal(s.cond, last.cond))
+        ):
             result[-1] = replace(last, body=_joined_conditions((*last.body, *s.body)))
         else:
             result.append(s)

@@ -27,8 +27,12 @@ def find_tensor(kernel: Kernel, name: str) -> Tensor:
     if found is None:
         names = [t.name for t in tensors]
         close = get_close_matches(name, names, 1)
-        raise ScheduleError(f"there is no tensor `{name}`", code="tensor", notes=[f"tensors: {', '.join(names)}"],
-                            help=f"did you mean `{close[0]}`?" if close else "")
+        raise ScheduleError(
+            f"there is no tensor `{name}`",
+            code="tensor",
+            notes=[f"tensors: {', '.join(names)}"],
+            help=f"did you mean `{close[0]}`?" if close else "",
+        )
     return found
 
 
@@ -36,14 +40,18 @@ def find_temporary(kernel: Kernel, name: str, step: str) -> Tensor:
     """The buffer called `name`; inputs and outputs are laid out as their owners have them.
 
     Raises:
-        ScheduleError: there is none, it belongs to the caller, or code that is not written here uses it.
+        ScheduleError: there is none, it belongs to the caller, or code that is not written here
+            uses it.
     """
     found = find_tensor(kernel, name)
     if found not in kernel.temporaries:
         kind = "input" if found in kernel.inputs else "output"
         how = "cache_read" if kind == "input" else "cache_write"
-        raise ScheduleError(f"{step} of the {kind} {name}: the caller decides how it lies in memory", code=step,
-                            help=f'{how}("{name}", loop) makes a buffer')
+        raise ScheduleError(
+            f"{step} of the {kind} {name}: the caller decides how it lies in memory",
+            code=step,
+            help=f'{how}("{name}", loop) makes a buffer',
+        )
     check_stays(kernel, found, step)
     return found
 
@@ -56,8 +64,12 @@ def check_stays(kernel: Kernel, tensor: Tensor, step: str) -> None:
     """
     call = passed(kernel).get(tensor)
     if call is not None:
-        raise ScheduleError(f"`{tensor.name}` passes to or from `{call.name}`, which is not written here", span_of(kernel, call), code=step,
-                            help="steps move what this kernel itself computes and reads")
+        raise ScheduleError(
+            f"`{tensor.name}` passes to or from `{call.name}`, which is not written here",
+            span_of(kernel, call),
+            code=step,
+            help="steps move what this kernel itself computes and reads",
+        )
 
 
 def unused_name(kernel: Kernel, name: str) -> str:
@@ -67,9 +79,14 @@ def unused_name(kernel: Kernel, name: str) -> str:
         ScheduleError: it is no name.
     """
     if not isinstance(name, str) or not (name.isascii() and name.isidentifier()) or name in RESERVED:
-        raise ScheduleError(f"{name!r} is not a name for a buffer", code="name",
-                            help="letters, digits and underscores, no digit first, no word of the language")
-    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
+        raise ScheduleError(
+            f"{name!r} is not a name for a buffer",
+            code="name",
+            help="letters, digits and underscores, no digit first, no word of the language",
+        )
+    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {
+        v.name for v in kernel.sizes
+    }
     return unused(name, taken | RESERVED)
 
 

@@ -1,4 +1,6 @@
-"""LLVM itself: text in, optimized text, assembly and object code out. Only validated CPU names, features and intrinsics get here."""
+"""LLVM itself: text in, optimized text, assembly and object code out. Only validated CPU names,
+features and intrinsics get here.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,21 @@ from texpr.targets.common.records import Code
 _ready = False
 
 BY_FUNCTION = '"texpr-passes"="by function"'
-"""An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
-values that loops carry from iteration to iteration in memory stay in registers."""
+"""An attribute in a text whose functions need nothing of LLVM's passes over modules, which take
+twice as long. What those do beside: values that loops carry from iteration to iteration in memory
+stay in registers."""
 REGISTERS = '"texpr-passes"="registers"'
-"""An attribute in a text whose sums are in registers (`emit.pass_selection.sums_in_registers`), for a processor that adds up addresses as
-it loads. One of LLVM's passes makes small buffers into registers; equal values are computed once as it is written."""
+"""An attribute in a text whose sums are in registers (`emit.pass_selection.sums_in_registers`), for
+a processor that adds up addresses as it loads. One of LLVM's passes makes small buffers into
+registers; equal values are computed once as it is written."""
 FEW = '"texpr-passes"="few"'
-"""An attribute in a text of loops over elements (`emit.pass_selection.is_plain`), where most of what LLVM's passes over functions look for
-is not there: three of them take half of the time for the same code. Code generation moves addresses out of loops."""
+"""An attribute in a text of loops over elements (`emit.pass_selection.is_plain`), where most of
+what LLVM's passes over functions look for is not there: three of them take half of the time for the
+same code. Code generation moves addresses out of loops."""
 NONE = '"texpr-passes"="none"'
-"""An attribute in a text of such loops that compute floats, without branches for rare numbers or conversions: equal values are computed
-once as it is written, and code generation picks the same instructions from it."""
+"""An attribute in a text of such loops that compute floats, without branches for rare numbers or
+conversions: equal values are computed once as it is written, and code generation picks the same
+instructions from it."""
 
 
 def _initialize() -> None:
@@ -39,24 +45,34 @@ def _initialize() -> None:
 
 
 def host_features() -> str:
-    """The features of this CPU as LLVM wants them, those it lacks included: a CPU's name alone would imply them."""
+    """The features of this CPU as LLVM wants them, those it lacks included: a CPU's name alone
+    would imply them.
+    """
     return llvm.get_host_cpu_features().flatten()
 
 
 @lru_cache(maxsize=16)
 def machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
-    """A target machine. The caller has validated `cpu` and `features`: LLVM ends the process over unknown ones."""
+    """A target machine. The caller has validated `cpu` and `features`: LLVM ends the process
+    over unknown ones.
+    """
     _initialize()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
+    )
 
 
 def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
-    """Parse, verify and run the middle end. Loops are ours: LLVM neither vectorizes, unrolls nor interleaves them."""
+    """Parse, verify and run the middle end. Loops are ours: LLVM neither vectorizes, unrolls nor
+    interleaves them.
+    """
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = triple, str(tm.target_data)
     module.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = False
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = (
+        tuning.loop_interleaving
+    ) = False
     builder = llvm.create_pass_builder(tm, tuning)
     # Before all else: what is simplified and then inlined would be simplified again.
     with _freed(llvm.create_new_module_pass_manager()) as passes:
@@ -68,7 +84,9 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
         with _freed(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
         return module
-    with _freed(builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(REGISTERS in text)) as passes:
+    with _freed(
+        builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(REGISTERS in text)
+    ) as passes:
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
@@ -76,7 +94,9 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 def _few_passes(buffers: bool) -> Any:
-    """Small buffers become registers, or: equal values are computed once, made of fewer instructions, and blocks are joined."""
+    """Small buffers become registers, or: equal values are computed once, made of fewer
+    instructions, and blocks are joined.
+    """
     passes = llvm.create_new_function_pass_manager()
     if buffers:
         passes.add_sroa_pass()
@@ -89,7 +109,9 @@ def _few_passes(buffers: bool) -> Any:
 
 @contextmanager
 def _freed(passes: Any) -> Iterator[Any]:
-    """llvmlite 0.50 never frees these: their classes inherit the `_dispose` that does nothing before the one that frees."""
+    """llvmlite 0.50 never frees these: their classes inherit the `_dispose` that does nothing
+    before the one that frees.
+    """
     try:
         yield passes
     finally:
@@ -98,7 +120,9 @@ def _freed(passes: Any) -> Iterator[Any]:
 
 
 def generate(text: str, triple: str, cpu: str, features: str) -> Code:
-    """Optimized IR, assembly and object code of a module; a GPU has no object code, its driver reads the assembly."""
+    """Optimized IR, assembly and object code of a module; a GPU has no object code, its driver
+    reads the assembly.
+    """
     with jit.lock:
         tm = machine(triple, cpu, features)
         module = optimized(text, triple, tm)
@@ -120,7 +144,8 @@ def object_code(text: str, triple: str, cpu: str, features: str) -> Meanwhile[by
 
 
 def linked(parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str) -> Code:
-    """One module of several: a text that calls functions of optimized modules. Of all of them only `symbol` is seen from outside.
+    """One module of several: a text that calls functions of optimized modules. Of all of them only
+    `symbol` is seen from outside.
 
     Args:
         parts: as `Code.optimized` has them, so that their code is what it is alone.
@@ -139,7 +164,9 @@ def linked(parts: list[str], text: str, symbol: str, triple: str, cpu: str, feat
         return Code(str(whole), tm.emit_assembly(whole), tm.emit_object(whole))
 
 
-def linked_parts(parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str) -> list[str | bytes]:
+def linked_parts(
+    parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str
+) -> list[str | bytes]:
     """`linked` for a child process."""
     code = linked(parts, text, symbol, triple, cpu, features)
     return [code.optimized, code.assembly, code.object_code]

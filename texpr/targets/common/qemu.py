@@ -18,7 +18,15 @@ def in_qemu(processor: str, cpu: str = "max") -> Runner:
         processor: a key of `qemu.PROCESSORS`.
     """
 
-    def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
-        qemu.run(artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor, cpu=cpu)
+    def run(
+        artifact: Artifact,
+        symbol: str,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        sizes: Mapping[Var, int],
+    ) -> None:
+        qemu.run(
+            artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor, cpu=cpu
+        )
 
     return run

@@ -1,7 +1,9 @@
-"""Registers that hold a tile, 16 rows of 64 bytes: instructions that multiply tiles, and that bring operands there and sums back (AMX).
+"""Registers that hold a tile, 16 rows of 64 bytes: instructions that multiply tiles, and that bring
+operands there and sums back (AMX).
 
-Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they have is loaded in front of the outermost
-loop that uses them, and they are given back where the function ends. Which element is where:
+Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they
+have is loaded in front of the outermost loop that uses them, and they are given back where the
+function ends. Which element is where:
 
     sums            C[i, j]        row i, column j of 4 bytes
     left operand    A[i, g, k]     row i, column g, place k in it
@@ -9,7 +11,8 @@ loop that uses them, and they are given back where the function ends. Which elem
 
 A column has a group g of terms: two of bf16, four of bytes.
 
-Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 (Programming with Intel AMX), 2023.
+Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18
+(Programming with Intel AMX), 2023.
 """
 
 from __future__ import annotations
@@ -69,50 +72,78 @@ class _Product:
 
 
 def _add(name: str, text: str, emit: object, tiles: str, *, flushes_denormals: bool = False) -> None:
-    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes_denormals=flushes_denormals, tiles=frozenset(tiles))
+    INSTRUCTIONS[name] = Instruction(
+        name, text, emit, flushes_denormals=flushes_denormals, tiles=frozenset(tiles)
+    )
 
 
 def _sums(t: str) -> None:
     zero = "0.0" if t == "f32" else "0"
-    _add(f"tilezero_{t}", f"""kernel tilezero_{t}() -> (C: {t}[{ROWS}, {ROWS}])
+    _add(
+        f"tilezero_{t}",
+        f"""kernel tilezero_{t}() -> (C: {t}[{ROWS}, {ROWS}])
   for i in 0..{ROWS}
     for j in 0..{ROWS}
       C[i, j] = {zero}
-""", _Zero(), "C")
-    _add(f"tilestored_{t}", f"""kernel tilestored_{t}(A: {t}[{ROWS}, {ROWS}]) -> (C: {t}[{ROWS}, P])
+""",
+        _Zero(),
+        "C",
+    )
+    _add(
+        f"tilestored_{t}",
+        f"""kernel tilestored_{t}(A: {t}[{ROWS}, {ROWS}]) -> (C: {t}[{ROWS}, P])
   for i in 0..{ROWS}
     for j in 0..{ROWS}
       C[i, j] = A[i, j]
-""", _Move("llvm.x86.tilestored64", "A", "C", "i"), "A")
+""",
+        _Move("llvm.x86.tilestored64", "A", "C", "i"),
+        "A",
+    )
 
 
 def _loads(t: str) -> None:
     """Rows of a tile; of operands also groups of terms of rows beside each other."""
     group = _COLUMN // DTYPES[t].bytes
-    _add(f"tileloadd_{t}", f"""kernel tileloadd_{t}(A: {t}[{ROWS}, P]) -> (B: {t}[{ROWS}, {ROWS * group}])
+    _add(
+        f"tileloadd_{t}",
+        f"""kernel tileloadd_{t}(A: {t}[{ROWS}, P]) -> (B: {t}[{ROWS}, {ROWS * group}])
   for i in 0..{ROWS}
     for k in 0..{ROWS * group}
       B[i, k] = A[i, k]
-""", _Move("llvm.x86.tileloadd64", "B", "A", "i"), "B")
+""",
+        _Move("llvm.x86.tileloadd64", "B", "A", "i"),
+        "B",
+    )
     if group == 1:
         return
-    _add(f"tileloadd_groups_{t}", f"""kernel tileloadd_groups_{t}(A: {t}[{ROWS}, P, {group}]) -> (B: {t}[{ROWS}, {ROWS}, {group}])
+    _add(
+        f"tileloadd_groups_{t}",
+        f"""kernel tileloadd_groups_{t}(A: {t}[{ROWS}, P, {group}]) -> (B: {t}[{ROWS}, {ROWS}, {group}])
   for g in 0..{ROWS}
     for j in 0..{ROWS}
       for k in 0..{group}
         B[g, j, k] = A[g, j, k]
-""", _Move("llvm.x86.tileloadd64", "B", "A", "g"), "B")
+""",
+        _Move("llvm.x86.tileloadd64", "B", "A", "g"),
+        "B",
+    )
 
 
 def _products(name: str, left: str, right: str, total: str) -> None:
     group = _COLUMN // DTYPES[left].bytes
-    _add(name, f"""kernel {name}(A: {left}[{ROWS}, {ROWS}, {group}], B: {right}[{ROWS}, {ROWS}, {group}]) -> (C: {total}[{ROWS}, {ROWS}])
+    _add(
+        name,
+        f"""kernel {name}(A: {left}[{ROWS}, {ROWS}, {group}], B: {right}[{ROWS}, {ROWS}, {group}]) -> (C: {total}[{ROWS}, {ROWS}])
   for i in 0..{ROWS}
     for j in 0..{ROWS}
       for g in 0..{ROWS}
         for k in 0..{group}
           C[i, j] += {total}(A[i, g, k]) * {total}(B[g, j, k])  reassoc
-""", _Product(f"llvm.x86.{name}"), "ABC", flushes_denormals=total == "f32")
+""",
+        _Product(f"llvm.x86.{name}"),
+        "ABC",
+        flushes_denormals=total == "f32",
+    )
 
 
 for _t in ("f32", "i32"):
@@ -126,11 +157,35 @@ _products("tdpbusd", "u8", "i8", "i32")
 _products("tdpbuud", "u8", "u8", "i32")
 
 OF_FEATURE = {
-    "amx-bf16": frozenset({"tilezero_f32", "tileloadd_f32", "tilestored_f32", "tileloadd_bf16", "tileloadd_groups_bf16", "tdpbf16ps"}),
-    "amx-int8": frozenset({"tilezero_i32", "tileloadd_i32", "tilestored_i32", "tileloadd_i8", "tileloadd_groups_i8", "tileloadd_u8",
-                           "tileloadd_groups_u8", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}),
+    "amx-bf16": frozenset(
+        {
+            "tilezero_f32",
+            "tileloadd_f32",
+            "tilestored_f32",
+            "tileloadd_bf16",
+            "tileloadd_groups_bf16",
+            "tdpbf16ps",
+        }
+    ),
+    "amx-int8": frozenset(
+        {
+            "tilezero_i32",
+            "tileloadd_i32",
+            "tilestored_i32",
+            "tileloadd_i8",
+            "tileloadd_groups_i8",
+            "tileloadd_u8",
+            "tileloadd_groups_u8",
+            "tdpbssd",
+            "tdpbsud",
+            "tdpbusd",
+            "tdpbuud",
+        }
+    ),
 }
-"""The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile` too."""
+"""The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile`
+too.
+"""
 
 PERMISSION = """declare i64 @syscall(i64, ...)
 @tx_permitted = internal global i8 0
@@ -149,11 +204,16 @@ end:
   %fits = phi i1 [ true, %entry ], [ %given, %ask ]
   ret i1 %fits
 }"""
-"""Whether Linux lets this process use tiles, which it is asked until it does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does
-not where the processor has none."""
+"""Whether Linux lets this process use tiles, which it is asked until it does:
+arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does not where the processor has none."""
 
-_CONFIGURATION = b"".join((bytes([1]).ljust(16, b"\0"), bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0"),
-                           bytes([ROWS] * REGISTERS).ljust(16, b"\0")))
+_CONFIGURATION = b"".join(
+    (
+        bytes([1]).ljust(16, b"\0"),
+        bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0"),
+        bytes([ROWS] * REGISTERS).ljust(16, b"\0"),
+    )
+)
 """What is loaded: the palette; of each register the bytes of a row, and its rows."""
 
 
@@ -171,8 +231,9 @@ def _instruction(loop: For) -> _Zero | _Move | _Product | None:
 class AmxEmitter(Emitter):
     """Adds registers that hold tiles.
 
-    `tiles` has the first register of each buffer, `once` the variables of loops with one iteration, `configured` says whether registers are
-    ready wherever code goes on from here: what other threads run, some of it on this one, gives them back.
+    `tiles` has the first register of each buffer, `once` the variables of loops with one iteration,
+    `configured` says whether registers are ready wherever code goes on from here: what other
+    threads run, some of it on this one, gives them back.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -198,7 +259,11 @@ class AmxEmitter(Emitter):
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         others = _runs_others(loop.body)
-        if not self.configured and not others and any(isinstance(n, Alloc) and n.tensor.scope == "tile" for n in statements(*loop.body)):
+        if (
+            not self.configured
+            and not others
+            and any(isinstance(n, Alloc) and n.tensor.scope == "tile" for n in statements(*loop.body))
+        ):
             self._configure()
         before = self.configured
         if integer(loop.extent) == 1:
@@ -223,7 +288,9 @@ class AmxEmitter(Emitter):
 
     def _configure(self) -> None:
         text = "".join(f"\\{byte:02X}" for byte in _CONFIGURATION)
-        self.declared["tx_tiles"] = f'@tx_tiles = internal constant [{len(_CONFIGURATION)} x i8] c"{text}", align 64'
+        self.declared["tx_tiles"] = (
+            f'@tx_tiles = internal constant [{len(_CONFIGURATION)} x i8] c"{text}", align 64'
+        )
         self.intrinsic("llvm.x86.ldtilecfg", "void", "ptr @tx_tiles")
         self.declared["llvm.x86.tilerelease"] = "declare void @llvm.x86.tilerelease()"
         release = "  call void @llvm.x86.tilerelease()"
@@ -240,11 +307,16 @@ class AmxEmitter(Emitter):
             case _Move(call, tile, memory, row):
                 tensor, indices = match.operands[memory]
                 if tensor.scope == "tile":
-                    raise CompileError(f"{name} has one side in memory, and {tensor.name} is in a tile", code="target",
-                                       help=f'set_scope("{tensor.name}", "stack")')
+                    raise CompileError(
+                        f"{name} has one side in memory, and {tensor.name} is in a tile",
+                        code="target",
+                        help=f'set_scope("{tensor.name}", "stack")',
+                    )
                 first, size = self._position(match, memory, {}), tensor.dtype.bytes
                 apart = self._position(match, memory, {row: 1}).plus(first, -1)
-                stride = self.position(Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size))
+                stride = self.position(
+                    Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size)
+                )
                 address, _, _ = self.address(tensor, tuple(folded(i, _values(match, {})) for i in indices))
                 self.intrinsic(call, "void", self._register(name, match, tile), f"ptr {address}", str(stride))
 
@@ -253,17 +325,25 @@ class AmxEmitter(Emitter):
         tensor = match.operands[operand][0]
         first = self.tiles.get(tensor)
         if first is None:
-            raise CompileError(f"{name} takes {tensor.name} from a tile", code="target",
-                               help=f'cache_read("{tensor.name}", ...) makes a buffer, set_scope(..., "tile") puts it there')
+            raise CompileError(
+                f"{name} takes {tensor.name} from a tile",
+                code="target",
+                help=f'cache_read("{tensor.name}", ...) makes a buffer, set_scope(..., "tile") puts it there',
+            )
         place = self._position(match, operand, {})
         tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
         if place.terms or rest:
-            raise CompileError(f"which tile of {tensor.name} {name} takes is not known when code is made", code="set_scope",
-                               help="unroll the loops around it; layout puts tiles beside each other")
+            raise CompileError(
+                f"which tile of {tensor.name} {name} takes is not known when code is made",
+                code="set_scope",
+                help="unroll the loops around it; layout puts tiles beside each other",
+            )
         return f"i8 {first + tile}"
 
     def _position(self, match: Match, operand: str, places: Mapping[str, int]) -> Linear:
-        """Where an operand's element stands in its tensor, the first one or that at other places of the instruction's loops."""
+        """Where an operand's element stands in its tensor, the first one or that at other places
+        of the instruction's loops.
+        """
         tensor, indices = match.operands[operand]
         return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
 
@@ -272,8 +352,11 @@ def _in_tiles(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
     return tuple(t for t in buffers if t.scope == "tile")
 
 
-def _assign(body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]) -> None:
-    """Registers for `outer` and the buffers of a body, for each from the first statement that uses it to the last one.
+def _assign(
+    body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]
+) -> None:
+    """Registers for `outer` and the buffers of a body, for each from the first statement that uses
+    it to the last one.
 
     Args:
         taken: registers that hold something from before the body until after it.
@@ -302,14 +385,21 @@ def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
     first = next((run for run in runs if not run & taken), None) if count and size % BYTES == 0 else None
     if first is None:
         others = f", others have {len(taken)} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
-        raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="set_scope",
-                           help="use fewer, whole tiles at a time")
+        raise CompileError(
+            f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}",
+            code="set_scope",
+            help="use fewer, whole tiles at a time",
+        )
     return first
 
 
 def _runs_others(body: tuple[Stmt, ...]) -> bool:
-    """Whether code runs here that has the registers for itself: loops shared among threads, operators of others."""
-    return any(isinstance(n, ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in statements(*body))
+    """Whether code runs here that has the registers for itself: loops shared among threads,
+    operators of others.
+    """
+    return any(
+        isinstance(n, ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in statements(*body)
+    )
 
 
 def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
@@ -320,8 +410,11 @@ def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
     """
     here = (*tiles, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
     if here and _runs_others(body):
-        raise CompileError(f"{here[0].name} is in a tile while other threads or operators run, which do not keep it", code="set_scope",
-                           help="make the loop parallel that stands around it")
+        raise CompileError(
+            f"{here[0].name} is in a tile while other threads or operators run, which do not keep it",
+            code="set_scope",
+            help="make the loop parallel that stands around it",
+        )
     for s in body:
         if isinstance(s, For | If):
             _check_alone(s.body, ())

@@ -1,4 +1,6 @@
-"""ARMv7 with NEON: addresses of 32 bits, sixteen registers of 128. Numbers below the normal ones are 0 in its vectors of f32."""
+"""ARMv7 with NEON: addresses of 32 bits, sixteen registers of 128. Numbers below the normal ones
+are 0 in its vectors of f32.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,25 @@ from math import gcd
 from texpr.ir.affine import Linear, ceiling, linear
 from texpr.ir.build import conjunction, conjuncts, integer, sub
 from texpr.ir.dtypes import I32, I64, DType, int_range
-from texpr.ir.expr import Add, And, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Or, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import (
+    Add,
+    And,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Or,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+)
 from texpr.ir.loop import For, Kernel, Prefetch, Stmt
 from texpr.ir.machine import Machine
 from texpr.passes.analysis.intervals import Ranges, interval
@@ -32,9 +52,19 @@ def target(name: str) -> Target | None:
     """`armv7`: with NEON and VFPv4, as from Cortex-A15 and A7 on."""
     if name not in NAMES:
         return None
-    machine = Machine(16, 16, _CACHES, 4, has_memory_operands=False, address_registers=12, has_indexed_fma=True,
-                      instructions=transposes(16))
-    return Target(name, _TRIPLE, "cortex-a15", "+neon,+vfp4", machine, _emit, address_bits=32, emulate=in_qemu("armv7"))
+    machine = Machine(
+        16,
+        16,
+        _CACHES,
+        4,
+        has_memory_operands=False,
+        address_registers=12,
+        has_indexed_fma=True,
+        instructions=transposes(16),
+    )
+    return Target(
+        name, _TRIPLE, "cortex-a15", "+neon,+vfp4", machine, _emit, address_bits=32, emulate=in_qemu("armv7")
+    )
 
 
 _OWN = 8
@@ -44,9 +74,10 @@ _OWN = 8
 class Armv7Emitter(Emitter):
     """Addresses of 32 bits.
 
-    A loop counts in one register where its extent is known to fit one: in 64 bits it would take two, and two for its end. So are indices
-    compared, without what both sides have. Hints ask for a line once, as each takes an address. LLVM loads vectors of bytes
-    by way of the stack, unless they stand at multiples of their size.
+    A loop counts in one register where its extent is known to fit one: in 64 bits it would take
+    two, and two for its end. So are indices compared, without what both sides have. Hints ask for a
+    line once, as each takes an address. LLVM loads vectors of bytes by way of the stack, unless
+    they stand at multiples of their size.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -70,26 +101,44 @@ class Armv7Emitter(Emitter):
         return I32 if most is not None and most <= int_range(I32)[1] else I64
 
     def _evaluate(self, e: Expr) -> Value:
-        if not isinstance(e, Compare | Max | Min) or e.lhs.dtype != I64 or not self._is_narrow(e.lhs) or not self._is_narrow(e.rhs):
+        if (
+            not isinstance(e, Compare | Max | Min)
+            or e.lhs.dtype != I64
+            or not self._is_narrow(e.lhs)
+            or not self._is_narrow(e.rhs)
+        ):
             return super()._evaluate(e)
         if not isinstance(e, Compare):
-            return self.cast(self.extreme("max" if isinstance(e, Max) else "min", *self._narrow(e.lhs, e.rhs)), I64)
+            return self.cast(
+                self.extreme("max" if isinstance(e, Max) else "min", *self._narrow(e.lhs, e.rhs)), I64
+            )
         sides = without_common(e)
-        return self._compare(e.op, *(self._narrow(*sides) if all(map(self._is_narrow, sides)) else self._narrow(e.lhs, e.rhs)))
+        return self._compare(
+            e.op, *(self._narrow(*sides) if all(map(self._is_narrow, sides)) else self._narrow(e.lhs, e.rhs))
+        )
 
     def _narrow(self, *sides: Expr) -> list[Value]:
         """Two indices that fit 32 bits."""
         return self._unify_lanes(*(self.cast(self.value(side), I32) for side in sides))
 
     def _arithmetic(self, e: Add | Sub | Mul | Div | And | Or) -> Value:
-        """NEON has no division, and LLVM makes one of each lane: by what all lanes share, that need not be in each lane of a register."""
-        if not isinstance(e, Div) or not e.dtype.is_float or not (a := self.value(e.lhs)).lanes or (b := self.value(e.rhs)).lanes:
+        """NEON has no division, and LLVM makes one of each lane: by what all lanes share, that
+        need not be in each lane of a register.
+        """
+        if (
+            not isinstance(e, Div)
+            or not e.dtype.is_float
+            or not (a := self.value(e.lhs)).lanes
+            or (b := self.value(e.rhs)).lanes
+        ):
             return super()._arithmetic(e)
         b, text = self.cast(b, a.dtype), "poison"
         for k in range(a.lanes):
             lane = self.function.pure(f"extractelement {a}, i64 {k}")
             lane = self.function.pure(f"fdiv {register_type(a.dtype)} {lane}, {b.text}")
-            text = self.function.pure(f"insertelement {a.type} {text}, {register_type(a.dtype)} {lane}, i64 {k}")
+            text = self.function.pure(
+                f"insertelement {a.type} {text}, {register_type(a.dtype)} {lane}, i64 {k}"
+            )
         return Value(text, a.dtype, a.lanes)
 
     def _is_narrow(self, e: Expr) -> bool:
@@ -103,12 +152,18 @@ class Armv7Emitter(Emitter):
         if tensor.scope == "global" or tensor.dtype.bytes > 2 or not indices:
             return least
         flat = flat_index(tensor, indices)
-        if self.lane is not None and flat.coefficient(self.lane) == 1 and not any(self._differs_between_lanes(t) for t, _ in flat.terms):
+        if (
+            self.lane is not None
+            and flat.coefficient(self.lane) == 1
+            and not any(self._differs_between_lanes(t) for t, _ in flat.terms)
+        ):
             flat = flat.without(self.lane)
         return gcd(_OWN, *(n * tensor.dtype.bytes for n in (flat.constant, *(c for _, c in flat.terms))))
 
     def _conditional(self, e: Select) -> Value:
-        """What all lanes have in common is asked first: a row of them is loaded, or none, without a mask to branch on lane by lane."""
+        """What all lanes have in common is asked first: a row of them is loaded, or none,
+        without a mask to branch on lane by lane.
+        """
         parts = conjuncts(e.cond)
         common = [p for p in parts if not self.value(p).lanes]
         if 0 < len(common) < len(parts) and isinstance(e.orelse, Const):
@@ -122,7 +177,8 @@ class _Armv7Code(Armv7Emitter, OutliningEmitter):
 
 
 def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
-    """The smallest and the largest value that an index may have in iterations of loops with these extents; None where unknown.
+    """The smallest and the largest value that an index may have in iterations of loops with these
+    extents; None where unknown.
 
     (i + 1) // 16 - i % 4   with i in 0..32   ->   -3, 2
     """
@@ -134,7 +190,10 @@ def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
             (low, high), (least, most) = bounds(a, ranges), bounds(b, ranges)
             if isinstance(e, Sub):
                 least, most = None if most is None else -most, None if least is None else -least
-            return None if low is None or least is None else low + least, None if high is None or most is None else high + most
+            return (
+                None if low is None or least is None else low + least,
+                None if high is None or most is None else high + most,
+            )
         case Mod(_, b) if (n := integer(b) or 0) > 0:
             return 0, n - 1
         case Mul(a, b) | FloorDiv(a, b) if (n := integer(b) or 0) > 0:
@@ -146,7 +205,9 @@ def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
 
 
 def without_common(e: Compare) -> tuple[Expr, Expr]:
-    """The sides of a comparison without what both have, which would take a register: `i + j < i + 4` asks for `j` alone."""
+    """The sides of a comparison without what both have, which would take a register: `i + j < i
+    + 4` asks for `j` alone.
+    """
     form = linear(sub(e.lhs, e.rhs))
     left = Linear(tuple((t, c) for t, c in form.terms if c > 0), max(form.constant, 0))
     right = Linear(tuple((t, -c) for t, c in form.terms if c < 0), max(-form.constant, 0))
@@ -154,7 +215,9 @@ def without_common(e: Compare) -> tuple[Expr, Expr]:
 
 
 def _once(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without hints that ask for what the one before has asked for, or for a neighbour of it in a line of memory."""
+    """The statements without hints that ask for what the one before has asked for, or for a
+    neighbour of it in a line of memory.
+    """
     kept: list[Stmt] = []
     asked: Prefetch | None = None
     for s in body:

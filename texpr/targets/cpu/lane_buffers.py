@@ -1,4 +1,6 @@
-"""Buffers that each iteration of a loop over lanes of any length has for itself: a register for each element, or memory of all lanes."""
+"""Buffers that each iteration of a loop over lanes of any length has for itself: a register for
+each element, or memory of all lanes.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class LaneBuffers(Emitter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         loops = _outermost(kernel)
-        self.lane_buffers = {s.tensor: lanes_of(n) for n in loops for s in statements(*n.body) if isinstance(s, Alloc)}
+        self.lane_buffers = {
+            s.tensor: lanes_of(n) for n in loops for s in statements(*n.body) if isinstance(s, Alloc)
+        }
         self.known_elements = _known_elements(loops, self.lane_buffers)
         self.element_registers: dict[tuple[Tensor, int], str] = {}
         self.strip_mask: Value | None = None
@@ -67,7 +71,9 @@ class LaneBuffers(Emitter):
         f, elements = self.function, self.index(product(tensor.shape))
         if self.on_stack(tensor):
             for k in self.known_elements[tensor]:
-                self.element_registers[tensor, k] = f.slot(vector_type(memory_type(tensor.dtype), self.lane_buffers[tensor]), REGISTER)
+                self.element_registers[tensor, k] = f.slot(
+                    vector_type(memory_type(tensor.dtype), self.lane_buffers[tensor]), REGISTER
+                )
             return
         assert not self.loop_depth, f"{tensor.name} of variable or large size is allocated inside a loop"
         size = int(self.lane_buffers[tensor]) * tensor.dtype.bytes
@@ -82,12 +88,27 @@ class LaneBuffers(Emitter):
         if isinstance(at, str):
             text = self.function.define(f"load {t}, ptr {at}, align {REGISTER}")
         else:
-            name = f"llvm.masked.gather.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
-            text = self.intrinsic(name, t, f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}", str(self.mask),
-                                  f"{t} zeroinitializer")
+            name = (
+                f"llvm.masked.gather.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
+            )
+            text = self.intrinsic(
+                name,
+                t,
+                f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}",
+                str(self.mask),
+                f"{t} zeroinitializer",
+            )
         return self._from_memory_type(Value(text, tensor.dtype, self.lanes), element)
 
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, uniform: bool = False) -> None:
+    def store(
+        self,
+        tensor: Tensor,
+        indices: tuple[Expr, ...],
+        value: Value,
+        *,
+        stream: bool = False,
+        uniform: bool = False,
+    ) -> None:
         if tensor not in self.lane_buffers:
             super().store(tensor, indices, value, stream=stream, uniform=uniform)
             return
@@ -105,7 +126,9 @@ class LaneBuffers(Emitter):
         self.intrinsic(name, "void", f"{t} {text}", places, str(self.mask))
 
     def _element_of_lanes(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | Value:
-        """Where the lanes have an element: the address of a register of it; one for each lane where it is another one in each."""
+        """Where the lanes have an element: the address of a register of it; one for each lane
+        where it is another one in each.
+        """
         flat = self._flat(tensor, indices)
         found = self.element_registers.get((tensor, flat.constant)) if not flat.terms else None
         if found is not None:
@@ -113,9 +136,13 @@ class LaneBuffers(Emitter):
         base, element = self.pointers[tensor], memory_type(tensor.dtype)
         position = self.index(flat.expr())
         if not position.lanes:
-            return self.function.pure(f"getelementptr {vector_type(element, self.lanes)}, ptr {base}, {position}")
+            return self.function.pure(
+                f"getelementptr {vector_type(element, self.lanes)}, ptr {base}, {position}"
+            )
         assert self.lane_values is not None
-        rows = self._pure(f"mul {position}, {self.broadcast(self.lane_count, self.lanes).text}", I64, self.lanes)
+        rows = self._pure(
+            f"mul {position}, {self.broadcast(self.lane_count, self.lanes).text}", I64, self.lanes
+        )
         places = self._pure(f"add {rows}, {self.lane_values.text}", I64, self.lanes)
         return Value(self.function.pure(f"getelementptr {element}, ptr {base}, {places}"), I64, self.lanes)
 
@@ -146,7 +173,9 @@ def _known_elements(loops: Sequence[For], buffers: Collection[Tensor]) -> dict[T
 
 
 def lanes_of(loop: For) -> Scalable:
-    """The lanes of a loop: as many as its registers hold of its widest type; a predicate has room for them."""
+    """The lanes of a loop: as many as its registers hold of its widest type; a predicate has
+    room for them.
+    """
     widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=F32.bytes)
     assert isinstance(loop.kind, ScalableVector)
     return Scalable(min(MOST_LANES, loop.kind.registers * REGISTER // widest))

@@ -1,4 +1,6 @@
-"""Products of SVE with one element of each 128 bits of a register: a row is loaded as quads, which stand in every part of one."""
+"""Products of SVE with one element of each 128 bits of a register: a row is loaded as quads,
+which stand in every part of one.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class QuadProduct:
 
 
 def quad_product(s: Store, differs: Callable[[Expr], bool]) -> QuadProduct | None:
-    """What a statement adds, if it is such a product, and all neighbours of the element are elements of the tensor.
+    """What a statement adds, if it is such a product, and all neighbours of the element are
+    elements of the tensor.
 
     Args:
         differs: whether an expression differs between lanes.
@@ -40,9 +43,18 @@ def quad_product(s: Store, differs: Callable[[Expr], bool]) -> QuadProduct | Non
     if s.update != "add" or s.tensor.dtype not in (F32, F64) or not isinstance(s.value, Mul):
         return None
     for one, lanes in ((s.value.lhs, s.value.rhs), (s.value.rhs, s.value.lhs)):
-        if not isinstance(one, Read) or one.tensor.dtype != s.tensor.dtype or differs(one) or not differs(lanes):
+        if (
+            not isinstance(one, Read)
+            or one.tensor.dtype != s.tensor.dtype
+            or differs(one)
+            or not differs(lanes)
+        ):
             continue
-        count, size, flat = PART // one.tensor.dtype.bytes, integer(product(one.tensor.shape)), flat_index(one.tensor, one.indices)
+        count, size, flat = (
+            PART // one.tensor.dtype.bytes,
+            integer(product(one.tensor.shape)),
+            flat_index(one.tensor, one.indices),
+        )
         if size is not None and size % count == 0 and all(c % count == 0 for _, c in flat.terms):
             place = flat.constant % count
             return QuadProduct(lanes, one.tensor, Linear(flat.terms, flat.constant - place), place)

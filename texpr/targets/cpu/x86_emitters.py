@@ -1,4 +1,6 @@
-"""What differs between x86 processors in the code of expressions and statements, as classes that targets compose."""
+"""What differs between x86 processors in the code of expressions and statements, as classes that
+targets compose.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,15 @@ from texpr.targets.emit.pass_selection import becomes_registers
 from texpr.targets.emit.statements import Emitter
 
 ACCUMULATORS = 28
-"""Accumulators in registers beside which two rows of what they share have no place: two of two registers, and a value for all lanes."""
+"""Accumulators in registers beside which two rows of what they share have no place: two of two
+registers, and a value for all lanes.
+"""
 
 
 class X86Emitter(Emitter):
-    """Loads take whole addresses; non-temporal stores wait for sfence; extremes with constants, conversions, order of accumulators."""
+    """Loads take whole addresses; non-temporal stores wait for sfence; extremes with constants,
+    conversions, order of accumulators.
+    """
 
     adds_addresses = True
 
@@ -35,8 +41,8 @@ class X86Emitter(Emitter):
         super().assignment(s)
 
     def _order_loads(self, tensor: Tensor, first: int) -> None:
-        """Keep LLVM from loading operands of a second term beside those of the first, where accumulators leave no registers: it orders
-        loads by such a fence, which is no instruction.
+        """Keep LLVM from loading operands of a second term beside those of the first, where
+        accumulators leave no registers: it orders loads by such a fence, which is no instruction.
         """
         (block, added), here = self._updated_accumulators, self.function.block
         again = (tensor, first) in added
@@ -52,18 +58,29 @@ class X86Emitter(Emitter):
         return ["  call void @llvm.x86.sse.sfence()"]
 
     def _extreme(self, e: Max | Min) -> Value:
-        """Beside a number the machine's own extreme gives the other operand where that is NaN. Of zeros it knows one, so a mask tells."""
+        """Beside a number the machine's own extreme gives the other operand where that is NaN.
+        Of zeros it knows one, so a mask tells.
+        """
         other, number = (e.rhs, e.lhs) if isinstance(e.lhs, Const) else (e.lhs, e.rhs)
         which = "max" if isinstance(e, Max) else "min"
-        if not isinstance(number, Const) or e.dtype not in (F32, F64) or not _is_exact(float(number.value), which):
+        if (
+            not isinstance(number, Const)
+            or e.dtype not in (F32, F64)
+            or not _is_exact(float(number.value), which)
+        ):
             return super()._extreme(e)
         a, c = self._unify_lanes(self.value(other), self.value(number))
         if number.value:
-            return self.select(self._pure(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a)
-        return self.select(self._pure(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c)
+            return self.select(
+                self._pure(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a
+            )
+        return self.select(
+            self._pure(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c
+        )
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
-        """Of scalars without what LLVM knows of them: beside an operand that is no NaN it looks in the other for quiet NaN only (vfpclass).
+        """Of scalars without what LLVM knows of them: beside an operand that is no NaN it looks in
+        the other for quiet NaN only (vfpclass).
         """
         a, b = self._unify_lanes(a, b)
         if a.dtype in (F32, F64) and a.text.startswith("%") and b.text.startswith("%") and not a.lanes:
@@ -82,19 +99,21 @@ class X86Emitter(Emitter):
 class Avx512Emitter(Emitter):
     """AVX-512 has instructions for a product with a power of two, and for extremes.
 
-    Outlined slow paths keep the registers that they use: loops around the call would load all their constants in each iteration.
+    Outlined slow paths keep the registers that they use: loops around the call would load all their
+    constants in each iteration.
     """
 
     def slow_path_attributes(self, result: Value) -> str:
-        """Before a function gives what has less than 256 bits LLVM clears the upper halves of all registers (vzeroupper), those too that
-        it has just put back.
+        """Before a function gives what has less than 256 bits LLVM clears the upper halves of all
+        registers (vzeroupper), those too that it has just put back.
         """
         wide = result.lanes * result.dtype.bits >= 256
         return 'noinline "no_caller_saved_registers"' if wide else "noinline"
 
     def separate_load(self, loaded: str, element: str, lanes: int) -> str:
-        """Through an asm without instructions, in registers of 128 to 512 bits: LLVM 22 makes masked loads operands of masked arithmetic,
-        and may take them out again without their mask (`findings/llvm22_masked_load.sh`).
+        """Through an asm without instructions, in registers of 128 to 512 bits: LLVM 22 makes
+        masked loads operands of masked arithmetic, and may take them out again without their mask
+        (`findings/llvm22_masked_load.sh`).
         """
         bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
         held = min(max(128 // bits, lanes), 512 // bits)
@@ -105,24 +124,38 @@ class Avx512Emitter(Emitter):
         return self._lanes_of(parts[0], element, held, range(lanes)) if held != lanes else parts[0]
 
     def _separate(self, loaded: str, element: str, lanes: int, start: int, count: int) -> str:
-        """So many lanes of a loaded vector from one on, of which LLVM does not know that they were loaded."""
-        part = loaded if count == lanes else self._lanes_of(loaded, element, lanes, range(start, start + count))
+        """So many lanes of a loaded vector from one on, of which LLVM does not know that they
+        were loaded.
+        """
+        part = (
+            loaded if count == lanes else self._lanes_of(loaded, element, lanes, range(start, start + count))
+        )
         bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
         whole, words = f"<{count} x {element}>", f"<{count * bits // 32} x i32>"
-        held = self.function.define(f'call {words} asm "", "=v,0"({words} {self.function.define(f"bitcast {whole} {part} to {words}")})')
+        held = self.function.define(
+            f'call {words} asm "", "=v,0"({words} '
+            f"{self.function.define(f'bitcast {whole} {part} to {words}')})"
+        )
         return self.function.define(f"bitcast {words} {held} to {whole}")
 
     def _lanes_of(self, vector: str, element: str, lanes: int, picks: range) -> str:
         t = f"<{lanes} x {element}>"
         chosen = ", ".join(f"i32 {k}" if k < lanes else "i32 poison" for k in picks)
-        return self.function.define(f"shufflevector {t} {vector}, {t} poison, <{len(picks)} x i32> <{chosen}>")
+        return self.function.define(
+            f"shufflevector {t} {vector}, {t} poison, <{len(picks)} x i32> <{chosen}>"
+        )
 
     def _joined(self, a: str, b: str, element: str, lanes: int) -> str:
         t = f"<{lanes} x {element}>"
-        return self.function.define(f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> <{', '.join(f'i32 {k}' for k in range(2 * lanes))}>")
+        return self.function.define(
+            f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> "
+            f"<{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
+        )
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
-        """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
+        """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM
+        takes six.
+        """
         a, b = self._unify_lanes(a, b)
         if not self._is_register(a) or "splat" in a.text + b.text:
             return super().extreme(which, a, b)
@@ -131,7 +164,9 @@ class Avx512Emitter(Emitter):
         return self.select(unordered, self._pure(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
 
     def extreme_of_numbers(self, which: str, a: Value, b: Value) -> Value:
-        """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be either."""
+        """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be
+        either.
+        """
         return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
 
     def reduce_lanes(self, update: str, a: Value) -> Value:
@@ -140,7 +175,9 @@ class Avx512Emitter(Emitter):
         d = a.lanes // 2
         while d:
             picks = ", ".join(f"i32 {(k + d) % a.lanes}" for k in range(a.lanes))
-            other = self._pure(f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes)
+            other = self._pure(
+                f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes
+            )
             a, d = self.extreme(update, a, other), d // 2
         return self._pure(f"extractelement {a}, i64 0", a.dtype, 0)
 
@@ -149,7 +186,9 @@ class Avx512Emitter(Emitter):
         return a.dtype in (F32, F64) and a.lanes * a.dtype.bits == 512
 
     def _masked(self, name: str, like: Value, *operands: str) -> Value:
-        """An instruction of all lanes of a register, in the form that takes a mask and a rounding."""
+        """An instruction of all lanes of a register, in the form that takes a mask and a
+        rounding.
+        """
         suffix, mask = ("ps", "i16 -1") if like.dtype == F32 else ("pd", "i8 -1")
         operands = (*operands, f"{like.type} zeroinitializer", mask, "i32 4")
         text = self.intrinsic(f"llvm.x86.avx512.mask.{name}.{suffix}.512", like.type, *operands)
@@ -162,16 +201,25 @@ class Avx512Emitter(Emitter):
         if self._is_register(a):
             return self._masked("scalef", a, str(a), str(n))
         if a.lanes and (bits := a.lanes * a.dtype.bits) in (128, 256):
-            # Beside indices of 64 bits there are fewer lanes. LLVM converts those one by one where a conversion saturates.
+            # Beside indices of 64 bits there are fewer lanes. LLVM converts those one by one where
+            # a conversion saturates.
             name = f"llvm.x86.avx512.mask.scalef.{'ps' if a.dtype == F32 else 'pd'}.{bits}"
-            return Value(self.intrinsic(name, a.type, str(a), str(n), f"{a.type} zeroinitializer", "i8 -1"), a.dtype, a.lanes)
+            return Value(
+                self.intrinsic(name, a.type, str(a), str(n), f"{a.type} zeroinitializer", "i8 -1"),
+                a.dtype,
+                a.lanes,
+            )
         whole = self.cast(n, I32)
-        return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
+        return Value(
+            self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)),
+            a.dtype,
+            a.lanes,
+        )
 
 
 class ShortVectorEmitter(Emitter):
-    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added, and the bits
-    of an absolute value, come from memory, as operands.
+    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that
+    are multiplied and added, and the bits of an absolute value, come from memory, as operands.
     """
 
     def _call(self, e: Call) -> Value:
@@ -180,13 +228,16 @@ class ShortVectorEmitter(Emitter):
             return self._without_sign(self.value(e.args[0]))
         if e.function != "fma" or not whole or not any(self.value(a).lanes for a in e.args):
             return super()._call(e)
-        args = [self._constant_operand(a) if isinstance(a, Const) else self.broadcast(self.value(a), self.lanes) for a in e.args]
+        args = [
+            self._constant_operand(a) if isinstance(a, Const) else self.broadcast(self.value(a), self.lanes)
+            for a in e.args
+        ]
         a = args[0]
         return Value(self.intrinsic(f"llvm.fma.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
 
     def _constant_operand(self, e: Const) -> Value:
-        """A constant for all lanes, from memory. LLVM would load it before the loop, and put aside what there is no register for then: it
-        leaves a load alone that is volatile.
+        """A constant for all lanes, from memory. LLVM would load it before the loop, and put aside
+        what there is no register for then: it leaves a load alone that is volatile.
         """
         a = constant(e.value, e.dtype, self.lanes)
         name = f"@constant.{e.dtype}.{a.text.partition('0x')[2].rstrip(')')}"
@@ -194,7 +245,9 @@ class ShortVectorEmitter(Emitter):
 
     def _without_sign(self, a: Value) -> Value:
         bits = f"<{a.lanes} x i{a.dtype.bits}>"
-        most = self._load_constant(f"@most.i{a.dtype.bits}", bits, f"{bits} splat (i{a.dtype.bits} {(1 << (a.dtype.bits - 1)) - 1})")
+        most = self._load_constant(
+            f"@most.i{a.dtype.bits}", bits, f"{bits} splat (i{a.dtype.bits} {(1 << (a.dtype.bits - 1)) - 1})"
+        )
         f = self.function
         size = f.define(f"and {bits} {f.define(f'bitcast {a} to {bits}')}, {most}")
         return Value(f.define(f"bitcast {bits} {size} to {a.type}"), a.dtype, a.lanes)
@@ -205,5 +258,7 @@ class ShortVectorEmitter(Emitter):
 
 
 def _is_exact(number: float, which: str) -> bool:
-    """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen before the other."""
+    """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen
+    before the other.
+    """
     return number == number and (number != 0 or (copysign(1, number) > 0) == (which == "max"))

@@ -1,7 +1,9 @@
-"""What loops and conditions around a place say of it: whether some lane is on, and whether a tensor has an element.
+"""What loops and conditions around a place say of it: whether some lane is on, and whether a tensor
+has an element.
 
-An element that is the same for all lanes is used where some lane is on, not where all are off: its index may lie anywhere then, in front of
-its tensor or behind it. Where this is known beforehand, code does not ask.
+An element that is the same for all lanes is used where some lane is on, not where all are off: its
+index may lie anywhere then, in front of its tensor or behind it. Where this is known beforehand,
+code does not ask.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from texpr.passes.loop.simplify_guards import decide
 
 
 class EnclosingStatements:
-    """The loops around the code that is being written, and the conditions: `forms` are at least 0, `conditions` differ between lanes."""
+    """The loops around the code that is being written, and the conditions: `forms` are at least
+    0, `conditions` differ between lanes.
+    """
 
     def __init__(self) -> None:
         self.ranges: Ranges = {}
@@ -35,7 +39,9 @@ class EnclosingStatements:
 
     @contextmanager
     def where(self, cond: Expr, differs: bool) -> Iterator[None]:
-        """Code that runs where a condition holds, for lanes where it does if it differs between them."""
+        """Code that runs where a condition holds, for lanes where it does if it differs between
+        them.
+        """
         before = len(self.forms), len(self.conditions)
         if differs:
             self.conditions += conjuncts(cond)
@@ -50,7 +56,9 @@ class EnclosingStatements:
 
     def has(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """True if it is seen that a tensor has an element, whatever lanes are on."""
-        sides = [side for i, n in zip(indices, tensor.shape, strict=True) for side in (i, sub(sub(n, index(1)), i))]
+        sides = [
+            side for i, n in zip(indices, tensor.shape, strict=True) for side in (i, sub(sub(n, index(1)), i))
+        ]
         return not any(map(is_wild, indices)) and all(self._is_at_least_zero(linear(side)) for side in sides)
 
     def _holds(self, cond: Expr) -> bool:

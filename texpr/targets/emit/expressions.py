@@ -32,14 +32,29 @@ from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
 from texpr.targets.emit.active_lanes import EnclosingStatements
 from texpr.targets.emit.float_conversion import narrowed, of_integer, widened
-from texpr.targets.emit.function import Function, Scoped, Value, constant, lanes_suffix, register_type, vector_type
+from texpr.targets.emit.function import (
+    Function,
+    Scoped,
+    Value,
+    constant,
+    lanes_suffix,
+    register_type,
+    vector_type,
+)
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
 _FLOAT = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv"}
 _LOGIC = {And: "and", Or: "or"}
 _FLOAT_COMPARE = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 _INT_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-_ONE_TO_ONE = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeven", "fma": "fma"}
+_ONE_TO_ONE = {
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "rint": "roundeven",
+    "fma": "fma",
+}
 _BITS = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
 _TYPE = re.compile(r"(<[^>]*>|ptr(?: addrspace\(\d+\))?|\w+)")
 
@@ -47,9 +62,10 @@ _TYPE = re.compile(r"(<[^>]*>|ptr(?: addrspace\(\d+\))?|\w+)")
 class Expressions:
     """Values of expressions at the current place of the current function.
 
-    `variables` holds the scalar value of each variable in scope; `lane` is the variable of the vector loop around, if any, and `mask`
-    the lanes that run; `enclosing` has the loops and conditions that say so. Values are remembered per statement by node identity, so a
-    shared node is computed once.
+    `variables` holds the scalar value of each variable in scope; `lane` is the variable of the
+    vector loop around, if any, and `mask` the lanes that run; `enclosing` has the loops and
+    conditions that say so. Values are remembered per statement by node identity, so a shared node
+    is computed once.
     """
 
     function: Function
@@ -91,7 +107,12 @@ class Expressions:
 
     def _branches(self, e: Expr) -> bool:
         """Whether an operand is computed in a branch, where it is needed."""
-        return isinstance(e, Select) and self._loads(e.then, e.orelse) or isinstance(e, Call) and e.function == "rarely"
+        return (
+            isinstance(e, Select)
+            and self._loads(e.then, e.orelse)
+            or isinstance(e, Call)
+            and e.function == "rarely"
+        )
 
     def _loads(self, *roots: Expr) -> bool:
         """Whether something below is read that is not known yet."""
@@ -144,7 +165,9 @@ class Expressions:
                 a = self.value(a)
                 if a.dtype.is_float:
                     return self._pure(f"fneg {a}", a.dtype, a.lanes)
-                return self._pure(f"sub {a.type} {constant(0, a.dtype, a.lanes).text}, {a.text}", a.dtype, a.lanes)
+                return self._pure(
+                    f"sub {a.type} {constant(0, a.dtype, a.lanes).text}, {a.text}", a.dtype, a.lanes
+                )
             case Not(a):
                 a = self.value(a)
                 return self._pure(f"xor {a}, {constant(True, BOOL, a.lanes).text}", BOOL, a.lanes)
@@ -185,7 +208,9 @@ class Expressions:
             return Value(f"splat ({a.type} {a.text})", a.dtype, lanes)
         t = vector_type(register_type(a.dtype), lanes)
         first = self.function.pure(f"insertelement {t} poison, {a}, i64 0")
-        return self._pure(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer", a.dtype, lanes)
+        return self._pure(
+            f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer", a.dtype, lanes
+        )
 
     def _unify_lanes(self, *values: Value) -> list[Value]:
         lanes = max(v.lanes for v in values)
@@ -196,7 +221,8 @@ class Expressions:
         if a.dtype.is_float:
             flags = " contract" if self.fma == "all" and not isinstance(e, Div) else ""
             if flags and isinstance(e, Add | Sub) and isinstance(e.lhs, Mul) and _is_product(e.rhs):
-                # Of two products the second is joined with the sum, in whatever kernel: LLVM would join the one that has fewer uses.
+                # Of two products the second is joined with the sum, in whatever kernel: LLVM would
+                # join the one that has fewer uses.
                 x, y = self._unify_lanes(self.value(e.lhs.lhs), self.value(e.lhs.rhs))
                 a = self.broadcast(self._pure(f"fmul {x}, {y.text}", x.dtype, x.lanes), a.lanes)
             return self._pure(f"{_FLOAT[type(e)]}{flags} {a}, {b.text}", a.dtype, a.lanes)
@@ -219,10 +245,14 @@ class Expressions:
         if a.dtype == BOOL:
             return self._pure(f"{'or' if which == 'max' else 'and'} {a}, {b.text}", BOOL, a.lanes)
         word = f"{which}imum" if a.dtype.is_float else f"{'s' if a.dtype.is_signed else 'u'}{which}"
-        return Value(self.intrinsic(f"llvm.{word}.{self.suffix(a)}", a.type, str(a), str(b)), a.dtype, a.lanes)
+        return Value(
+            self.intrinsic(f"llvm.{word}.{self.suffix(a)}", a.type, str(a), str(b)), a.dtype, a.lanes
+        )
 
     def reduce_lanes(self, update: str, a: Value) -> Value:
-        """The values of all running lanes folded into one. Sums and products in a tree: their order was given up."""
+        """The values of all running lanes folded into one. Sums and products in a tree: their
+        order was given up.
+        """
         a = self.broadcast(a, self.lanes)
         if self.mask is not None:
             a = self.select(self.mask, a, constant(neutral(update, a.dtype), a.dtype, a.lanes))
@@ -240,7 +270,9 @@ class Expressions:
     @staticmethod
     def suffix(a: Value) -> str:
         """The type part of an overloaded intrinsic's name."""
-        scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(register_type(a.dtype), register_type(a.dtype))
+        scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(
+            register_type(a.dtype), register_type(a.dtype)
+        )
         return lanes_suffix(a.lanes) + scalar
 
     def select(self, c: Value, t: Value, o: Value) -> Value:
@@ -250,7 +282,9 @@ class Expressions:
         return self._pure(f"select {c}, {t}, {o}", t.dtype, t.lanes)
 
     def _conditional(self, e: Select) -> Value:
-        """A conditional whose sides read memory: a branch where the condition is one value, masks where lanes differ."""
+        """A conditional whose sides read memory: a branch where the condition is one value,
+        masks where lanes differ.
+        """
         c = self.value(e.cond)
         if c.lanes:
             flipped = self._pure(f"xor {c}, {constant(True, BOOL, c.lanes).text}", BOOL, c.lanes)
@@ -275,11 +309,17 @@ class Expressions:
         return self._pure(f"phi {v.type} {incoming}", v.dtype, v.lanes)
 
     def _with_slow_path(self, e: Call) -> Value:
-        """The second side always, the first under a branch that is taken where any lane needs it."""
+        """The second side always, the first under a branch that is taken where any lane needs
+        it.
+        """
         cond, rare, usual = e.args
         c, near = self._unify_lanes(self.value(cond), self.value(usual))
         f = self.function
-        some = c.text if not c.lanes else self.intrinsic(f"llvm.vector.reduce.or.{lanes_suffix(c.lanes)}i1", "i1", str(c))
+        some = (
+            c.text
+            if not c.lanes
+            else self.intrinsic(f"llvm.vector.reduce.or.{lanes_suffix(c.lanes)}i1", "i1", str(c))
+        )
         before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
         f.emit(f"br i1 {some}, label %{inside}, label %{join}")
         f.start(inside)
@@ -288,7 +328,9 @@ class Expressions:
         last = f.block
         f.branch(join)
         f.start(join)
-        return self._pure(f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes)
+        return self._pure(
+            f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes
+        )
 
     def outlined_slow_path(self, e: Expr) -> Value:
         """A value that is seldom needed."""
@@ -325,11 +367,15 @@ class Expressions:
         if s.is_float:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            return self._pure(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.truncate_float(a, t)
+            return (
+                self._pure(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.truncate_float(a, t)
+            )
         if t.as_bits:
             return of_integer(self._pure, a, t)
         if t.is_float:
-            return self._pure(f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes)
+            return self._pure(
+                f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes
+            )
         if s != BOOL and s.bits == t.bits:
             return Value(a.text, t, a.lanes)
         word = "trunc" if s != BOOL and t.bits < s.bits else "sext" if s.is_signed and s != BOOL else "zext"
@@ -351,12 +397,16 @@ class Expressions:
         if d is not None and d > 0 and d & (d - 1) == 0:
             shift = "ashr" if a.dtype.is_signed else "lshr"
             if isinstance(e, FloorDiv):
-                return self._pure(f"{shift} {a}, {constant(d.bit_length() - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+                return self._pure(
+                    f"{shift} {a}, {constant(d.bit_length() - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes
+                )
             return self._pure(f"and {a}, {constant(d - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
         return self._general_division(e, a, b, d)
 
     def _general_division(self, e: FloorDiv | Mod, a: Value, b: Value, d: int | None) -> Value:
-        """Rounds down; x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would trap on both)."""
+        """Rounds down; x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would trap on
+        both).
+        """
         zero, one = constant(0, a.dtype, a.lanes), constant(1, a.dtype, a.lanes)
         if d == -1:
             return self._pure(f"sub {zero}, {a.text}", a.dtype, a.lanes) if isinstance(e, FloorDiv) else zero
@@ -376,7 +426,9 @@ class Expressions:
         if a.dtype.is_signed:
             mixed = self._pure(f"xor {rest}, {b.text}", a.dtype, a.lanes)
             below = self.mask_and(self._compare("<", mixed, zero), self._compare("!=", rest, zero))
-            quotient = self.select(below, self._pure(f"sub {quotient}, {one.text}", a.dtype, a.lanes), quotient)
+            quotient = self.select(
+                below, self._pure(f"sub {quotient}, {one.text}", a.dtype, a.lanes), quotient
+            )
             rest = self.select(below, self._pure(f"add {rest}, {b.text}", a.dtype, a.lanes), rest)
         result = quotient if isinstance(e, FloorDiv) else rest
         return result if undefined is None else self.select(undefined, zero, result)
@@ -388,16 +440,24 @@ class Expressions:
             case "abs" if a.dtype.is_int:
                 if not a.dtype.is_signed:
                     return a
-                return Value(self.intrinsic(f"llvm.abs.{self.suffix(a)}", a.type, str(a), "i1 false"), a.dtype, a.lanes)
+                return Value(
+                    self.intrinsic(f"llvm.abs.{self.suffix(a)}", a.type, str(a), "i1 false"), a.dtype, a.lanes
+                )
             case "abs":
                 return Value(self.intrinsic(f"llvm.fabs.{self.suffix(a)}", a.type, str(a)), a.dtype, a.lanes)
             case "isnan":
                 return self._pure(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
             case "isinf":
                 size = self.intrinsic(f"llvm.fabs.{self.suffix(a)}", a.type, str(a))
-                return self._pure(f"fcmp oeq {a.type} {size}, {constant(float('inf'), a.dtype, a.lanes).text}", BOOL, a.lanes)
+                return self._pure(
+                    f"fcmp oeq {a.type} {size}, {constant(float('inf'), a.dtype, a.lanes).text}",
+                    BOOL,
+                    a.lanes,
+                )
             case "to_bits" | "from_bits":
-                return self._pure(f"bitcast {a} to {vector_type(register_type(e.dtype), a.lanes)}", e.dtype, a.lanes)
+                return self._pure(
+                    f"bitcast {a} to {vector_type(register_type(e.dtype), a.lanes)}", e.dtype, a.lanes
+                )
             case "mulhi":
                 return self._upper_half(a, args[1])
             case "shl" | "shr":
@@ -405,7 +465,11 @@ class Expressions:
             case name if name in _BITS:
                 return self._pure(f"{_BITS[name]} {a}, {args[1].text}", a.dtype, a.lanes)
             case name if name in _ONE_TO_ONE:
-                return Value(self.intrinsic(f"llvm.{_ONE_TO_ONE[name]}.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
+                return Value(
+                    self.intrinsic(f"llvm.{_ONE_TO_ONE[name]}.{self.suffix(a)}", a.type, *map(str, args)),
+                    a.dtype,
+                    a.lanes,
+                )
         raise CompileError(f"{e.function} of {a.dtype} is not compiled yet", e.span, code="target")
 
     def _upper_half(self, a: Value, b: Value) -> Value:
@@ -415,7 +479,9 @@ class Expressions:
         x, y = (f.define(f"{extend} {v} to {wide}") for v in (a, b))
         product = f.define(f"mul {wide} {x}, {y}")
         amount = f"splat (i{2 * a.dtype.bits} {a.dtype.bits})" if a.lanes else str(a.dtype.bits)
-        return self._pure(f"trunc {wide} {f.define(f'lshr {wide} {product}, {amount}')} to {narrow}", a.dtype, a.lanes)
+        return self._pure(
+            f"trunc {wide} {f.define(f'lshr {wide} {product}, {amount}')} to {narrow}", a.dtype, a.lanes
+        )
 
     def _shift(self, e: Call, a: Value, by: Value) -> Value:
         """Shifts by the width or more give 0, or the sign."""
@@ -428,8 +494,12 @@ class Expressions:
         inside = self._pure(f"icmp ult {by}, {width.text}", BOOL, a.lanes)
         over = constant(0, a.dtype, a.lanes)
         if arithmetic:
-            over = self._pure(f"ashr {a}, {constant(a.dtype.bits - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes)
-        shifted = self._pure(f"{word} {a}, {self.select(inside, by, constant(0, a.dtype, a.lanes)).text}", a.dtype, a.lanes)
+            over = self._pure(
+                f"ashr {a}, {constant(a.dtype.bits - 1, a.dtype, a.lanes).text}", a.dtype, a.lanes
+            )
+        shifted = self._pure(
+            f"{word} {a}, {self.select(inside, by, constant(0, a.dtype, a.lanes)).text}", a.dtype, a.lanes
+        )
         return self.select(inside, shifted, over)
 
     def index(self, e: Expr) -> Value:

@@ -1,4 +1,5 @@
-"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these conversions, some lose denormals.
+"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these
+conversions, some lose denormals.
 
 Floats as integers, saturating, where a machine converts vectors but does not saturate.
 """
@@ -29,7 +30,9 @@ def narrowed(one: One, a: Value, t: DType) -> Value:
 
 
 def widened(one: One, a: Value) -> Value:
-    """A value of a type that LLVM lacks as the f32 that it is; of a bf16 the bits are the upper half."""
+    """A value of a type that LLVM lacks as the f32 that it is; of a bf16 the bits are the upper
+    half.
+    """
     bits = _cast(one, "zext", a, U32)
     form = small(a.dtype)
     if form is not None:
@@ -38,7 +41,9 @@ def widened(one: One, a: Value) -> Value:
 
 
 def of_integer(one: One, a: Value, t: DType) -> Value:
-    """An integer as a float that LLVM lacks, rounded once: by way of an f64, which no rounding harms."""
+    """An integer as a float that LLVM lacks, rounded once: by way of an f64, which no rounding
+    harms.
+    """
     word = "sitofp" if a.dtype.is_signed and a.dtype != BOOL else "uitofp"
     if a.dtype.bits < 64:
         return narrowed(one, _cast(one, word, a, F64), t)
@@ -54,7 +59,9 @@ def of_integer(one: One, a: Value, t: DType) -> Value:
 
 
 def saturated(one: One, a: Value, t: DType) -> Value:
-    """An f32 or f64 as an integer, towards zero, 0 for NaN: moved into the range of `t`, converted, and its ends set."""
+    """An f32 or f64 as an integer, towards zero, 0 for NaN: moved into the range of `t`,
+    converted, and its ends set.
+    """
     lo, hi = int_range(t)
     least, most = constant(float(lo), a.dtype, a.lanes), _largest_up_to(hi, a.dtype)
     # Comparisons in these directions are one instruction each, and take NaN to `lo`.
@@ -90,9 +97,11 @@ def _cast(one: One, word: str, a: Value, t: DType) -> Value:
 
 
 def _odd(one: One, a: Value) -> Value:
-    """An f64 as the f32 next to it in the direction of zero, its last bit set where that is not exact.
+    """An f64 as the f32 next to it in the direction of zero, its last bit set where that is not
+    exact.
 
-    Rounding that again to at most 22 bits gives what rounding once gives: Boldo and Melquiond, When double rounding is odd, 2005.
+    Rounding that again to at most 22 bits gives what rounding once gives: Boldo and Melquiond, When
+    double rounding is odd, 2005.
     """
     near = _truncated(one, a, F32)
     back = _cast(one, "fpext", near, F64)
@@ -117,7 +126,11 @@ def _bf16(one: One, a: Value) -> Value:
     upper = one(f"lshr {bits}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
     last = one(f"and {upper}, {constant(1, U32, a.lanes).text}", U32, a.lanes)
     half = one(f"add {last}, {constant(0x7FFF, U32, a.lanes).text}", U32, a.lanes)
-    rounded = one(f"lshr {one(f'add {bits}, {half.text}', U32, a.lanes)}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
+    rounded = one(
+        f"lshr {one(f'add {bits}, {half.text}', U32, a.lanes)}, {constant(16, U32, a.lanes).text}",
+        U32,
+        a.lanes,
+    )
     is_nan = one(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
     chosen = one(f"select {is_nan}, {constant(0x7FC0, U32, a.lanes)}, {rounded}", U32, a.lanes)
     return _cast(one, "trunc", chosen, BF16)
@@ -126,14 +139,22 @@ def _bf16(one: One, a: Value) -> Value:
 def _small(one: One, a: Value, t: DType, form: Small) -> Value:
     """An f32 as a float of 8 bits.
 
-    The exponent of a normal number moves to its new bias. To a smaller number one is added whose last bit has the worth of the smallest
-    denormal one: what is added to its bits counts those.
+    The exponent of a normal number moves to its new bias. To a smaller number one is added whose
+    last bit has the worth of the smallest denormal one: what is added to its bits counts those.
     """
     shift, n = 23 - form.fraction, a.lanes
     bits = _cast(one, "bitcast", a, U32)
-    sign = one(f"and {one(f'lshr {bits}, {constant(24, U32, n).text}', U32, n)}, {constant(0x80, U32, n).text}", U32, n)
+    sign = one(
+        f"and {one(f'lshr {bits}, {constant(24, U32, n).text}', U32, n)}, {constant(0x80, U32, n).text}",
+        U32,
+        n,
+    )
     size = one(f"and {bits}, {constant(0x7FFFFFFF, U32, n).text}", U32, n)
-    last = one(f"and {one(f'lshr {size}, {constant(shift, U32, n).text}', U32, n)}, {constant(1, U32, n).text}", U32, n)
+    last = one(
+        f"and {one(f'lshr {size}, {constant(shift, U32, n).text}', U32, n)}, {constant(1, U32, n).text}",
+        U32,
+        n,
+    )
     moved = (1 << shift - 1) - 1 - (126 + form.exponent << 23)
     half = one(f"add {last}, {constant(moved & 0xFFFFFFFF, U32, n).text}", U32, n)
     normal = one(f"lshr {one(f'add {size}, {half.text}', U32, n)}, {constant(shift, U32, n).text}", U32, n)
@@ -151,11 +172,17 @@ def _small(one: One, a: Value, t: DType, form: Small) -> Value:
 
 
 def _of_small(one: One, bits: Value, form: Small) -> Value:
-    """The f32 of 8 bits: of a denormal number what one with the exponent of the smallest normal number has more than that."""
+    """The f32 of 8 bits: of a denormal number what one with the exponent of the smallest normal
+    number has more than that.
+    """
     shift, n = 23 - form.fraction, bits.lanes
     size = one(f"and {bits}, {constant(0x7F, U32, n).text}", U32, n)
     high = one(f"shl {size}, {constant(shift, U32, n).text}", U32, n)
-    sign = one(f"shl {one(f'and {bits}, {constant(0x80, U32, n).text}', U32, n)}, {constant(24, U32, n).text}", U32, n)
+    sign = one(
+        f"shl {one(f'and {bits}, {constant(0x80, U32, n).text}', U32, n)}, {constant(24, U32, n).text}",
+        U32,
+        n,
+    )
     normal = one(f"add {high}, {constant(126 + form.exponent << 23, U32, n).text}", U32, n)
     least = 2.0**form.exponent
     above = _cast(one, "bitcast", one(f"or {high}, {constant(_bits(least), U32, n).text}", U32, n), F32)

@@ -14,8 +14,8 @@ from texpr.support.frozen_dataclass import record
 
 @cache
 def register_type(t: DType) -> str:
-    """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a float, x86 loses denormals.
-    Of floats of 8 bits LLVM has none."""
+    """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a
+    float, x86 loses denormals. Of floats of 8 bits LLVM has none."""
     match t.kind:
         case "bool":
             return "i1"
@@ -32,7 +32,9 @@ def memory_type(t: DType) -> str:
 
 
 class Scalable(int):
-    """A number of lanes for each 128 bits that the processor's registers have, as LLVM writes it."""
+    """A number of lanes for each 128 bits that the processor's registers have, as LLVM writes
+    it.
+    """
 
     def __format__(self, spec: str) -> str:
         return f"vscale x {int(self)}"
@@ -95,7 +97,9 @@ V = TypeVar("V")
 
 
 class Scoped(Generic[K, V]):
-    """A dictionary that forgets, at the end of a scope, what was added in it. A key is added once."""
+    """A dictionary that forgets, at the end of a scope, what was added in it. A key is added
+    once.
+    """
 
     def __init__(self, entries: dict[K, V] | None = None) -> None:
         self.entries: dict[K, V] = {} if entries is None else entries
@@ -116,10 +120,11 @@ class Scoped(Generic[K, V]):
 
 
 class Function:
-    """The lines of a function, its current block, its stack slots and their addresses, its exits, and what is done on every way out.
+    """The lines of a function, its current block, its stack slots and their addresses, its exits,
+    and what is done on every way out.
 
-    Values without effects are computed once for all of the code that their block dominates: what an `if` or a loop has inside is a `region`
-    of its own, after which its values are forgotten.
+    Values without effects are computed once for all of the code that their block dominates: what an
+    `if` or a loop has inside is a `region` of its own, after which its values are forgotten.
     """
 
     def __init__(self, header: str) -> None:
@@ -171,7 +176,9 @@ class Function:
         return name
 
     def heap_buffer(self, size: str) -> str:
-        """Memory of `size` bytes until the function returns, on every way out; status 2 if there is none."""
+        """Memory of `size` bytes until the function returns, on every way out; status 2 if there
+        is none.
+        """
         held = self.slot("ptr", 8)
         self.slots.append(f"  store ptr null, ptr {held}, align 8")
         pointer = self.define(f"call ptr @tx_alloc(i64 {size})")

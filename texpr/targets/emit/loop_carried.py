@@ -12,7 +12,9 @@ from texpr.passes.analysis.row_major import flat_index
 
 
 def carries(kernel: Kernel) -> bool:
-    """Whether an innermost loop reads, at a fixed distance, what other iterations of it stored: such values could stay in registers."""
+    """Whether an innermost loop reads, at a fixed distance, what other iterations of it stored:
+    such values could stay in registers.
+    """
     return any(_carries(loop) for loop in statements(kernel) if isinstance(loop, For) and loop.kind == SERIAL)
 
 

@@ -1,7 +1,8 @@
 """Loop nests that stand beside each other, in functions of their own.
 
-LLVM gives registers out for a whole function. Values that one nest needs lie across the loops of the next, which then fetches addresses
-from the stack, iteration after iteration. In a function of its own a nest has all registers. A call for each nest costs nothing beside it.
+LLVM gives registers out for a whole function. Values that one nest needs lie across the loops of
+the next, which then fetches addresses from the stack, iteration after iteration. In a function of
+its own a nest has all registers. A call for each nest costs nothing beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from texpr.targets.emit.statements import Emitter
 class OutliningEmitter(Emitter):
     """Makes a function of each nest of serial loops that has another one beside it.
 
-    Not of those that use a buffer of the function around which may be in its registers, such as a tile of sums.
+    Not of those that use a buffer of the function around which may be in its registers, such as a
+    tile of sums.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -37,22 +39,29 @@ class OutliningEmitter(Emitter):
 
     def loop(self, loop: For) -> None:
         used, free = self.captured_values(loop) if loop in self.beside else ([], [])
-        if loop not in self.beside or any(self.pointers[t] in self.function.stack_slots and _is_fixed(t, loop) for t in used):
+        if loop not in self.beside or any(
+            self.pointers[t] in self.function.stack_slots and _is_fixed(t, loop) for t in used
+        ):
             super().loop(loop)
             return
         self.beside = self.beside - {loop}
         # Large buffers of the nest itself are already there: they are not allocated in loops.
         made = (s.tensor for s in statements(loop) if isinstance(s, Alloc) and not self.on_stack(s.tensor))
-        self._call_nest(loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free)
+        self._call_nest(
+            loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free
+        )
 
     def _call_nest(self, loop: For, used: Sequence[Tensor], free: Sequence[Var]) -> None:
-        """Call a function that finds these pointers and variables in memory: what comes beyond the first few arguments is there anyway, and
-        would be fetched where it is used."""
+        """Call a function that finds these pointers and variables in memory: what comes beyond the
+        first few arguments is there anyway, and would be fetched where it is used."""
         f, name = self.function, f"{symbol_of(self.kernel.name)}.nest{self.nests}"
         self.nests += 1
         types = [self.parameter_type(v) for v in free]
         context = f.slot(f"[{max(1, len(used) + len(free))} x i64]", 8)
-        given = [*(f"ptr {self.pointers[t]}" for t in used), *(str(self.cast(self.variables[v], t)) for v, t in zip(free, types))]
+        given = [
+            *(f"ptr {self.pointers[t]}" for t in used),
+            *(str(self.cast(self.variables[v], t)) for v, t in zip(free, types)),
+        ]
         for k, each in enumerate(given):
             f.emit(f"store {each}, ptr {f.define(f'getelementptr i64, ptr {context}, i64 {k}')}, align 8")
         status = f.define(f'call i32 @"{name}"(ptr {context})')
@@ -61,15 +70,22 @@ class OutliningEmitter(Emitter):
         self._define_nest(loop, name, used, dict(zip(free, types)))
 
     def _define_nest(self, loop: For, name: str, used: Sequence[Tensor], free: Mapping[Var, DType]) -> None:
-        """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
+        """Two functions: one with the captured values as parameters (so that `noalias` holds),
+        one that unpacks them.
+        """
         outer = self.function, self.pointers, self.variables, self.loop_depth, self.known
         types = [*("ptr" for _ in used), *map(register_type, free.values())]
         parameters = [f"%p{k}" for k in range(len(types))]
         alone = [*map(self.noalias, used), *("" for _ in free)]
         typed = [f"{t}{attribute} {p}" for t, attribute, p in zip(types, alone, parameters)]
-        self.function, self.known = Function(f'define internal i32 @"{name}.body"({", ".join(typed)}) alwaysinline #0'), Scoped()
+        self.function, self.known = (
+            Function(f'define internal i32 @"{name}.body"({", ".join(typed)}) alwaysinline #0'),
+            Scoped(),
+        )
         self.pointers = dict(zip(used, parameters))
-        self.variables = {v: self.cast(Value(p, t), I64) for (v, t), p in zip(free.items(), parameters[len(used) :])}
+        self.variables = {
+            v: self.cast(Value(p, t), I64) for (v, t), p in zip(free.items(), parameters[len(used) :])
+        }
         self.loop(loop)
         self.functions += [self.function.text(), _unpacking(name, types)]
         self.function, self.pointers, self.variables, self.loop_depth, self.known = outer
@@ -82,7 +98,10 @@ class OutliningEmitter(Emitter):
 def _unpacking(name: str, types: Sequence[str]) -> str:
     lines = [f'define internal i32 @"{name}"(ptr %context) noinline #0 {{']
     for k, t in enumerate(types):
-        lines += [f"  %a{k} = getelementptr i64, ptr %context, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
+        lines += [
+            f"  %a{k} = getelementptr i64, ptr %context, i64 {k}",
+            f"  %v{k} = load {t}, ptr %a{k}, align 8",
+        ]
     given = ", ".join(f"{t} %v{k}" for k, t in enumerate(types))
     return "\n".join([*lines, f'  %s = call i32 @"{name}.body"({given})', "  ret i32 %s", "}"])
 
@@ -90,14 +109,22 @@ def _unpacking(name: str, types: Sequence[str]) -> str:
 def _beside(body: tuple[Stmt, ...]) -> frozenset[For]:
     """The serial loops with others inside, where there is another serial loop in the same body."""
     loops = [s for s in body if isinstance(s, For) and s.kind == SERIAL]
-    return frozenset(s for s in loops if len(loops) > 1 and any(isinstance(n, For) and n.kind == SERIAL for n in statements(*s.body)))
+    return frozenset(
+        s
+        for s in loops
+        if len(loops) > 1 and any(isinstance(n, For) and n.kind == SERIAL for n in statements(*s.body))
+    )
 
 
 def _is_fixed(tensor: Tensor, loop: For) -> bool:
-    """Whether all that a nest uses of a tensor lies at places that are known: LLVM makes registers of it then."""
+    """Whether all that a nest uses of a tensor lies at places that are known: LLVM makes
+    registers of it then.
+    """
     nodes = list(walk(loop))
     lanes = {n.var for n in nodes if isinstance(n, For) and n.kind == VECTOR}
-    used = [flat_index(n.tensor, n.indices) for n in nodes if isinstance(n, Read | Store) and n.tensor is tensor]
+    used = [
+        flat_index(n.tensor, n.indices) for n in nodes if isinstance(n, Read | Store) and n.tensor is tensor
+    ]
     return all(variables(term) <= lanes for flat in used for term, _ in flat.terms)
 
 

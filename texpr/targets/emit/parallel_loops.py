@@ -1,4 +1,6 @@
-"""Parallel loops: functions over ranges of iterations, which the pool of the runtime calls on its threads."""
+"""Parallel loops: functions over ranges of iterations, which the pool of the runtime calls on
+its threads.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class ParallelLoops(Updates):
         raise NotImplementedError
 
     def _parallel(self, loop: For) -> None:
-        """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
+        """The loop becomes a function over a range of iterations, which the pool calls on its
+        threads.
+        """
         f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
@@ -53,7 +57,9 @@ class ParallelLoops(Updates):
         f.emit(f"store i64 0, ptr {context}, align 8")
         if parts:
             taken = f.define(f"getelementptr i64, ptr {context}, i64 {len(captured) + 1}")
-            f.emit(f"store i64 {-(1 << min(integer(loop.extent) or 0, PARTS)) % (1 << 64)}, ptr {taken}, align 8")
+            f.emit(
+                f"store i64 {-(1 << min(integer(loop.extent) or 0, PARTS)) % (1 << 64)}, ptr {taken}, align 8"
+            )
         f.emit(f"call void @tx_parallel(ptr @{_quoted(name)}, ptr {context}, i64 {extent.text})")
         status = f.define(f"load i64, ptr {context}, align 8")
         self._worker(loop, name, used, free, parts)
@@ -62,16 +68,24 @@ class ParallelLoops(Updates):
 
     def captured_values(self, loop: For) -> tuple[list[Tensor], list[Var]]:
         """The tensors and variables of the function around that a loop uses."""
-        # Not `tensors` and `variables`, which remember what they find in every node: what is here is new, and asked for once.
+        # Not `tensors` and `variables`, which remember what they find in every node: what is here
+        # is new, and asked for once.
         nodes = list(walk(loop))
         own = {s.tensor for s in nodes if isinstance(s, Alloc)}.difference(self.kernel.scratch)
-        used = [t for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch)) if t not in own]
+        used = [
+            t
+            for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch))
+            if t not in own
+        ]
         # Sizes are needed for strides and buffers even where no expression names them.
         needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
-        return used, [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
+        return used, [
+            v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var
+        ]
 
     def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var], parts: list[Tensor]) -> None:
-        """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them.
+        """Two functions: one with the captured values as parameters (so that `noalias` holds), one
+        that unpacks them.
 
         Args:
             parts: tensors of which each range takes one of those that callers give.
@@ -80,15 +94,21 @@ class ParallelLoops(Updates):
         self.loop_depth, self.known = 0, Scoped()
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
-        typed = [f"ptr{self.noalias(t)} {p}" for t, p in zip(used, parameters)] + [f"i64 {p}" for p in parameters[len(used) :]]
+        typed = [f"ptr{self.noalias(t)} {p}" for t, p in zip(used, parameters)] + [
+            f"i64 {p}" for p in parameters[len(used) :]
+        ]
         signature = ", ".join([*typed, "i64 %lo", "i64 %hi", "i64 %part"])
-        self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) alwaysinline #0")
+        self.function = Function(
+            f"define internal i32 @{_quoted(name + '.body')}({signature}) alwaysinline #0"
+        )
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
         self.in_worker = True
         for tensor in parts:
             at = self.function.define(f"mul i64 %part, {stride_of(tensor)}")
-            self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr {self.pointers[tensor]}, i64 {at}")
+            self.pointers[tensor] = self.function.define(
+                f"getelementptr i8, ptr {self.pointers[tensor]}, i64 {at}"
+            )
         self._hoisted_buffers(loop)
         self._serial(loop, Value("%lo", I64), Value("%hi", I64))
         self.in_worker = False
@@ -98,11 +118,15 @@ class ParallelLoops(Updates):
         self.function, self.pointers, self.variables, self.loop_depth, self.known = outer
 
     def noalias(self, tensor: Tensor) -> str:
-        """What is said of a pointer to a tensor: that nothing else is there, unless an output may lie over an input."""
+        """What is said of a pointer to a tensor: that nothing else is there, unless an output
+        may lie over an input.
+        """
         return "" if tensor in self.overwriting else " noalias"
 
     def _hoisted_buffers(self, loop: For) -> None:
-        """Buffers that are too large for the stack are allocated once per function, before its loops."""
+        """Buffers that are too large for the stack are allocated once per function, before its
+        loops.
+        """
         for s in statements(loop):
             if isinstance(s, Alloc) and s.tensor not in self.pointers and not self.on_stack(s.tensor):
                 self.allocate(s.tensor)
@@ -135,22 +159,39 @@ out:
 
 def _unpacking(name: str, types: list[str], parts: bool) -> str:
     """Args:
-        parts: each range takes a part, by a bit of the word behind the captured values.
+    parts: each range takes a part, by a bit of the word behind the captured values.
     """
     lines = [f"define internal void @{_quoted(name)}(ptr %context, i64 %lo, i64 %hi) #0 {{"]
     for k, t in enumerate(types):
-        lines += [f"  %a{k} = getelementptr i64, ptr %context, i64 {k + 1}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
+        lines += [
+            f"  %a{k} = getelementptr i64, ptr %context, i64 {k + 1}",
+            f"  %v{k} = load {t}, ptr %a{k}, align 8",
+        ]
     part = "%part" if parts else "0"
     if parts:
-        lines += [f"  %taken = getelementptr i64, ptr %context, i64 {len(types) + 1}", "  %part = call i64 @texpr.take(ptr %taken)"]
+        lines += [
+            f"  %taken = getelementptr i64, ptr %context, i64 {len(types) + 1}",
+            "  %part = call i64 @texpr.take(ptr %taken)",
+        ]
     args = ", ".join([*(f"{t} %v{k}" for k, t in enumerate(types)), "i64 %lo", "i64 %hi", f"i64 {part}"])
     lines.append(f"  %s = call i32 @{_quoted(name + '.body')}({args})")
     if parts:
-        lines += ["  %bit = shl i64 1, %part", "  %others = xor i64 %bit, -1",
-                  "  %before = atomicrmw and ptr %taken, i64 %others release"]
-    lines += ["  %failed = icmp ne i32 %s, 0",
-              "  br i1 %failed, label %report, label %done", "report:", "  %wide = zext i32 %s to i64",
-              "  store atomic i64 %wide, ptr %context monotonic, align 8", "  br label %done", "done:", "  ret void", "}"]
+        lines += [
+            "  %bit = shl i64 1, %part",
+            "  %others = xor i64 %bit, -1",
+            "  %before = atomicrmw and ptr %taken, i64 %others release",
+        ]
+    lines += [
+        "  %failed = icmp ne i32 %s, 0",
+        "  br i1 %failed, label %report, label %done",
+        "report:",
+        "  %wide = zext i32 %s to i64",
+        "  store atomic i64 %wide, ptr %context monotonic, align 8",
+        "  br label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
     return "\n".join(lines)
 
 

@@ -27,9 +27,10 @@ class SlowPaths(Accesses):
     def outlined_slow_path(self, e: Expr) -> Value:
         """Outline the evaluation of `e` into a separate function, which is not inlined.
 
-        Slow paths, such as the argument reduction of very large angles, are long and almost never taken. Expressions that differ by their
-        operands alone share a function. Its calling convention may preserve vector registers, so that constants of the loop around stay
-        live across the call.
+        Slow paths, such as the argument reduction of very large angles, are long and almost never
+        taken. Expressions that differ by their operands alone share a function. Its calling
+        convention may preserve vector registers, so that constants of the loop around stay live
+        across the call.
         """
         given: dict[int, tuple[Expr, Value]] = {}
         stack, seen = [e], set()
@@ -66,6 +67,12 @@ class SlowPaths(Accesses):
         name = self.slow_paths.get(text)
         if name is None:
             name = self.slow_paths[text] = f"rare{len(self.slow_paths)}"
-            self.functions.append(f"define internal {self.cold_calling_convention} {result.type} @{name}{lines}")
+            self.functions.append(
+                f"define internal {self.cold_calling_convention} {result.type} @{name}{lines}"
+            )
         arguments = ", ".join(str(v) for _, v in given.values())
-        return self._pure(f"call {self.cold_calling_convention} {result.type} @{name}({arguments})", result.dtype, result.lanes)
+        return self._pure(
+            f"call {self.cold_calling_convention} {result.type} @{name}({arguments})",
+            result.dtype,
+            result.lanes,
+        )

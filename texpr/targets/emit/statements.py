@@ -1,4 +1,6 @@
-"""Statements to LLVM IR: loops, conditions, stores, buffers, threads. Nothing is decided here: the kernel says how each loop runs."""
+"""Statements to LLVM IR: loops, conditions, stores, buffers, threads. Nothing is decided here:
+the kernel says how each loop runs.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,21 @@ from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64, DType
 from texpr.ir.expr import Expr, Tensor, index
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import Alloc, Barrier, Commit, CommitProducts, ExternCall, For, If, Poll, Prefetch, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop import (
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+)
 from texpr.ir.loop_kind import InstructionNest, Parallel, Vector
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.analysis.row_major import flat_index
@@ -21,7 +37,8 @@ class Emitter(ParallelLoops):
     """Emits the functions of one kernel for a CPU; targets that differ override single methods.
 
     Attributes:
-        adds_addresses: loads take a base, an index and an offset, so that no sums of them need registers.
+        adds_addresses: loads take a base, an index and an offset, so that no sums of them need
+            registers.
     """
 
     adds_addresses = False
@@ -91,8 +108,11 @@ class Emitter(ParallelLoops):
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         if stop.lanes:
-            raise CompileError(f"the extent of loop `{loop.var.name}` differs between vector lanes", code="target",
-                               help="vectorize another loop")
+            raise CompileError(
+                f"the extent of loop `{loop.var.name}` differs between vector lanes",
+                code="target",
+                help="vectorize another loop",
+            )
         f, t = self.function, self.counter_type(loop)
         first, stop = self.loop_bound(loop, first), self.loop_bound(loop, stop)
         body, after = f.fresh("loop"), f.fresh("done")
@@ -113,7 +133,9 @@ class Emitter(ParallelLoops):
         self.loop_depth -= 1
         self.changed_meanwhile = outer
         f.emit(f"{following} = add nuw nsw {register_type(t)} {var}, 1")
-        f.lines[hole] = f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
+        f.lines[hole] = (
+            f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
+        )
         more = f.define(f"icmp ne {register_type(t)} {following}, {stop.text}")
         f.emit(f"br i1 {more}, label %{body}, label %{after}, !llvm.loop !0")
         f.start(after)
@@ -123,7 +145,9 @@ class Emitter(ParallelLoops):
         return I64
 
     def loop_bound(self, loop: For, end: Value) -> Value:
-        """Where a loop begins or ends, in the type in which it counts. An extent below 0 is none."""
+        """Where a loop begins or ends, in the type in which it counts. An extent below 0 is
+        none.
+        """
         t = self.counter_type(loop)
         if t == I64 or not end.text.startswith("%"):
             return Value(end.text, t)
@@ -132,7 +156,9 @@ class Emitter(ParallelLoops):
         return self.cast(end, t)
 
     def changed_in(self, loop: For) -> frozenset[Tensor] | None:
-        """The tensors that may be written while a loop runs: not copies, in loops that only read them. No call stands in a loop."""
+        """The tensors that may be written while a loop runs: not copies, in loops that only read
+        them. No call stands in a loop.
+        """
         return frozenset(s.tensor for s in statements(loop) if isinstance(s, Store))
 
     def loop_body(self, loop: For) -> None:
@@ -156,25 +182,33 @@ class Emitter(ParallelLoops):
         f.leave_if(f.define(f"icmp ne i32 {flag}, 0"), 1)
 
     def prefetch(self, s: Prefetch) -> None:
-        """Ask for a line of memory to be read; the element may lie anywhere. In a vector loop, for that of the first lane."""
+        """Ask for a line of memory to be read; the element may lie anywhere. In a vector loop,
+        for that of the first lane.
+        """
         if self.lane is not None and tensors(*s.indices):
             return  # the data that the address depends on may be masked off
         first = {} if self.lane is None else {self.lane: index(0)}
         at = self.position(flat_index(s.tensor, tuple(folded(i, first) for i in s.indices)))
-        address = self.function.define(f"getelementptr {memory_type(s.tensor.dtype)}, ptr {self.pointers[s.tensor]}, {at}")
+        address = self.function.define(
+            f"getelementptr {memory_type(s.tensor.dtype)}, ptr {self.pointers[s.tensor]}, {at}"
+        )
         self.intrinsic("llvm.prefetch.p0", "void", f"ptr {address}", "i32 0", "i32 3", "i32 1")
 
     def barrier(self) -> None:
         """Loops over the threads of a block run one after the other here."""
 
     def allocate(self, tensor: Tensor) -> None:
-        """Small buffers of constant size on the stack, others on the heap until the function returns."""
+        """Small buffers of constant size on the stack, others on the heap until the function
+        returns.
+        """
         if tensor in self.pointers:
             return
         f = self.function
         if self.on_stack(tensor):
             count, element = integer(product(tensor.shape)) or 0, memory_type(tensor.dtype)
-            self.pointers[tensor] = f.slot(f"[{max(count, 1)} x {element}]", 64 if count > 1 else tensor.dtype.bytes)
+            self.pointers[tensor] = f.slot(
+                f"[{max(count, 1)} x {element}]", 64 if count > 1 else tensor.dtype.bytes
+            )
             return
         assert not self.loop_depth, f"{tensor.name} of variable or large size is allocated inside a loop"
         elements = self.index(product(tensor.shape))
@@ -190,7 +224,6 @@ class Emitter(ParallelLoops):
         given = ", ".join([*(f"ptr {self.pointers[t]}" for t in tensors), *map(str, extents)])
         status = self.function.define(f"call i32 @{symbol}({given})")
         self.function.leave_if(self.function.define(f"icmp ne i32 {status}, 0"), 2)
-
 
 
 def _safe(name: str) -> str:

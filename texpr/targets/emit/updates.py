@@ -1,4 +1,6 @@
-"""Stores and updates of elements: sums, products and extremes, with multiply-adds where the kernel permits them."""
+"""Stores and updates of elements: sums, products and extremes, with multiply-adds where the
+kernel permits them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,12 @@ class Updates(SlowPaths):
             assert isinstance(e, Add) and isinstance(e.lhs, Mul)
             a, b = self._unify_lanes(self._contractible_product(e.lhs), self.value(e.rhs))
             return self._pure(f"fadd contract {a}, {b.text}", a.dtype, a.lanes)
-        if self.fma != "sums" or not isinstance(e, Mul) or not e.dtype.is_float or not adds_terms(self.kernel, s):
+        if (
+            self.fma != "sums"
+            or not isinstance(e, Mul)
+            or not e.dtype.is_float
+            or not adds_terms(self.kernel, s)
+        ):
             return self.value(e)
         return self._contractible_product(e)
 
@@ -70,7 +77,9 @@ class Updates(SlowPaths):
         if self.lane is not None and self.stores_one_element(s):
             value = self.reduce_lanes(update, value)
         old = self.cast(self.load(Read(s.tensor, s.indices)), by_way)
-        new = self.extreme(update, old, value) if update in ("max", "min") else self._accumulate(s, old, value)
+        new = (
+            self.extreme(update, old, value) if update in ("max", "min") else self._accumulate(s, old, value)
+        )
         return self.cast(new, s.tensor.dtype)
 
     def stores_one_element(self, s: Store) -> bool:
@@ -78,10 +87,16 @@ class Updates(SlowPaths):
         return not self.differs(*s.indices)
 
     def _accumulate(self, s: Store, old: Value, value: Value) -> Value:
-        """old + value or old * value; where that is allowed the backend may join it with the product in `value`."""
+        """old + value or old * value; where that is allowed the backend may join it with the
+        product in `value`.
+        """
         old, value = self._unify_lanes(old, value)
         operation = _UPDATES[s.update or ""]
         if not old.dtype.is_float:
-            return self._pure(f"{'add' if operation is Add else 'mul'} {old}, {value.text}", old.dtype, old.lanes)
+            return self._pure(
+                f"{'add' if operation is Add else 'mul'} {old}, {value.text}", old.dtype, old.lanes
+            )
         flags = " contract" if self.fma == "all" or self.fma == "sums" and adds_terms(self.kernel, s) else ""
-        return self._pure(f"{'fadd' if operation is Add else 'fmul'}{flags} {old}, {value.text}", old.dtype, old.lanes)
+        return self._pure(
+            f"{'fadd' if operation is Add else 'fmul'}{flags} {old}, {value.text}", old.dtype, old.lanes
+        )

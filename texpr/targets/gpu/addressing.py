@@ -30,7 +30,9 @@ class GpuAddressing(Accesses):
     address_spaces: dict[Tensor, int]
 
     def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
-        """Arrays on a device begin at multiples of `ALIGNMENT`; the first element of a run of lanes may keep it, or a part of it."""
+        """Arrays on a device begin at multiples of `ALIGNMENT`; the first element of a run of
+        lanes may keep it, or a part of it.
+        """
         size = tensor.dtype.bytes
         if self.lane is None:
             return size
@@ -39,18 +41,25 @@ class GpuAddressing(Accesses):
         if flat.coefficient(self.lane) != 1 or any(self._differs_between_lanes(t) for t, _ in first.terms):
             return size
         whole = ALIGNMENT if tensor.swizzle is None else size * tensor.swizzle.unit
-        return min(gcd(ALIGNMENT, whole, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT)
+        return min(
+            gcd(ALIGNMENT, whole, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT
+        )
 
     def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
-        """As elsewhere; elements of swizzled buffers are one, or a run of neighbours, never a gather."""
+        """As elsewhere; elements of swizzled buffers are one, or a run of neighbours, never a
+        gather.
+        """
         if tensor.swizzle is None:
             return super().address(tensor, indices)
         flat = self._flat(tensor, indices)
         step = 0 if self.lane is None else flat.coefficient(self.lane)
         first = flat if self.lane is None else flat.without(self.lane)
         if step not in (0, 1) or any(self._differs_between_lanes(t) for t, _ in first.terms):
-            raise CompileError(f"lanes use elements of {tensor.name} that lie apart, and it is swizzled", code="target",
-                               help="vectorize a loop along its last dimension, or none")
+            raise CompileError(
+                f"lanes use elements of {tensor.name} that lie apart, and it is swizzled",
+                code="target",
+                help="vectorize a loop along its last dimension, or none",
+            )
         if step:
             check_inside(tensor, first, self.lanes)
         at = self.position(Linear(first.terms, 0))
@@ -60,7 +69,9 @@ class GpuAddressing(Accesses):
         return self.function.pure(address), self.lanes if step else 0, step
 
     def split_address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> list[str]:
-        """The typed address of an element, or of the first of a run, without the known bytes of it, and these: two operands."""
+        """The typed address of an element, or of the first of a run, without the known bytes of
+        it, and these: two operands.
+        """
         first, size = self._flat(tensor, indices), tensor.dtype.bytes
         first = first if self.lane is None else first.without(self.lane)
         pointer = f"ptr{self.space(tensor)}"
@@ -77,7 +88,9 @@ class GpuAddressing(Accesses):
         return self.address_spaces.get(tensor, GLOBAL)
 
     def dummy_address(self, tensor: Tensor) -> str:
-        """Of a tensor in the memory of a block or a thread, its first element; those in global memory may have none."""
+        """Of a tensor in the memory of a block or a thread, its first element; those in global
+        memory may have none.
+        """
         return super().dummy_address(tensor) if self.space_number(tensor) == GLOBAL else self.pointers[tensor]
 
 
@@ -91,13 +104,19 @@ def check_inside(tensor: Tensor, first: Linear, run: int) -> None:
     """
     assert tensor.swizzle is not None
     if tensor.swizzle.unit % run or any(c % run for c in (first.constant, *(c for _, c in first.terms))):
-        raise CompileError(f"{run} neighbours of {tensor.name} are used at once, which {tensor.swizzle} may have moved apart",
-                           code="target",
-                           help="they must begin at multiples of their number; use units of as many elements, or leave the buffer as it is")
+        raise CompileError(
+            f"{run} neighbours of {tensor.name} are used at once, which {tensor.swizzle} may have moved "
+            f"apart",
+            code="target",
+            help="they must begin at multiples of their number; use units of as many elements, or leave the "
+            "buffer as it is",
+        )
 
 
 def swizzle_offset(emitter: Accesses, first: Linear, lies: Swizzle) -> Value:
-    """How far from its position an element lies. Terms that do not change the pattern are left out: neighbouring rows of tiles share it."""
+    """How far from its position an element lies. Terms that do not change the pattern are left
+    out: neighbouring rows of tiles share it.
+    """
     period = lies.row * lies.count
     near = Linear(tuple((t, c) for t, c in first.terms if c % period), first.constant % period)
     at, units = emitter.position(near), (lies.count - 1) * lies.unit

@@ -1,4 +1,6 @@
-"""Accumulators of asynchronous products of warpgroups (`schedule.steps.hardware.async_mma`): their numbers, and which a wait completes."""
+"""Accumulators of asynchronous products of warpgroups (`schedule.steps.hardware.async_mma`):
+their numbers, and which a wait completes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class AsyncAccumulators:
     Attributes:
         numbers: of each that a thread has, from 0.
         returned: of each wait, those that it may complete and that the statements around it use.
-        consecutive: products that stand directly behind others, which leave registers of accumulators as they are.
+        consecutive: products that stand directly behind others, which leave registers of
+            accumulators as they are.
     """
 
     numbers: dict[tuple[Tensor, Element], int] = field(default_factory=dict)
@@ -32,14 +35,26 @@ class AsyncAccumulators:
 
 
 def accumulators_of(nest: Stmt, owned: Mapping[Tensor, OwnedElements]) -> AsyncAccumulators:
-    """The accumulators of a nest, whose statements but for products use each thread's part in place of the whole buffer."""
-    tensors = list(dict.fromkeys(n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is not None))
+    """The accumulators of a nest, whose statements but for products use each thread's part in
+    place of the whole buffer.
+    """
+    tensors = list(
+        dict.fromkeys(
+            n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is not None
+        )
+    )
     every = [(t, place) for t in tensors if t in owned for place in owned[t].places]
     found = AsyncAccumulators({key: k for k, key in enumerate(every)})
     for n in walk(nest):
         if isinstance(n, For | If):
-            found.consecutive |= {s for before, s in pairwise(n.body) if is_asynchronous(before) and is_asynchronous(s)}
-            used = {t for below in n.body for t in _used(below)} if any(isinstance(s, WaitProducts) for s in n.body) else set()
+            found.consecutive |= {
+                s for before, s in pairwise(n.body) if is_asynchronous(before) and is_asynchronous(s)
+            }
+            used = (
+                {t for below in n.body for t in _used(below)}
+                if any(isinstance(s, WaitProducts) for s in n.body)
+                else set()
+            )
             behind = [t for t in tensors if t in owned and (t in used or owned[t].tensor in used)]
             found.returned |= {s: behind for s in n.body if isinstance(s, WaitProducts)}
     ended = _completed(nest, found.returned)
@@ -53,13 +68,17 @@ def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dic
     found: dict[WaitProducts, set[Tensor]] = {}
 
     def behind(s: Stmt, before: InFlight) -> InFlight:
-        """The sums that are to be given back behind a statement, and whether products that add to them are in a group."""
+        """The sums that are to be given back behind a statement, and whether products that add
+        to them are in a group.
+        """
         match s:
             case CommitProducts():
                 return frozenset((t, True) for t, _ in before)
             case WaitProducts(pending):
                 found[s] = found.get(s, set()) | {t for t, _ in before}
-                return frozenset((t, grouped) for t, grouped in before if pending or not grouped or t not in used[s])
+                return frozenset(
+                    (t, grouped) for t, grouped in before if pending or not grouped or t not in used[s]
+                )
             case For() if is_asynchronous(s):
                 return before | {(n.tensor, False) for n in walk(s) if isinstance(n, Store)}
             case For(body=body) | If(body=body):
@@ -76,7 +95,9 @@ def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dic
 
 
 def _used(s: Stmt) -> set[Tensor]:
-    """What statements use, but for asynchronous products and for what lives in the statements themselves."""
+    """What statements use, but for asynchronous products and for what lives in the statements
+    themselves.
+    """
     found: set[Tensor] = set()
     owned = {n.tensor for n in walk(s) if isinstance(n, Alloc)}
     stack: list[Node] = [s]
@@ -93,4 +114,8 @@ def _used(s: Stmt) -> set[Tensor]:
 
 def is_asynchronous(n: Node) -> bool:
     """Whether this is an instruction that begins a product."""
-    return isinstance(n, For) and isinstance(n.kind, InstructionNest) and any(isinstance(s, Store) and s.asynchronous for s in walk(n))
+    return (
+        isinstance(n, For)
+        and isinstance(n.kind, InstructionNest)
+        and any(isinstance(s, Store) and s.asynchronous for s in walk(n))
+    )

@@ -27,15 +27,25 @@ def emit_async_copy(emitter: GpuContext, s: Store) -> None:
     (source, within), lane = copy, emitter.lane
     spaces = emitter.space_number(s.tensor), emitter.space_number(source.tensor)
     size = s.tensor.dtype.bytes * max(emitter.lanes if lane is not None else 1, 1)
-    (_, _, stride), (_, _, step) = emitter.address(s.tensor, s.indices), emitter.address(source.tensor, source.indices)
+    (_, _, stride), (_, _, step) = (
+        emitter.address(s.tensor, s.indices),
+        emitter.address(source.tensor, source.indices),
+    )
     runs = lane is None or stride == step == 1
     begins = min(emitter.alignment(s.tensor, s.indices), emitter.alignment(source.tensor, source.indices))
     whole = lane is None or lane not in variables(within) or is_uniform(within, lane, emitter.lanes)
     if spaces != (SHARED, GLOBAL) or size not in COPIES or not runs or begins < size or not whole:
-        raise CompileError(f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 or 16 bytes "
-                           "that begin at a multiple of that, from memory to shared memory", code="target",
-                           help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True")
-    places = [*emitter.split_address(s.tensor, s.indices), *emitter.split_address(source.tensor, source.indices)]
+        raise CompileError(
+            f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 "
+            f"or 16 bytes "
+            "that begin at a multiple of that, from memory to shared memory",
+            code="target",
+            help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True",
+        )
+    places = [
+        *emitter.split_address(s.tensor, s.indices),
+        *emitter.split_address(source.tensor, source.indices),
+    ]
     if within is not TRUE:
         held = emitter.value(within if lane is None else folded(within, {lane: index(0)}))
         places.append(f"i32 {emitter.function.define(f'select {held}, i32 {size}, i32 0')}")
@@ -45,16 +55,23 @@ def emit_async_copy(emitter: GpuContext, s: Store) -> None:
 
 
 def _wrapper(symbol: str, size: int, *, some: bool) -> str:
-    """A function for the instruction, which an emulator replaces by its name. Known parts of addresses are operands of the instruction:
-    LLVM takes each whole address for a value of its own, and keeps one in registers for each copy of a loop.
+    """A function for the instruction, which an emulator replaces by its name. Known parts of
+    addresses are operands of the instruction: LLVM takes each whole address for a value of its own,
+    and keeps one in registers for each copy of a loop.
     """
     cache = "cg" if size == max(COPIES) else "ca"
     given = [f"ptr addrspace({SHARED}) %to", "i64 %to.known", f"ptr addrspace({GLOBAL}) %at", "i64 %at.known"]
     given += ["i32 %some"] if some else []
     text = f"cp.async.{cache}.shared.global [$0+$1], [$2+$3], {size}{', $4' if some else ''};"
-    return "\n".join([
-        f"define internal void {symbol}({', '.join(given)}) alwaysinline nounwind {{",
-        f'  call void asm sideeffect "{text}", "l,n,l,n,{"r," if some else ""}~{{memory}}"({", ".join(given)})', "  ret void", "}"])
+    return "\n".join(
+        [
+            f"define internal void {symbol}({', '.join(given)}) alwaysinline nounwind {{",
+            f'  call void asm sideeffect "{text}", '
+            f'"l,n,l,n,{"r," if some else ""}~{{memory}}"({", ".join(given)})',
+            "  ret void",
+            "}",
+        ]
+    )
 
 
 def emit_copy_group(emitter: GpuContext, s: Commit | Wait) -> None:
@@ -71,7 +88,9 @@ def emit_copy_group(emitter: GpuContext, s: Commit | Wait) -> None:
 
 
 def is_uniform(cond: Expr, lane: Var, lanes: int) -> bool:
-    """Whether a condition holds for all of so many lanes or for none: a bound that is met at multiples of their number."""
+    """Whether a condition holds for all of so many lanes or for none: a bound that is met at
+    multiples of their number.
+    """
     if lane not in variables(cond):
         return True
     match cond:
@@ -81,5 +100,9 @@ def is_uniform(cond: Expr, lane: Var, lanes: int) -> bool:
             form = linear(sub(lhs, rhs))
             rest = form.without(lane)
             plain = not any(lane in variables(t) for t, _ in rest.terms)
-            return plain and form.coefficient(lane) == 1 and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
+            return (
+                plain
+                and form.coefficient(lane) == 1
+                and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
+            )
     return False

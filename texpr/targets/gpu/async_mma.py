@@ -1,9 +1,11 @@
-"""Products of warpgroups that go on while their threads do: begun together, made a group, waited for.
+"""Products of warpgroups that go on while their threads do: begun together, made a group, waited
+for.
 
-The assembler must see that registers of accumulators are left alone meanwhile, and the compiler that they change: a wait takes and gives
-back all accumulators that statements behind it use (`async_accumulators`), so that nothing computed from them moves in front of it. Calls
-say which accumulator of the thread a register is, by its number: processors need no such thing, an emulator does, since it adds to the
-accumulators as late as the wait permits.
+The assembler must see that registers of accumulators are left alone meanwhile, and the compiler
+that they change: a wait takes and gives back all accumulators that statements behind it use
+(`async_accumulators`), so that nothing computed from them moves in front of it. Calls say which
+accumulator of the thread a register is, by its number: processors need no such thing, an emulator
+does, since it adds to the accumulators as late as the wait permits.
 """
 
 from __future__ import annotations
@@ -27,11 +29,17 @@ def accumulator_numbers(emitter: GpuContext, match: Match, places: Sequence[tupl
     """The numbers of the accumulators of a tile, by row and column in the first lane."""
     tensor, _ = match.operands["C"]
     first = single_iterations(emitter)
-    found = [tuple(folded(e, first) for e in emitter.owned_indices(tensor, warps.indices_of(match, "C", i=i, j=j))) for i, j in places]
+    found = [
+        tuple(folded(e, first) for e in emitter.owned_indices(tensor, warps.indices_of(match, "C", i=i, j=j)))
+        for i, j in places
+    ]
     known = [tuple(n for e in each if (n := integer(e)) is not None) for each in found]
     if any(len(a) != len(b) for a, b in zip(found, known)):
-        raise CompileError(f"products that go on add to registers, and which of {tensor.name} depends on a loop", code="target",
-                           help="unroll the loops between in_flight's and the product")
+        raise CompileError(
+            f"products that go on add to registers, and which of {tensor.name} depends on a loop",
+            code="target",
+            help="unroll the loops between in_flight's and the product",
+        )
     return [emitter.accumulators.numbers[tensor, place] for place in known]
 
 
@@ -48,7 +56,9 @@ def emit_commit(emitter: GpuContext) -> None:
 
 
 def emit_wait(emitter: GpuContext, wait: WaitProducts) -> None:
-    """Wait until at most `wait.pending` groups are under way, and take back the accumulators that are used behind the wait."""
+    """Wait until at most `wait.pending` groups are under way, and take back the accumulators
+    that are used behind the wait.
+    """
     f, text = emitter.function, f"wgmma.wait_group.sync.aligned {wait.pending};"
     keys = [key for key in emitter.accumulators.numbers if key[0] in emitter.accumulators.returned[wait]]
     symbol = f"@texpr.wgmma.wait.{wait.pending}.{len(keys)}"
@@ -57,10 +67,16 @@ def emit_wait(emitter: GpuContext, wait: WaitProducts) -> None:
         f.emit(f"call void {symbol}()")
         return
     result = f"{{ {', '.join(['float'] * len(keys))} }}"
-    emitter.declared[symbol] = "\n".join([
-        f"define internal {result} {symbol}({numbered_accumulators(len(keys))}) alwaysinline convergent nounwind {{",
-        f'  %r = call {result} asm sideeffect "{text}", "{tied_constraints(len(keys))},~{{memory}}"({accumulators(len(keys))}) convergent',
-        f"  ret {result} %r", "}"])
+    emitter.declared[symbol] = "\n".join(
+        [
+            f"define internal {result} {symbol}({numbered_accumulators(len(keys))}) alwaysinline convergent "
+            f"nounwind {{",
+            f'  %r = call {result} asm sideeffect "{text}", '
+            f'"{tied_constraints(len(keys))},~{{memory}}"({accumulators(len(keys))}) convergent',
+            f"  ret {result} %r",
+            "}",
+        ]
+    )
     at = [f"ptr {emitter.owned_address(t, place)}" for t, place in keys]
     sums = [f.define(f"load float, {each}, align 4") for each in at]
     words = [f"i32 {emitter.accumulators.numbers[key]}" for key in keys]
@@ -70,7 +86,9 @@ def emit_wait(emitter: GpuContext, wait: WaitProducts) -> None:
 
 
 def numbered_accumulators(count: int) -> str:
-    """Parameters of a wrapper function: the numbers of `count` accumulators, then the accumulators."""
+    """Parameters of a wrapper function: the numbers of `count` accumulators, then the
+    accumulators.
+    """
     return ", ".join([*(f"i32 %n{k}" for k in range(count)), accumulators(count)])
 
 
@@ -85,5 +103,7 @@ def tied_constraints(count: int) -> str:
 
 
 def _plain(symbol: str, text: str) -> str:
-    return (f"define internal void {symbol}() alwaysinline convergent nounwind {{\n"
-            f'  call void asm sideeffect "{text}", "~{{memory}}"() convergent\n  ret void\n}}')
+    return (
+        f"define internal void {symbol}() alwaysinline convergent nounwind {{\n"
+        f'  call void asm sideeffect "{text}", "~{{memory}}"() convergent\n  ret void\n}}'
+    )

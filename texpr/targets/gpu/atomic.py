@@ -1,4 +1,5 @@
-"""Updates in which threads of a GPU meet: one instruction, or an exchange that is tried again, as the backend has it for the type.
+"""Updates in which threads of a GPU meet: one instruction, or an exchange that is tried again, as
+the backend has it for the type.
 
 The one that adds f32 in global memory takes denormal numbers for 0 (PTX ISA 8.0, 9.7.12.4, atom).
 """
@@ -13,19 +14,25 @@ from texpr.targets.emit.function import memory_type
 from texpr.targets.gpu.context import GpuContext
 
 _SCOPE = 'syncscope("device") monotonic'
-"""Seen by all threads of the GPU, in an order of its own for each element; barriers and the ends of launches order the rest."""
+"""Seen by all threads of the GPU, in an order of its own for each element; barriers and the ends
+of launches order the rest.
+"""
 
 
 def emit_atomic(emitter: GpuContext, s: Store) -> None:
-    """An update of an element in memory that others share; of several lanes, one after the other."""
+    """An update of an element in memory that others share; of several lanes, one after the
+    other.
+    """
     if emitter.lane is not None:
         _lane_by_lane(emitter, s)
         return
     value = emitter.cast(emitter.value(s.value), s.tensor.dtype)
     address, _, _ = emitter.address(s.tensor, s.indices)
     kind = memory_type(s.tensor.dtype)
-    emitter.function.define(f"atomicrmw {_operation(s.update or '', s.tensor.dtype)} ptr{emitter.space(s.tensor)} {address}, "
-                            f"{kind} {value.text} {_SCOPE}, align {s.tensor.dtype.bytes}")
+    emitter.function.define(
+        f"atomicrmw {_operation(s.update or '', s.tensor.dtype)} ptr{emitter.space(s.tensor)} {address}, "
+        f"{kind} {value.text} {_SCOPE}, align {s.tensor.dtype.bytes}"
+    )
 
 
 def _lane_by_lane(emitter: GpuContext, s: Store) -> None:

@@ -1,8 +1,10 @@
-"""Where the threads of a block must wait for each other: which memory they have used since they last met.
+"""Where the threads of a block must wait for each other: which memory they have used since they
+last met.
 
-No barrier stands where it is proven, for all sizes, that no two threads use one element of which one writes it: because each uses only
-what its own index names, or by asking whether indices can meet (`poly.never`). Where it is proven of threads of different warps, warps wait
-for their own threads alone.
+No barrier stands where it is proven, for all sizes, that no two threads use one element of which
+one writes it: because each uses only what its own index names, or by asking whether indices can
+meet (`poly.never`). Where it is proven of threads of different warps, warps wait for their own
+threads alone.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ WARP = 32
 MANY = 16
 """Pairs of uses of a tensor from which on they are asked about together first."""
 Owner = frozenset[tuple[str, int]]
-"""Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all, -2: each thread
-has a buffer of its own."""
+"""Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1:
+thread 0 does it all, -2: each thread has a buffer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How elements of a tensor were used: with these indices. `key` is the same for uses that are alike.
+    """How elements of a tensor were used: with these indices. `key` is the same for uses that are
+    alike.
 
     Attributes:
         steps: how many values a variable of the indices takes that is no loop's.
@@ -62,7 +65,8 @@ class Threads:
         blocks: variables that are the same for all threads of a block.
         extents: of all loops, and of each axis of the block.
         facts: what the kernel requires of sizes.
-        disjoint: of pairs of accesses, whether no two threads, or warps, use one element: what was proven so far.
+        disjoint: of pairs of accesses, whether no two threads, or warps, use one element: what was
+            proven so far.
     """
 
     axes: Set[str]
@@ -90,9 +94,14 @@ class AccessSet:
         return AccessSet({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
 
     def conflicts(self, later: AccessSet, threads: Threads, *, each: int = 1) -> bool:
-        """Whether an element may be used here and in `later` by different threads, or different warps of `each`, one of them writing."""
-        return any(_may_conflict(self.by_tensor[tensor], uses, threads, each) for tensor, uses in later.by_tensor.items()
-                   if tensor in self.by_tensor)
+        """Whether an element may be used here and in `later` by different threads, or different
+        warps of `each`, one of them writing.
+        """
+        return any(
+            _may_conflict(self.by_tensor[tensor], uses, threads, each)
+            for tensor, uses in later.by_tensor.items()
+            if tensor in self.by_tensor
+        )
 
 
 @dataclass(slots=True)
@@ -117,7 +126,9 @@ class BarrierState:
         self.warp.add(uses)
 
     def required_barrier(self, later: AccessSet, threads: Threads) -> str:
-        """The barrier that has to stand before such accesses: of the `block`, of each `warp`, or none (empty)."""
+        """The barrier that has to stand before such accesses: of the `block`, of each `warp`, or
+        none (empty).
+        """
         if not self.block.conflicts(later, threads):
             return ""
         if not threads.warps or self.block.conflicts(later, threads, each=WARP):
@@ -125,28 +136,47 @@ class BarrierState:
         return "warp" if self.warp.conflicts(later, threads) else ""
 
 
-def _may_conflict(before: Mapping[Hashable, Access], later: Mapping[Hashable, Access], threads: Threads, each: int) -> bool:
-    """Whether different threads, or warps, may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
+def _may_conflict(
+    before: Mapping[Hashable, Access], later: Mapping[Hashable, Access], threads: Threads, each: int
+) -> bool:
+    """Whether different threads, or warps, may use an element of one tensor, one of them
+    writing: asked of runs of uses, then of each.
+    """
     many = len(before) * len(later) > MANY
-    if many and all(_is_disjoint(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads)
-                    if a.conflicts_with(b)):
+    if many and all(
+        _is_disjoint(a, b, threads, each)
+        for b in _runs(later, threads)
+        for a in _runs(before, threads)
+        if a.conflicts_with(b)
+    ):
         return False
-    return any(not _are_disjoint((one, first), (two, second), threads, each) for two, second in later.items()
-               for one, first in before.items() if first.conflicts_with(second))
+    return any(
+        not _are_disjoint((one, first), (two, second), threads, each)
+        for two, second in later.items()
+        for one, first in before.items()
+        if first.conflicts_with(second)
+    )
 
 
 def _runs(uses: Mapping[Hashable, Access], threads: Threads) -> list[Access]:
-    """Uses that differ by constants as one of all that lie between them in equal steps: such are those of loops written out."""
+    """Uses that differ by constants as one of all that lie between them in equal steps: such are
+    those of loops written out.
+    """
     alike: dict[Hashable, list[tuple[Access, list[Linear]]]] = {}
     for use in uses.values():
         forms, numbers = [linear(i) for i in use.indices], dict[Var, Hashable]()
-        names = [tuple((_structure(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms) for form in forms]
+        names = [
+            tuple((_structure(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms)
+            for form in forms
+        ]
         alike.setdefault((use.written, use.atomic, use.owner, tuple(names)), []).append((use, forms))
     return [_run(group) for group in alike.values()]
 
 
 def _numbered(numbers: dict[Var, Hashable], threads: Threads, v: Var) -> Hashable:
-    """What stands for a variable: for that of a loop, which may be in any iteration, how many iterations it has, and a number."""
+    """What stands for a variable: for that of a loop, which may be in any iteration, how many
+    iterations it has, and a number.
+    """
     extent = None if v in threads.of or v in threads.blocks else integer(threads.extents.get(v, index(-1)))
     return numbers.setdefault(v, id(v) if extent is None or extent < 0 else (extent, len(numbers)))
 
@@ -167,7 +197,9 @@ def _run(group: Sequence[tuple[Access, list[Linear]]]) -> Access:
     return replace(use, indices=tuple(indices), steps=tuple(steps))
 
 
-def _are_disjoint(one: tuple[Hashable, Access], two: tuple[Hashable, Access], threads: Threads, each: int) -> bool:
+def _are_disjoint(
+    one: tuple[Hashable, Access], two: tuple[Hashable, Access], threads: Threads, each: int
+) -> bool:
     pair = one[0], two[0], each
     if pair not in threads.disjoint:
         threads.disjoint[pair] = _is_disjoint(one[1], two[1], threads, each)
@@ -175,7 +207,9 @@ def _are_disjoint(one: tuple[Hashable, Access], two: tuple[Hashable, Access], th
 
 
 def _is_disjoint(first: Access, second: Access, threads: Threads, each: int) -> bool:
-    """Whether it is proven that no two different threads use one element, or no two warps of `each` threads along x."""
+    """Whether it is proven that no two different threads use one element, or no two warps of
+    `each` threads along x.
+    """
     asked = {a: each if a == "x" else 1 for a in threads.axes}
     if integer(threads.extents["x"]) == each:
         asked.pop("x", None)  # they do not differ there
@@ -190,12 +224,22 @@ def _is_disjoint(first: Access, second: Access, threads: Threads, each: int) -> 
     (here, mine), (there, theirs) = sides  # type: ignore[misc]
     own = {axis for axis, d in first.owner & second.owner if d == -2}
     same = conjunction(*(compare("==", i, j) for i, j in zip(here, there)))
-    return all(poly.never(conjunction(same, compare("!=", floordiv(mine[a], index(n)), floordiv(theirs[a], index(n)))),
-                          list(axes.values()), threads.facts) for a, n in asked.items() if a not in own)
+    return all(
+        poly.never(
+            conjunction(same, compare("!=", floordiv(mine[a], index(n)), floordiv(theirs[a], index(n)))),
+            list(axes.values()),
+            threads.facts,
+        )
+        for a, n in asked.items()
+        if a not in own
+    )
 
 
-def _renamed(use: Access, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
-    """The indices with variables of their own, the position of the thread, and in `axes` what values they take; None if that is not known.
+def _renamed(
+    use: Access, suffix: str, threads: Threads, axes: dict[Var, Axis]
+) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
+    """The indices with variables of their own, the position of the thread, and in `axes` what
+    values they take; None if that is not known.
 
     Loops that count may be in another iteration; blocks have memory of their own, or are the same.
     """
@@ -210,14 +254,18 @@ def _renamed(use: Access, suffix: str, threads: Threads, axes: dict[Var, Axis]) 
         if v in threads.of:
             values[v] = at = position.get(threads.of[v], index(0))
             if isinstance(at, Var) and integer(threads.extents[v]) is not None:
-                axes[at] = Axis(at, index(0), threads.extents[v])  # threads beyond the loop's extent do not come here
+                axes[at] = Axis(
+                    at, index(0), threads.extents[v]
+                )  # threads beyond the loop's extent do not come here
         elif v in steps:
             values[v] = new = Var(v.name + suffix)
             axes[new] = Axis(new, index(0), index(steps[v]))
         elif v in threads.extents:
             extent = threads.extents[v]
             by_blocks = variables(extent) & threads.extents.keys()
-            if not by_blocks <= threads.blocks or any(variables(threads.extents[b]) & threads.extents.keys() for b in by_blocks):
+            if not by_blocks <= threads.blocks or any(
+                variables(threads.extents[b]) & threads.extents.keys() for b in by_blocks
+            ):
                 return None
             axes |= {b: Axis(b, index(0), threads.extents[b]) for b in by_blocks}
             new = v if v in threads.blocks else Var(v.name + suffix)
@@ -225,20 +273,30 @@ def _renamed(use: Access, suffix: str, threads: Threads, axes: dict[Var, Axis]) 
     return tuple(substitute(i, values) for i in use.indices), position
 
 
-def accesses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]],
-                arriving: Set[Tensor] = frozenset()) -> AccessSet:
-    """The uses by some statements. Others that are allocated inside belong to one thread and do not count, as do registers.
+def accesses_of(
+    body: tuple[Stmt, ...],
+    threads: Threads,
+    single: Set[str],
+    copies: Mapping[Tensor, Set[str]],
+    arriving: Set[Tensor] = frozenset(),
+) -> AccessSet:
+    """The uses by some statements. Others that are allocated inside belong to one thread and do not
+    count, as do registers.
 
     Args:
         single: axes along which thread 0 runs all of `body`.
-        copies: the buffers in shared memory, with the axes of whose threads each has one of its own.
-        arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven (`poly.unproven_copy`).
+        copies: the buffers in shared memory, with the axes of whose threads each has one of its
+            own.
+        arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven
+            (`poly.unproven_copy`).
     """
     own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
     found = AccessSet()
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
-            owner = _owner(node.indices, threads.of, single) | frozenset((axis, -2) for axis in copies.get(node.tensor, ()))
+            owner = _owner(node.indices, threads.of, single) | frozenset(
+                (axis, -2) for axis in copies.get(node.tensor, ())
+            )
             together = (node.update or "") if isinstance(node, Store) and node.atomic else ""
             use = Access(isinstance(node, Store), owner, node.indices, atomic=together)
             found.by_tensor.setdefault(node.tensor, {})[use.key] = use
@@ -246,7 +304,9 @@ def accesses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copi
 
 
 def _structure(e: Node, of: Callable[[Var], Hashable] = id) -> Hashable:
-    """What is the same for indices that are written alike, `of` variables that are told apart by it."""
+    """What is the same for indices that are written alike, `of` variables that are told apart by
+    it.
+    """
     below = tuple(_structure(c, of) for c in children(e))
     match e:
         case Var():

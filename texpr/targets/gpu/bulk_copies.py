@@ -1,13 +1,18 @@
-"""Bulk copies of a GPU: one thread orders boxes of tensors for its block, counters in shared memory tell all threads of the bytes.
+"""Bulk copies of a GPU: one thread orders boxes of tensors for its block, counters in shared memory
+tell all threads of the bytes.
 
-The shape of a tensor and of its boxes is a tensor map, which the driver makes of them and launches pass on. What lies outside of the tensor
-arrives as zeros. A counter (mbarrier) expects one arrival in each phase, that of the thread which says how many bytes come.
+The shape of a tensor and of its boxes is a tensor map, which the driver makes of them and launches
+pass on. What lies outside of the tensor arrives as zeros. A counter (mbarrier) expects one arrival
+in each phase, that of the thread which says how many bytes come.
 
-Where blocks of a cluster want the same box, each orders a part of it, a number of rows, for the memory and the counters of all of them
-(multicast). What a block expects stays the whole box. Counters are there before any block begins: a barrier of the cluster stands behind
-them. None is needed at the end: a block has waited for everything that comes to its memory (`poly.asynchronous.barrier_phases`).
+Where blocks of a cluster want the same box, each orders a part of it, a number of rows, for the
+memory and the counters of all of them (multicast). What a block expects stays the whole box.
+Counters are there before any block begins: a barrier of the cluster stands behind them. None is
+needed at the end: a block has waited for everything that comes to its memory
+(`poly.asynchronous.barrier_phases`).
 
-Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.5 (tensors, and how they are swizzled), NVIDIA 2022.
+Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.5 (tensors, and how
+they are swizzled), NVIDIA 2022.
 """
 
 from __future__ import annotations
@@ -29,14 +34,18 @@ PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
 MAP_BYTES = 128
 MOST_RANK, MOST_EXTENT = 5, 256
 _UNIT, _LINE, _ROWS = 16, 128, 8
-"""Bytes of which rows and strides are multiples; of a row of the pattern in which units are exchanged; its rows."""
+"""Bytes of which rows and strides are multiples; of a row of the pattern in which units are
+exchanged; its rows.
+"""
 _COUNTER = 8
 _EXPECT = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
 _ENDED = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
 
 
 def counters_of(nest: Stmt) -> Mapping[Var, Expr]:
-    """The counter of each bulk copy, named by the variable of its outermost loop: that of the commit behind it."""
+    """The counter of each bulk copy, named by the variable of its outermost loop: that of the
+    commit behind it.
+    """
     found: dict[Var, Expr] = {}
     for n in walk(nest):
         slot: Expr | None = None
@@ -100,18 +109,35 @@ def emit_bulk_copy(emitter: GpuContext, loop: For) -> None:
     _check_place(box, mode)
     if axes:
         box, behind = multicast_part(emitter, box, _box_alignment(mode), axes)
-        place = f"{place.rpartition(' ')[0]} {emitter.function.define(f'getelementptr i8, {place}, {behind}')}"
+        place = (
+            f"{place.rpartition(' ')[0]} {emitter.function.define(f'getelementptr i8, {place}, {behind}')}"
+        )
     _check(box, mode)
     f, rank = emitter.function, box.source.rank
-    wanted = TensorMap(_position(emitter, box), box.source.dtype.name, tuple(integer(n) or 0 for n in box.source.shape), box.extents, mode)
+    wanted = TensorMap(
+        _position(emitter, box),
+        box.source.dtype.name,
+        tuple(integer(n) or 0 for n in box.source.shape),
+        box.extents,
+        mode,
+    )
     if wanted not in emitter.tensor_maps:
         emitter.tensor_maps.append(wanted)
     there = f.define(f"addrspacecast {place} to ptr addrspace(7)")
     corner = [f"i32 {_as_i32(emitter, i)}" for i in reversed(box.corner)]
-    emitter.intrinsic(f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d", "void", f"ptr addrspace(7) {there}",
-                      _counter(emitter, emitter.copy_counters[loop.var]), f"ptr %m{emitter.tensor_maps.index(wanted)}", *corner,
-                      f"i16 {multicast_mask(emitter, axes) if axes else 0}", "i64 0", f"i1 {'true' if axes else 'false'}", "i1 false",
-                      "i32 0")
+    emitter.intrinsic(
+        f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d",
+        "void",
+        f"ptr addrspace(7) {there}",
+        _counter(emitter, emitter.copy_counters[loop.var]),
+        f"ptr %m{emitter.tensor_maps.index(wanted)}",
+        *corner,
+        f"i16 {multicast_mask(emitter, axes) if axes else 0}",
+        "i64 0",
+        f"i1 {'true' if axes else 'false'}",
+        "i1 false",
+        "i32 0",
+    )
 
 
 def _position(emitter: GpuContext, box: Box) -> int:
@@ -128,8 +154,10 @@ def _mode(box: Box) -> int:
     if lies is None:
         return 0
     if (lies.unit * size, lies.row * size) != (_UNIT, _LINE) or lies.count not in (2, 4, 8):
-        raise _refused(f"bulk copies exchange units of 16 bytes in rows of 128, and {box.target.name} lies otherwise",
-                       f'swizzle("{box.target.name}", {_UNIT // size}, 8, {_LINE // size}), or none')
+        raise _refused(
+            f"bulk copies exchange units of 16 bytes in rows of 128, and {box.target.name} lies otherwise",
+            f'swizzle("{box.target.name}", {_UNIT // size}, 8, {_LINE // size}), or none',
+        )
     return _UNIT * lies.count
 
 
@@ -138,28 +166,45 @@ def _check(box: Box, mode: int) -> None:
     source, size = box.source, box.source.dtype.bytes
     shape = [integer(n) for n in source.shape]
     if None in shape or 0 in shape:
-        raise _refused(f"the sizes of {source.name} must be known and not 0: they are part of its map", "give the sizes as constants")
+        raise _refused(
+            f"the sizes of {source.name} must be known and not 0: they are part of its map",
+            "give the sizes as constants",
+        )
     if not 1 <= source.rank <= MOST_RANK or max(box.extents) > MOST_EXTENT:
-        raise _refused(f"a bulk copy has 1 to {MOST_RANK} dimensions of at most {MOST_EXTENT} elements: {source.name} has {source.rank}, "
-                       f"the box {' x '.join(map(str, box.extents))}")
+        raise _refused(
+            f"a bulk copy has 1 to {MOST_RANK} dimensions of at most {MOST_EXTENT} elements: {source.name} "
+            f"has {source.rank}, "
+            f"the box {' x '.join(map(str, box.extents))}"
+        )
     stride = size
     for n in reversed(shape[1:]):
         stride *= n or 0
         if stride % _UNIT:
-            raise _refused(f"rows of {source.name} begin at multiples of {stride} bytes, and for bulk copies at multiples of 16")
+            raise _refused(
+                f"rows of {source.name} begin at multiples of {stride} bytes, and for bulk copies at "
+                f"multiples of 16"
+            )
     row = box.extents[-1] * size
     if row % _UNIT or mode and row > mode:
-        raise _refused(f"rows of a box have a multiple of 16 bytes{f', at most {mode} under this swizzle' if mode else ''}, and those of "
-                       f"{source.name} have {row}")
+        raise _refused(
+            f"rows of a box have a multiple of 16 "
+            f"bytes{f', at most {mode} under this swizzle' if mode else ''}, and those of "
+            f"{source.name} have {row}"
+        )
 
 
 def _check_place(box: Box, mode: int) -> None:
     """Boxes begin where the pattern does."""
     begins, size = _box_alignment(mode), box.target.dtype.bytes
     flat = flat_index(box.target, box.first)
-    if box.target.scope != "shared" or any(c * size % begins for c in (flat.constant, *(c for _, c in flat.terms))):
-        raise _refused(f"bulk copies go to shared memory, to multiples of {begins} bytes, and those to {box.target.name} do not",
-                       "use boxes of such a size")
+    if box.target.scope != "shared" or any(
+        c * size % begins for c in (flat.constant, *(c for _, c in flat.terms))
+    ):
+        raise _refused(
+            f"bulk copies go to shared memory, to multiples of {begins} bytes, and those to "
+            f"{box.target.name} do not",
+            "use boxes of such a size",
+        )
 
 
 def _box_alignment(mode: int) -> int:
@@ -169,7 +214,9 @@ def _box_alignment(mode: int) -> int:
 
 def _in_one_thread(emitter: GpuContext, work: object) -> None:
     """What one thread does for its block."""
-    conditions = [compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.geometry.several)]
+    conditions = [
+        compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.geometry.several)
+    ]
     emitter.where_holds([conjunction(*conditions)], work)  # type: ignore[arg-type]
 
 

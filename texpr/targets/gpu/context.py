@@ -1,4 +1,6 @@
-"""What modules for single instructions ask of the emitter of a nest: its state, addresses of operands, code under conditions."""
+"""What modules for single instructions ask of the emitter of a nest: its state, addresses of
+operands, code under conditions.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ class KernelFunction(Function):
 
 
 class GpuContext(GpuAddressing, NativeConversions, Emitter):
-    """Emits the code of one nest. The statements stand in `thread_statements` and `emitter`, instructions in modules of their own.
+    """Emits the code of one nest. The statements stand in `thread_statements` and `emitter`,
+    instructions in modules of their own.
 
     Attributes:
         geometry: the blocks and threads that run the nest.
@@ -44,7 +47,8 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         owned: each thread's part of the buffers in registers that threads fill and use together.
         accumulators: of asynchronous products.
         shared: the memory of a block.
-        in_cluster: the variable of the loop over the blocks of a cluster along an axis, where there is one.
+        in_cluster: the variable of the loop over the blocks of a cluster along an axis, where there
+            is one.
         counters: the address of the counters (mbarrier) of bulk copies.
         copy_counters: which of these a bulk copy uses, by the variable of its outermost loop.
         tensor_maps: those that bulk copies of this kernel use so far.
@@ -52,8 +56,15 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
 
     counters = ""
 
-    def __init__(self, kernel: Kernel, nest: Stmt, geometry: Geometry, threads: Threads, owned: Mapping[Tensor, OwnedElements],
-                 shared: SharedMemory) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        nest: Stmt,
+        geometry: Geometry,
+        threads: Threads,
+        owned: Mapping[Tensor, OwnedElements],
+        shared: SharedMemory,
+    ) -> None:
         super().__init__(kernel)
         self.function = KernelFunction("")
         self.geometry, self.threads, self.owned, self.shared = geometry, threads, owned, shared
@@ -113,7 +124,9 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         return self.load(Read(tensor, indices))
 
     def operand_address(self, tensor: Tensor, indices: tuple[Expr, ...], values: Mapping[Var, Expr]) -> str:
-        """The typed address of an element of which instructions say where it is: in registers, or in memory."""
+        """The typed address of an element of which instructions say where it is: in registers,
+        or in memory.
+        """
         if tensor in self.owned:
             return self.register_address(tensor, indices, values)
         address, _, _ = self.address(tensor, tuple(folded(i, values) for i in indices))
@@ -139,8 +152,11 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
 
     def _owned_elements(self, tensor: Tensor) -> OwnedElements:
         if tensor not in self.owned:
-            raise CompileError(f"an instruction of a warp wants {tensor.name} in registers", code="target",
-                               help=f'set_scope("{tensor.name}", "register")')
+            raise CompileError(
+                f"an instruction of a warp wants {tensor.name} in registers",
+                code="target",
+                help=f'set_scope("{tensor.name}", "register")',
+            )
         return self.owned[tensor]
 
     def _thread_variables(self) -> set[Var]:

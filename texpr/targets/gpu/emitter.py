@@ -1,4 +1,6 @@
-"""One top-level nest of the loop IR as a GPU kernel: bound loops become indices of threads, the others run serially in each thread."""
+"""One top-level nest of the loop IR as a GPU kernel: bound loops become indices of threads, the
+others run serially in each thread.
+"""
 
 from __future__ import annotations
 
@@ -42,44 +44,75 @@ from texpr.targets.gpu.warpgroups import emit_warp_instruction
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 WARP_BARRIER = "llvm.nvvm.bar.warp.sync"
 FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
-"""Shows what this thread stored to shared memory to the tensor cores, which read it by descriptors."""
+"""Shows what this thread stored to shared memory to the tensor cores, which read it by
+descriptors.
+"""
 
 
 class GpuEmitter(ThreadStatements):
     """Emits one nest.
 
-    All threads of a block run the statements that hold loops over threads, and meet in them. The other statements are run by the
-    threads whose loops stand around them, along the other axes by thread 0.
+    All threads of a block run the statements that hold loops over threads, and meet in them. The
+    other statements are run by the threads whose loops stand around them, along the other axes by
+    thread 0.
 
     Attributes:
-        active: whether this thread takes part: it guards statements of single threads, never a barrier.
+        active: whether this thread takes part: it guards statements of single threads, never a
+            barrier.
         bound: the axes of the loops over threads around.
         barriers: what was used since threads met.
         has_barriers: threads meet somewhere.
-        private_copies: the buffers in shared memory, with the axes of whose threads each has one of its own.
+        private_copies: the buffers in shared memory, with the axes of whose threads each has one of
+            its own.
         filled_by_copies: the buffers that asynchronous copies fill.
         descriptor_buffers: the buffers that instructions read by descriptors of shared memory.
-        relaxed_clusters: barriers of the cluster need not show what was stored: only products that are done have read it.
+        relaxed_clusters: barriers of the cluster need not show what was stored: only products that
+            are done have read it.
     """
 
-    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, geometry: Geometry, owned: Mapping[Tensor, OwnedElements],
-                 machine: Machine, threads: Threads, *, dynamic: bool) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        nest: Stmt,
+        symbol: str,
+        geometry: Geometry,
+        owned: Mapping[Tensor, OwnedElements],
+        machine: Machine,
+        threads: Threads,
+        *,
+        dynamic: bool,
+    ) -> None:
         """
         Args:
             dynamic: launches have to give the nest its shared memory (`SharedMemory`).
         """
-        self.descriptor_buffers = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in descriptor_operands(n)}
+        self.descriptor_buffers = {
+            t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in descriptor_operands(n)
+        }
         counters = counters_of(nest)
         alignment = PATTERN if self.descriptor_buffers or counters else ALIGNMENT
-        super().__init__(kernel, nest, geometry, threads, owned, SharedMemory(symbol, machine.shared_bytes, dynamic, alignment))
+        super().__init__(
+            kernel,
+            nest,
+            geometry,
+            threads,
+            owned,
+            SharedMemory(symbol, machine.shared_bytes, dynamic, alignment),
+        )
         self.converts_natively, self.copy_counters = "tf32" in machine.functions, counters
         self.active: Expr = TRUE
         self.bound: tuple[str, ...] = ()
         self.barriers, self.has_barriers = BarrierState(), False
         self.private_copies: dict[Tensor, frozenset[str]] = {}
-        self.filled_by_copies = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
-        self.relaxed_clusters = geometry.cluster != (1, 1, 1) and read_by_descriptors_alone(nest, self.filled_by_copies)
-        self.variables |= {v: self.special_register("tid", axis, geometry.block) for axis, v in self.positions.items()}
+        self.filled_by_copies = {
+            n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None
+        }
+        self.relaxed_clusters = geometry.cluster != (1, 1, 1) and read_by_descriptors_alone(
+            nest, self.filled_by_copies
+        )
+        self.variables |= {
+            v: self.special_register("tid", axis, geometry.block) for axis, v in self.positions.items()
+        }
 
     def loop_body(self, loop: For) -> None:
         if not is_collective(loop):
@@ -134,7 +167,10 @@ class GpuEmitter(ThreadStatements):
         axis = axis_of(loop)
         self.variables[loop.var] = self.variables[self.positions[axis]]
         before, self.bound = self.bound, (*self.bound, axis)
-        self._where(TRUE if equal(loop.extent, self.geometry.extent(axis)) else compare("<", loop.var, loop.extent), loop.body)
+        self._where(
+            TRUE if equal(loop.extent, self.geometry.extent(axis)) else compare("<", loop.var, loop.extent),
+            loop.body,
+        )
         self.bound = before
 
     def _where(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
@@ -150,19 +186,26 @@ class GpuEmitter(ThreadStatements):
     def _serial_around_threads(self, loop: For) -> None:
         """A serial loop around loops over threads: every thread counts along."""
         if any(isinstance(n, Read) or n in self.thread_axes for n in walk(loop.extent)):
-            raise CompileError(f"the extent of `{loop.var.name}` differs between threads, which meet inside it", code="target",
-                               help="bind an inner loop to the threads instead")
+            raise CompileError(
+                f"the extent of `{loop.var.name}` differs between threads, which meet inside it",
+                code="target",
+                help="bind an inner loop to the threads instead",
+            )
         before = self.barriers.copy()
         self.loop(loop)
         self.barriers.add(before)
 
     def _warp_instruction(self, loop: For) -> None:
-        """An instruction of a whole warp or warpgroup. Where several stand, those do it whose loops stand around it, else the first one."""
+        """An instruction of a whole warp or warpgroup. Where several stand, those do it whose
+        loops stand around it, else the first one.
+        """
         name = instruction_of(loop)
         axes = frozenset(axes_of(name, self.geometry.block))
         if not axes or axes & set(self.bound):
             raise misplaced(name)
-        self._synchronize((loop,), axes if descriptor_operands(loop) or reads_operands_from_memory(loop) else frozenset())
+        self._synchronize(
+            (loop,), axes if descriptor_operands(loop) or reads_operands_from_memory(loop) else frozenset()
+        )
         with self.known.scope():
             self._if(self._taking_part(axes), lambda: emit_warp_instruction(self, loop))
 
@@ -179,15 +222,17 @@ class GpuEmitter(ThreadStatements):
                 self.condition(condition, body)
 
     def _taking_part(self, together: Set[str] = frozenset()) -> Expr:
-        """The condition of threads that run a statement: active ones, of index 0 along axes without a loop around, but for `together`."""
+        """The condition of threads that run a statement: active ones, of index 0 along axes
+        without a loop around, but for `together`.
+        """
         others = sorted(self.geometry.several - set(self.bound) - together)
         return conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
 
     # Barriers.
 
     def _synchronize(self, body: tuple[Stmt, ...], every: Set[str] = frozenset()) -> None:
-        """A barrier, if the statements use what other threads have used since the last one; note what they use. `every` are axes all of
-        whose threads read for each other.
+        """A barrier, if the statements use what other threads have used since the last one; note
+        what they use. `every` are axes all of whose threads read for each other.
         """
         accesses = self._accesses(body, every)
         self._wait_for(accesses)
@@ -211,7 +256,8 @@ class GpuEmitter(ThreadStatements):
     def barrier(self, cluster: bool = False) -> None:
         """All threads of the block, or of all blocks of the cluster, meet, active or not.
 
-        Where only products that are done have read what blocks of a cluster copy, nothing is shown: barriers of the block do that.
+        Where only products that are done have read what blocks of a cluster copy, nothing is shown:
+        barriers of the block do that.
         """
         relaxed = cluster and self.relaxed_clusters
         if self.descriptor_buffers and not relaxed:
@@ -226,8 +272,12 @@ class GpuEmitter(ThreadStatements):
     # Buffers.
 
     def _allocate_for_block(self, tensor: Tensor, body: tuple[Stmt, ...]) -> None:
-        """A buffer allocated where threads run together: shared if loops over threads use it, one for each thread around them."""
-        if tensor.scope == "register" or not any(_is_used(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)):
+        """A buffer allocated where threads run together: shared if loops over threads use it,
+        one for each thread around them.
+        """
+        if tensor.scope == "register" or not any(
+            _is_used(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)
+        ):
             self.allocate(tensor)
             return
         size, copies = room_of(tensor, self.shared.most_bytes, "shared memory"), 1
@@ -236,22 +286,32 @@ class GpuEmitter(ThreadStatements):
         for axis in self.bound:
             extent = known(self.geometry.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
-        patterned = tensor in self.descriptor_buffers or self.copy_counters and tensor in self.filled_by_copies
+        patterned = (
+            tensor in self.descriptor_buffers or self.copy_counters and tensor in self.filled_by_copies
+        )
         alignment = PATTERN if patterned else ALIGNMENT
         size = -(-size // alignment) * alignment if copies > 1 else size
         name = self.shared.allocate(size * copies, alignment)
         self.address_spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
-        self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
+        self.pointers[tensor] = (
+            self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}")
+            if copies > 1
+            else name
+        )
 
 
 def thread_facts(nest: Stmt, geometry: Geometry, requires: Sequence[Expr]) -> Threads:
     """What is known of the threads that run a nest."""
     loops = [n for n in walk(nest) if isinstance(n, For)]
-    extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {axis: geometry.extent(axis) for axis in AXES}
+    extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {
+        axis: geometry.extent(axis) for axis in AXES
+    }
     blocks = {n.var for n in loops if is_block(n)}
     warps = (integer(geometry.extent("x")) or 1) % WARP == 0
-    return Threads(geometry.several, {n.var: axis_of(n) for n in loops if is_thread(n)}, blocks, extents, requires, warps)
+    return Threads(
+        geometry.several, {n.var: axis_of(n) for n in loops if is_thread(n)}, blocks, extents, requires, warps
+    )
 
 
 def _is_used(tensor: Tensor, inside: Node) -> bool:

@@ -39,7 +39,9 @@ BLOCKS_OF_A_CLUSTER = 8
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Extents of the grid, of one block and of one cluster, over the sizes of the kernel. The grid is of blocks, those of clusters too."""
+    """Extents of the grid, of one block and of one cluster, over the sizes of the kernel. The
+    grid is of blocks, those of clusters too.
+    """
 
     grid: tuple[Expr, Expr, Expr]
     block: tuple[Expr, Expr, Expr]
@@ -55,10 +57,9 @@ class Geometry:
         return self.block[AXES.index(axis)]
 
 
-
 def is_collective(s: Stmt) -> bool:
-    """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, an instruction of a warp, a barrier or a
-    wait for copies or products.
+    """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, an
+    instruction of a warp, a barrier or a wait for copies or products.
     """
     counted = Barrier | Commit | Wait | CommitProducts | WaitProducts
     return any(is_thread(n) or is_block(n) or is_warp(n) or isinstance(n, counted) for n in walk(s))
@@ -69,12 +70,12 @@ def is_warp(s: object) -> bool:
     return isinstance(s, For) and isinstance(s.kind, InstructionNest)
 
 
-
 def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
     """The grid and block that run `nest`.
 
     Raises:
-        CompileError: the bound loops do not form a grid of blocks of threads, or exceed what a GPU has.
+        CompileError: the bound loops do not form a grid of blocks of threads, or exceed what a GPU
+            has.
     """
     known = set(sizes)
     extents: dict[LoopKind, Expr] = {}
@@ -91,7 +92,9 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
     together = [thread_count(instruction_of(n)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
     if together and any(map(is_bulk, walk(nest))):
-        extents.setdefault(Thread("x"), index(max(together)))  # no loop over threads is left that would say so
+        extents.setdefault(
+            Thread("x"), index(max(together))
+        )  # no loop over threads is left that would say so
     one = index(1)
     cluster = _cluster(nest, extents)
     grid = tuple(mul(extents.get(Block(a), one), index(n)) for a, n in zip(AXES, cluster))
@@ -103,32 +106,51 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
 
 
 def _cluster(nest: Stmt, extents: dict[LoopKind, Expr]) -> tuple[int, int, int]:
-    """How many blocks a cluster has along each axis: part of the code, so that grids have whole clusters."""
+    """How many blocks a cluster has along each axis: part of the code, so that grids have whole
+    clusters.
+    """
     for n in walk(nest):
         if isinstance(n, For) and isinstance(n.kind, Cluster) and not integer(n.extent):
-            raise _refused(f"how many blocks a cluster has is not known: `{n.var.name}`, bound to {n.kind}, has other iterations for other "
-                           "sizes, or none", 'split the loop (`split("i", 2, tail="pad")`), and bind the inner one')
+            raise _refused(
+                f"how many blocks a cluster has is not known: `{n.var.name}`, bound to {n.kind}, has other "
+                f"iterations for other "
+                "sizes, or none",
+                'split the loop (`split("i", 2, tail="pad")`), and bind the inner one',
+            )
     x, y, z = (integer(extents.get(Cluster(a), index(1))) or 1 for a in AXES)
     if x * y * z > BLOCKS_OF_A_CLUSTER:
-        raise _refused(f"{x * y * z} blocks in a cluster; a GPU has at most {BLOCKS_OF_A_CLUSTER}",
-                       "split the loops that are bound to clusters")
+        raise _refused(
+            f"{x * y * z} blocks in a cluster; a GPU has at most {BLOCKS_OF_A_CLUSTER}",
+            "split the loops that are bound to clusters",
+        )
     return x, y, z
 
 
 def _check_place(loop: For, above: tuple[Stmt, ...], beside: int, sizes: set[Var]) -> None:
     loops = [n for n in above if isinstance(n, For)]
     if any(n.kind == loop.kind for n in loops):
-        raise _refused(f"`{loop.var.name}` is bound to {loop.kind}, and so is a loop around it", "bind one of them to another axis")
+        raise _refused(
+            f"`{loop.var.name}` is bound to {loop.kind}, and so is a loop around it",
+            "bind one of them to another axis",
+        )
     if not variables(loop.extent) <= sizes:
-        raise _refused(f"the extent of `{loop.var.name}`, bound to {loop.kind}, differs between iterations of other loops",
-                       "bind a loop whose extent is a size of the kernel")
+        raise _refused(
+            f"the extent of `{loop.var.name}`, bound to {loop.kind}, differs between iterations of other "
+            f"loops",
+            "bind a loop whose extent is a size of the kernel",
+        )
     outer = next((n for n in loops if not is_block(n)), None)
     if is_block(loop) and outer is not None:
-        raise _refused(f"`{loop.var.name}` is bound to {loop.kind} inside the loop `{outer.var.name}`: blocks do not wait for each other",
-                       "reorder the loops, or bind the outer one as well")
+        raise _refused(
+            f"`{loop.var.name}` is bound to {loop.kind} inside the loop `{outer.var.name}`: blocks do not "
+            f"wait for each other",
+            "reorder the loops, or bind the outer one as well",
+        )
     if is_block(loop) and above and beside > 1:
-        raise _refused(f"`{loop.var.name}`, bound to {loop.kind}, is not the only statement in the loop around it",
-                       "blocks do not wait for each other: give the other statements a nest of their own")
+        raise _refused(
+            f"`{loop.var.name}`, bound to {loop.kind}, is not the only statement in the loop around it",
+            "blocks do not wait for each other: give the other statements a nest of their own",
+        )
 
 
 def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
@@ -144,9 +166,18 @@ def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
         # What is allocated in a block is one per block.
         inside = {s.tensor for s in walk(loop if is_thread(loop) else nest) if isinstance(s, Alloc)} | results
         for s in walk(loop):
-            if isinstance(s, Store) and not s.atomic and s.tensor not in inside and loop.var not in variables(*s.indices):
-                raise _refused(f"each iteration of `{loop.var.name}`, bound to {loop.kind}, writes its own {s.tensor.name}, "
-                               "and there is one of it", "put unrolled and vectorized loops inside the bound ones")
+            if (
+                isinstance(s, Store)
+                and not s.atomic
+                and s.tensor not in inside
+                and loop.var not in variables(*s.indices)
+            ):
+                raise _refused(
+                    f"each iteration of `{loop.var.name}`, bound to {loop.kind}, writes its own "
+                    f"{s.tensor.name}, "
+                    "and there is one of it",
+                    "put unrolled and vectorized loops inside the bound ones",
+                )
 
 
 def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -> None:
@@ -158,10 +189,16 @@ def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -
     for what, extents, most in (("blocks", grid, MOST_BLOCKS), ("threads", block, MOST_THREADS)):
         for axis, extent, limit in zip(AXES, extents, most):
             if extent is not None and extent > limit:
-                raise _refused(f"{extent} {what} along {axis}; a GPU has at most {limit}", "split the loop that is bound there")
+                raise _refused(
+                    f"{extent} {what} along {axis}; a GPU has at most {limit}",
+                    "split the loop that is bound there",
+                )
     threads = prod(n for n in block if n is not None)
     if threads > THREADS_OF_A_BLOCK:
-        raise _refused(f"{threads} threads in a block; a GPU has at most {THREADS_OF_A_BLOCK}", "split the loops that are bound to threads")
+        raise _refused(
+            f"{threads} threads in a block; a GPU has at most {THREADS_OF_A_BLOCK}",
+            "split the loops that are bound to threads",
+        )
 
 
 def room_of(tensor: Tensor, most: int, where: str) -> int:
@@ -173,7 +210,11 @@ def room_of(tensor: Tensor, most: int, where: str) -> int:
     count = known(product(tensor.shape), tensor, where)
     size = (count if tensor.swizzle is None else tensor.swizzle.room(count)) * tensor.dtype.bytes
     if size > most:
-        raise CompileError(f"{tensor.name} needs {size} bytes of {where}; there are {most}", code="target", help="use smaller tiles")
+        raise CompileError(
+            f"{tensor.name} needs {size} bytes of {where}; there are {most}",
+            code="target",
+            help="use smaller tiles",
+        )
     return max(size, 1)
 
 
@@ -185,8 +226,11 @@ def known(elements: Expr, tensor: Tensor, where: str) -> int:
     """
     count = integer(elements)
     if count is None:
-        raise CompileError(f"{tensor.name} lies in {where}, so its size must be known when it is compiled", code="target",
-                           help="give the sizes to the schedule as constants")
+        raise CompileError(
+            f"{tensor.name} lies in {where}, so its size must be known when it is compiled",
+            code="target",
+            help="give the sizes to the schedule as constants",
+        )
     return count
 
 

@@ -21,9 +21,11 @@ class Plan:
     """One call of a GPU artifact.
 
     Attributes:
-        launches: symbol, grid, block and bytes of shared memory of each launch, in order; launches without blocks are left out.
+        launches: symbol, grid, block and bytes of shared memory of each launch, in order; launches
+            without blocks are left out.
         scratch: bytes of each buffer that is passed between the outputs and the sizes.
-        maps: what launches take behind the sizes: of each the position of its array, type, shape, box and swizzle (`TensorMap`).
+        maps: what launches take behind the sizes: of each the position of its array, type, shape,
+            box and swizzle (`TensorMap`).
     """
 
     launches: tuple[tuple[str, Extents, Extents, int], ...]

@@ -1,4 +1,5 @@
-"""What GPUs have an instruction for: numbers of f32 rounded to what tensor cores take, one of tf32, two of bf16; powers of 2.
+"""What GPUs have an instruction for: numbers of f32 rounded to what tensor cores take, one of tf32,
+two of bf16; powers of 2.
 
 Source: PTX ISA 8.0, 9.7.3.21 (ex2), 9.7.9.21 (cvt), NVIDIA 2022.
 """
@@ -30,10 +31,16 @@ class NativeConversions(Expressions):
     def _call(self, e: Call) -> Value:
         if e.function == "tf32":
             return tf32(self, self.value(e.args[0]))
-        return exp2(self, self.value(e.args[0])) if e.function == "exp2" and e.dtype == F32 else super()._call(e)
+        return (
+            exp2(self, self.value(e.args[0])) if e.function == "exp2" and e.dtype == F32 else super()._call(e)
+        )
 
     def truncate_float(self, a: Value, t: DType) -> Value:
-        return bf16(self, a) if self.converts_natively and (a.dtype, t) == (F32, BF16) else super().truncate_float(a, t)
+        return (
+            bf16(self, a)
+            if self.converts_natively and (a.dtype, t) == (F32, BF16)
+            else super().truncate_float(a, t)
+        )
 
 
 def exp2(emitter: Expressions, x: Value) -> Value:
@@ -55,8 +62,11 @@ def _in_lanes(emitter: Expressions, x: Value, instruction: Callable[[str], str])
 
 def tf32(emitter: Expressions, x: Value) -> Value:
     """`tf32(x)`, in each lane."""
+
     def instruction(one: str) -> str:
-        return emitter.function.define(f"bitcast i32 {emitter.intrinsic(ROUND, 'i32', f'float {one}')} to float")
+        return emitter.function.define(
+            f"bitcast i32 {emitter.intrinsic(ROUND, 'i32', f'float {one}')} to float"
+        )
 
     return _in_lanes(emitter, x, instruction)
 
@@ -70,8 +80,12 @@ def bf16(emitter: Expressions, x: Value) -> Value:
     for k in range(x.lanes // 2):
         low, high = (f.define(f"extractelement {x}, i64 {2 * k + b}") for b in range(2))
         pair = emitter.intrinsic(TWO, "<2 x bfloat>", f"float {high}", f"float {low}")
-        result = f.define(f"insertelement {words} {result}, i32 {f.define(f'bitcast <2 x bfloat> {pair} to i32')}, i64 {k}")
-    return Value(f.define(f"bitcast {words} {result} to {vector_type(register_type(BF16), x.lanes)}"), BF16, x.lanes)
+        result = f.define(
+            f"insertelement {words} {result}, i32 {f.define(f'bitcast <2 x bfloat> {pair} to i32')}, i64 {k}"
+        )
+    return Value(
+        f.define(f"bitcast {words} {result} to {vector_type(register_type(BF16), x.lanes)}"), BF16, x.lanes
+    )
 
 
 def _bf16_by_lane(emitter: Expressions, x: Value) -> Value:
@@ -81,5 +95,7 @@ def _bf16_by_lane(emitter: Expressions, x: Value) -> Value:
     t, result = vector_type(register_type(BF16), x.lanes), "poison"
     for k in range(x.lanes):
         one = emitter.intrinsic(ONE, "bfloat", f"float {f.define(f'extractelement {x}, i64 {k}')}")
-        result = f.define(f"insertelement {t} {result}, i16 {f.define(f'bitcast bfloat {one} to i16')}, i64 {k}")
+        result = f.define(
+            f"insertelement {t} {result}, i16 {f.define(f'bitcast bfloat {one} to i16')}, i64 {k}"
+        )
     return Value(result, BF16, x.lanes)

@@ -1,7 +1,9 @@
-"""How many registers a thread's parts of buffers take at once: of a part those between its first use and its last one.
+"""How many registers a thread's parts of buffers take at once: of a part those between its first
+use and its last one.
 
-What a loop uses of earlier iterations is there all the way. The assembler may do with less, as it computes one value after the other;
-it can do with more, but not with fewer than one instruction takes.
+What a loop uses of earlier iterations is there all the way. The assembler may do with less, as it
+computes one value after the other; it can do with more, but not with fewer than one instruction
+takes.
 
 Source: Poletto, Sarkar, Linear Scan Register Allocation, TOPLAS 1999.
 """
@@ -32,7 +34,9 @@ def peak_registers(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> int:
         spans[t] = min(begin, first), max(end, last)
 
     def go(s: Stmt) -> tuple[list[Tensor], set[Tensor]]:
-        """Parts that a statement uses before it fills them, in their order, and those that it allocates."""
+        """Parts that a statement uses before it fills them, in their order, and those that it
+        allocates.
+        """
         nonlocal order
         order += 1
         start = order
@@ -52,7 +56,12 @@ def peak_registers(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> int:
             wanted, done = go(inside)
             carried += [t for t in wanted if t not in filled]
             filled |= done
-        if isinstance(s, For) and not is_block(s) and not isinstance(s.kind, Thread) and integer(s.extent) != 1:
+        if (
+            isinstance(s, For)
+            and not is_block(s)
+            and not isinstance(s.kind, Thread)
+            and integer(s.extent) != 1
+        ):
             for t in carried:
                 note(t, start, order)
         return carried, filled

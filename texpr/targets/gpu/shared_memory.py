@@ -1,4 +1,6 @@
-"""Memory that the threads of a block share: buffers beside each other in one address space, in static or dynamic allocations."""
+"""Memory that the threads of a block share: buffers beside each other in one address space, in
+static or dynamic allocations.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ SHARED = 3
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays and buffers are multiples."""
 STATIC_BYTES = 48 * 1024
-"""What code may have without its launches saying so (CUDA C++ Programming Guide 13.0, 5.2.3, shared memory)."""
+"""What code may have without its launches saying so (CUDA C++ Programming Guide 13.0, 5.2.3,
+shared memory).
+"""
 
 
 @dataclass(slots=True)
@@ -21,7 +25,8 @@ class SharedMemory:
     Attributes:
         symbol: of the kernel, before the names of its buffers.
         most_bytes: that a block may have.
-        dynamic: the launch says how much there is: one external array holds all buffers, as `STATIC_BYTES` are too few.
+        dynamic: the launch says how much there is: one external array holds all buffers, as
+            `STATIC_BYTES` are too few.
         alignment: of that array.
         bytes: that buffers take so far.
         declarations: of globals, as LLVM IR.
@@ -43,12 +48,19 @@ class SharedMemory:
         start = -(-self.bytes // alignment) * alignment
         self.bytes = start + -(-size // ALIGNMENT) * ALIGNMENT
         if self.bytes > self.most_bytes:
-            raise CompileError(f"{self.symbol} needs {self.bytes} bytes of shared memory; there are {self.most_bytes}", code="target",
-                               help="use smaller tiles")
+            raise CompileError(
+                f"{self.symbol} needs {self.bytes} bytes of shared memory; there are {self.most_bytes}",
+                code="target",
+                help="use smaller tiles",
+            )
         if self.dynamic:
             whole = f"@{self.symbol}_dynamic"
-            self.declarations = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {self.alignment}"]
+            self.declarations = [
+                f"{whole} = external addrspace({SHARED}) global [0 x i8], align {self.alignment}"
+            ]
             return f"getelementptr (i8, ptr addrspace({SHARED}) {whole}, i64 {start})" if start else whole
         name = f"@{self.symbol}_shared{len(self.declarations)}"
-        self.declarations.append(f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {alignment}")
+        self.declarations.append(
+            f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {alignment}"
+        )
         return name

@@ -1,10 +1,12 @@
-"""Buffers in registers that threads of a block fill and use together: each thread has its own elements of them.
+"""Buffers in registers that threads of a block fill and use together: each thread has its own
+elements of them.
 
     let C: f32[64, 64] register                                 let C: f32[4, 4] register, in each thread
     for y thread.y: for x thread.x: C[4*y + a, 16*b + x] = ..   ->   ... C[a, b] = ...
 
-A thread may use only elements that no other thread uses: which those are follows from the indices of threads alone, the same in all
-statements. Both are found by counting: extents are constants. Instructions that a warp runs say which lane holds which elements.
+A thread may use only elements that no other thread uses: which those are follows from the indices
+of threads alone, the same in all statements. Both are found by counting: extents are constants.
+Instructions that a warp runs say which lane holds which elements.
 """
 
 from __future__ import annotations
@@ -41,8 +43,10 @@ class OwnedElements:
 
     Attributes:
         tensor: the part.
-        first, step: along each dimension, which of a thread's elements is at 0, and how far apart neighbours are.
-        places: of the elements that a thread uses, in the part; others are there for the sake of simple indices, and take no registers.
+        first, step: along each dimension, which of a thread's elements is at 0, and how far apart
+        neighbours are.
+        places: of the elements that a thread uses, in the part; others are there for the sake of
+            simple indices, and take no registers.
     """
 
     tensor: Tensor
@@ -53,13 +57,20 @@ class OwnedElements:
     def local(self, indices: Sequence[Expr], threads: Set[Var]) -> tuple[Expr, ...]:
         """Where an element is in the part; terms that hold an index of a thread say whose it is."""
         forms = (linear(i) for i in indices)
-        return tuple(Linear(tuple((t, c // by) for t, c in form.terms if not variables(t) & threads), (form.constant - at) // by).expr()
-                     for form, at, by in zip(forms, self.first, self.step))
+        return tuple(
+            Linear(
+                tuple((t, c // by) for t, c in form.terms if not variables(t) & threads),
+                (form.constant - at) // by,
+            ).expr()
+            for form, at, by in zip(forms, self.first, self.step)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One access, its indices over the positions of threads and what is left of the loops around it, and the extents of those."""
+    """One access, its indices over the positions of threads and what is left of the loops around
+    it, and the extents of those.
+    """
 
     indices: tuple[Linear, ...]
     extents: Mapping[Var, int]
@@ -72,7 +83,9 @@ def distribute_over_threads(nest: Stmt, where: Geometry) -> dict[Tensor, OwnedEl
     Raises:
         CompileError: threads use each other's elements, or a thread needs more than it has.
     """
-    own = {t: _part(t, found, where) for t, found in _uses(nest, where).items() if any(use.axes for use in found)}
+    own = {
+        t: _part(t, found, where) for t, found in _uses(nest, where).items() if any(use.axes for use in found)
+    }
     for part in own.values():
         size = len(part.places) * part.tensor.dtype.bytes
         if size > MOST_BYTES:
@@ -85,7 +98,9 @@ def distribute_over_threads(nest: Stmt, where: Geometry) -> dict[Tensor, OwnedEl
 
 
 def with_owned_elements(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> Stmt:
-    """The nest with each thread's part in place of the whole, but for instructions: they know which lane holds what."""
+    """The nest with each thread's part in place of the whole, but for instructions: they know
+    which lane holds what.
+    """
     threads = {n.var for n in walk(nest) if is_thread(n) and isinstance(n, For)}
 
     def rule(node: Node) -> Node | None:
@@ -131,10 +146,16 @@ def _uses(nest: Stmt, where: Geometry) -> dict[Tensor, list[_Use]]:
     return found
 
 
-def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Mapping[Var, Expr], more: Mapping[Var, int],
-         together: str = "") -> _Use:
-    """An access. `values` has the loops of an instruction in terms of lanes and other variables, `more` how many values these take,
-    `together` the axes whose threads run it.
+def _use(
+    indices: Sequence[Expr],
+    above: tuple[For, ...],
+    home: int,
+    values: Mapping[Var, Expr],
+    more: Mapping[Var, int],
+    together: str = "",
+) -> _Use:
+    """An access. `values` has the loops of an instruction in terms of lanes and other variables,
+    `more` how many values these take, `together` the axes whose threads run it.
     """
     threads = {n.var: axis_of(n) for n in above if is_thread(n)}
     moved = {v: POSITIONS[axis] for v, axis in threads.items()} | dict(values)
@@ -143,7 +164,9 @@ def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Map
     return _Use(tuple(linear(substitute(i, moved)) for i in indices), extents, frozenset(axes))
 
 
-def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int], where: Geometry) -> list[tuple[Tensor, _Use]]:
+def _of_instruction(
+    loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int], where: Geometry
+) -> list[tuple[Tensor, _Use]]:
     name = instruction_of(loop)
     axes = axes_of(name, where.block) or "x"
     match = instance(name, loop)
@@ -152,7 +175,11 @@ def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, in
         if tensor in homes:
             places, extents = fragment_layout(name, operand, POSITIONS, axes)
             values = {w: places[v.name] for v, w in match.loops.items() if v.name in places}
-            rest = {n.var: integer(n.extent) or 0 for n in walk(loop) if isinstance(n, For) and n.var not in values}
+            rest = {
+                n.var: integer(n.extent) or 0
+                for n in walk(loop)
+                if isinstance(n, For) and n.var not in values
+            }
             found.append((tensor, _use(indices, above, homes[tensor], values, {**rest, **extents}, axes)))
     return found
 
@@ -183,7 +210,9 @@ def _split(form: Linear) -> tuple[Linear, Linear]:
     """What the thread says of an index, and what is left."""
     positions = set(POSITIONS.values())
     own = [(t, c) for t, c in form.terms if variables(t) & positions]
-    return Linear(tuple(own), 0), Linear(tuple((t, c) for t, c in form.terms if not variables(t) & positions), form.constant)
+    return Linear(tuple(own), 0), Linear(
+        tuple((t, c) for t, c in form.terms if not variables(t) & positions), form.constant
+    )
 
 
 def _values(tensor: Tensor, forms: Sequence[Linear], extents: Mapping[Var, int]) -> set[tuple[int, ...]]:
@@ -196,11 +225,19 @@ def _values(tensor: Tensor, forms: Sequence[Linear], extents: Mapping[Var, int])
     if not known or count > MOST_PLACES:
         raise _refused(tensor, "which of its elements a thread uses is not known when it is compiled")
     points = pairs(*(range(extents[v]) for v in used))
-    return {tuple(form.constant + sum(c * at[used.index(t)] for t, c in form.terms) for form in forms)  # type: ignore[arg-type]
-            for at in points}
+    return {
+        tuple(form.constant + sum(c * at[used.index(t)] for t, c in form.terms) for form in forms)  # type: ignore[arg-type]
+        for at in points
+    }
 
 
-def _check_disjoint(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[int, ...]], axes: frozenset[str], where: Geometry) -> None:
+def _check_disjoint(
+    tensor: Tensor,
+    whose: Sequence[Linear],
+    every: set[tuple[int, ...]],
+    axes: frozenset[str],
+    where: Geometry,
+) -> None:
     """No two threads have an element in common."""
     extents = {axis: integer(where.extent(axis)) for axis in axes}
     if None in extents.values():
@@ -208,7 +245,9 @@ def _check_disjoint(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[in
     grids = np.meshgrid(*(np.arange(n) for n in extents.values()), indexing="ij")  # type: ignore[arg-type]
     count = grids[0].size
     # Threads along other axes have buffers of their own.
-    env = {v: np.zeros(count, np.int64) for v in POSITIONS.values()} | {POSITIONS[a]: grid.ravel() for a, grid in zip(extents, grids)}
+    env = {v: np.zeros(count, np.int64) for v in POSITIONS.values()} | {
+        POSITIONS[a]: grid.ravel() for a, grid in zip(extents, grids)
+    }
     points = Points(env, (count,), np.array(True))
     places = np.array(sorted(every), np.int64).reshape(len(every), len(whose))
     flat = np.zeros((count, len(every)), np.int64)
@@ -221,5 +260,8 @@ def _check_disjoint(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[in
 
 
 def _refused(tensor: Tensor, why: str) -> CompileError:
-    return CompileError(f"{tensor.name} lives in registers, and {why}", code="set_scope",
-                        help=f'set_scope("{tensor.name}", "shared") lets threads of a block share it')
+    return CompileError(
+        f"{tensor.name} lives in registers, and {why}",
+        code="set_scope",
+        help=f'set_scope("{tensor.name}", "shared") lets threads of a block share it',
+    )

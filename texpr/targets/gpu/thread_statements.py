@@ -1,4 +1,6 @@
-"""Statements of single threads of a GPU: copies past registers, atomic updates, conditions that differ between lanes."""
+"""Statements of single threads of a GPU: copies past registers, atomic updates, conditions that
+differ between lanes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from texpr.targets.gpu.context import GpuContext
 from texpr.targets.gpu.geometry import room_of
 
 LOCAL_BYTES = 512 * 1024
-"""Of a thread's own memory (CUDA C++ Programming Guide 13.0, technical specifications per capability)."""
+"""Of a thread's own memory (CUDA C++ Programming Guide 13.0, technical specifications per
+capability).
+"""
 
 
 class ThreadStatements(GpuContext):
@@ -41,7 +45,9 @@ class ThreadStatements(GpuContext):
         return self._value_under(self.mask, e)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
-        """Where a condition differs between lanes, all of them together if it holds for all, else one after the other: no masks."""
+        """Where a condition differs between lanes, all of them together if it holds for all,
+        else one after the other: no masks.
+        """
         lane = self.lane
         if lane is None or lane not in variables(cond):
             super().condition(cond, body)
@@ -74,7 +80,9 @@ class ThreadStatements(GpuContext):
         """Threads hide the time to memory by themselves."""
 
     def assignment(self, s: Store) -> None:
-        if s.asynchronous and not isinstance(s.value, Const):  # where a loop is written out, some copies are of zeros alone
+        if s.asynchronous and not isinstance(
+            s.value, Const
+        ):  # where a loop is written out, some copies are of zeros alone
             emit_async_copy(self, s)
         elif s.atomic and s.tensor not in self.owned and self.space_number(s.tensor) != LOCAL:
             emit_atomic(self, s)
@@ -91,5 +99,9 @@ class ThreadStatements(GpuContext):
 
 
 def _synchronous(s: Stmt) -> Stmt:
-    """The statement with its copies finished where they stand: single elements are too small to be copied past the registers."""
-    return rewrite(s, lambda n: replace(n, asynchronous=False) if isinstance(n, Store) and n.asynchronous else None)
+    """The statement with its copies finished where they stand: single elements are too small to
+    be copied past the registers.
+    """
+    return rewrite(
+        s, lambda n: replace(n, asynchronous=False) if isinstance(n, Store) and n.asynchronous else None
+    )

@@ -1,15 +1,17 @@
-"""Instructions that the 128 threads of a warpgroup run together (`wgmma`), as data: products of tiles that lie in shared memory, with
-accumulators in registers. `warpgroups` writes their code.
+"""Instructions that the 128 threads of a warpgroup run together (`wgmma`), as data: products of
+tiles that lie in shared memory, with accumulators in registers. `warpgroups` writes their code.
 
-The warpgroup is thread.x of a block whose thread.x is 128, or thread.x and thread.y of one where these are 32 and 4: then what its warps
-run stands in loops over thread.y. Its four warps have 16 rows of the accumulators each; inside these, lanes hold what lanes of a warp hold
-of the accumulators of a smaller product (`warp_instructions`).
+The warpgroup is thread.x of a block whose thread.x is 128, or thread.x and thread.y of one where
+these are 32 and 4: then what its warps run stands in loops over thread.y. Its four warps have 16
+rows of the accumulators each; inside these, lanes hold what lanes of a warp hold of the
+accumulators of a smaller product (`warp_instructions`).
 
-Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it: rows of 64 terms each, or, of
-transposed operands (`_ta`, `_tb`, `_tab` in names), 64 terms of 64 elements each, in panels where the operand has more elements. Floats of
-8 bits lie in rows of 128 terms, under swizzle(16, 8, 128), and cannot be transposed. The left operand of 16 bits may be in registers
-instead (`_ra`): as it is there for a warp, which is how a warp holds accumulators, so that what is made of accumulators is an operand of
-the next product.
+Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say
+it: rows of 64 terms each, or, of transposed operands (`_ta`, `_tb`, `_tab` in names), 64 terms of
+64 elements each, in panels where the operand has more elements. Floats of 8 bits lie in rows of 128
+terms, under swizzle(16, 8, 128), and cannot be transposed. The left operand of 16 bits may be in
+registers instead (`_ra`): as it is there for a warp, which is how a warp holds accumulators, so
+that what is made of accumulators is an operand of the next product.
 
 Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), NVIDIA 2022.
 """
@@ -39,8 +41,8 @@ PANEL = 64
 
 @dataclass(frozen=True, slots=True)
 class WarpgroupMma:
-    """C[64, n] += A[64, terms] * B[n, terms], rows of A and B in shared memory; of `transposed` operands (a, b, ab), columns of up to
-    64 elements.
+    """C[64, n] += A[64, terms] * B[n, terms], rows of A and B in shared memory; of `transposed`
+    operands (a, b, ab), columns of up to 64 elements.
 
     Attributes:
         left, right: types of the operands.
@@ -77,7 +79,9 @@ class WarpgroupMma:
 
     @property
     def is_fp8(self) -> bool:
-        """Whether operands are floats of 8 bits: sums have fewer bits then, and nothing is too small for them."""
+        """Whether operands are floats of 8 bits: sums have fewer bits then, and nothing is too
+        small for them.
+        """
         return self.terms == 32
 
     @property
@@ -88,7 +92,9 @@ class WarpgroupMma:
     def listing(self, name: str) -> str:
         """As a listing."""
         panels = f"{self.n // 64}, " if self.n > 64 else ""
-        left = "A[i, 0, k, 0]" if self.left_in_registers else "A[k, i]" if "a" in self.transposed else "A[i, k]"
+        left = (
+            "A[i, 0, k, 0]" if self.left_in_registers else "A[k, i]" if "a" in self.transposed else "A[i, k]"
+        )
         right = ("B[j // 64, k, j % 64]" if panels else "B[k, j]") if "b" in self.transposed else "B[j, k]"
         row = self.swizzle.row
         shape = f"{panels}{PANEL}, 64" if "b" in self.transposed else f"{self.n}, {row}"
@@ -108,16 +114,36 @@ class WarpgroupAccumulators(warps.AccumulatorTile):
 
 
 for _n in (64, 128, 256):
-    _both = [WarpgroupMma(_n, _t, _t, 16, _transposed) for _t, _transposed in pairs(("bf16", "f16"), ("", "a", "b", "ab"))]
-    _both += [WarpgroupMma(_n, _t, _t, 16, _transposed, left_in_registers=True) for _t, _transposed in pairs(("bf16", "f16"), ("", "b"))]
-    for _p in [*_both, *(WarpgroupMma(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
+    _both = [
+        WarpgroupMma(_n, _t, _t, 16, _transposed)
+        for _t, _transposed in pairs(("bf16", "f16"), ("", "a", "b", "ab"))
+    ]
+    _both += [
+        WarpgroupMma(_n, _t, _t, 16, _transposed, left_in_registers=True)
+        for _t, _transposed in pairs(("bf16", "f16"), ("", "b"))
+    ]
+    for _p in [
+        *_both,
+        *(WarpgroupMma(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2)),
+    ]:
         _name = f"wgmma_{_p.types}_n{_n}{_p.suffix}"
-        INSTRUCTIONS[_name] = Instruction(_name, _p.listing(_name), _p, flushes_denormals=not _p.is_fp8, reorders=_p.is_fp8,
-                                          reduced_precision=_p.is_fp8, asynchronous=True)
+        INSTRUCTIONS[_name] = Instruction(
+            _name,
+            _p.listing(_name),
+            _p,
+            flushes_denormals=not _p.is_fp8,
+            reorders=_p.is_fp8,
+            reduced_precision=_p.is_fp8,
+            asynchronous=True,
+        )
     warps.define_accumulator_moves(f"wgmma_n{_n}", "f32", ROWS, _n, WarpgroupAccumulators)
 
-NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpgroupMma | WarpgroupAccumulators))
-"""What a processor of 9.0 has under the name that ends in `a`. LLVM ends the process over one that the processor lacks."""
+NAMES = frozenset(
+    n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpgroupMma | WarpgroupAccumulators)
+)
+"""What a processor of 9.0 has under the name that ends in `a`. LLVM ends the process over one
+that the processor lacks.
+"""
 
 
 def thread_count(name: str) -> int:
@@ -126,7 +152,9 @@ def thread_count(name: str) -> int:
 
 
 def axes_of(name: str, block: Sequence[Expr]) -> str:
-    """The axes of a block along which all threads run an instruction together; empty if no such threads do."""
+    """The axes of a block along which all threads run an instruction together; empty if no such
+    threads do.
+    """
     x, y, _ = map(integer, block)
     if thread_count(name) == x:
         return "x"
@@ -134,15 +162,28 @@ def axes_of(name: str, block: Sequence[Expr]) -> str:
 
 
 def misplaced(name: str) -> CompileError:
-    """The error for an instruction that does not stand where the threads that run it are together."""
+    """The error for an instruction that does not stand where the threads that run it are
+    together.
+    """
     lanes = thread_count(name)
     if lanes == warps.LANES:
-        who, ways, more = "warp", f"{lanes} threads along thread.x", f"bind loops of {lanes} iterations to thread.x, and"
+        who, ways, more = (
+            "warp",
+            f"{lanes} threads along thread.x",
+            f"bind loops of {lanes} iterations to thread.x, and",
+        )
     else:
-        who, ways = "warpgroup", f"{lanes} threads along thread.x, or {warps.LANES} there and {lanes // warps.LANES} along thread.y"
+        who, ways = (
+            "warpgroup",
+            f"{lanes} threads along thread.x, or {warps.LANES} there and {lanes // warps.LANES} along "
+            f"thread.y",
+        )
         more = f"bind loops of {lanes} iterations to thread.x, or of {warps.LANES} there and of {lanes // warps.LANES} to thread.y, and"
-    return CompileError(f"{name} is run by a {who}: {ways}, and no loop over them around it", code="target",
-                        help=f"{more} loops over {who}s to {'thread.y' if lanes == warps.LANES else 'the next axis'}")
+    return CompileError(
+        f"{name} is run by a {who}: {ways}, and no loop over them around it",
+        code="target",
+        help=f"{more} loops over {who}s to {'thread.y' if lanes == warps.LANES else 'the next axis'}",
+    )
 
 
 def descriptor_operands(loop: For) -> tuple[Tensor, ...]:
@@ -155,9 +196,11 @@ def descriptor_operands(loop: For) -> tuple[Tensor, ...]:
     return ()
 
 
-def fragment_layout(name: str, operand: str, positions: Mapping[str, Var], axes: str) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """As for a warp (`warp_instructions.fragment_layout`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in
-    a lane.
+def fragment_layout(
+    name: str, operand: str, positions: Mapping[str, Var], axes: str
+) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """As for a warp (`warp_instructions.fragment_layout`), of warpgroups too: eight rows by four
+    pairs of columns in a warp, two rows in a lane.
 
     Args:
         positions: where threads are along each axis.
@@ -168,11 +211,19 @@ def fragment_layout(name: str, operand: str, positions: Mapping[str, Var], axes:
         case WarpgroupMma(left_in_registers=True, terms=terms) if operand == "A":
             half, tile, inside = Var("io"), Var("ko"), Var("ki")
             row = add(fragment_row(positions, axes), mul(half, index(8)))
-            return {"i": row, "k": add(add(mul(tile, index(8)), fragment_column(lane)), inside)}, {half: 2, tile: terms // 8, inside: 2}
+            return {"i": row, "k": add(add(mul(tile, index(8)), fragment_column(lane)), inside)}, {
+                half: 2,
+                tile: terms // 8,
+                inside: 2,
+            }
         case WarpgroupMma(n) | WarpgroupAccumulators(_, n):
             half, tile, inside = Var("io"), Var("jo"), Var("ji")
             row = add(fragment_row(positions, axes), mul(half, index(8)))
-            return {"i": row, "j": add(add(mul(tile, index(8)), fragment_column(lane)), inside)}, {half: 2, tile: n // 8, inside: 2}
+            return {"i": row, "j": add(add(mul(tile, index(8)), fragment_column(lane)), inside)}, {
+                half: 2,
+                tile: n // 8,
+                inside: 2,
+            }
     return warps.fragment_layout(name, operand, lane)
 
 
@@ -185,5 +236,7 @@ def fragment_row(positions: Mapping[str, Var], axes: str) -> Expr:
 
 
 def fragment_column(lane: Expr) -> Expr:
-    """The first column of accumulators that a lane holds, of eight; the next one is its other one."""
+    """The first column of accumulators that a lane holds, of eight; the next one is its other
+    one.
+    """
     return mul(mod(lane, index(4)), index(2))

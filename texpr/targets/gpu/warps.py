@@ -1,4 +1,5 @@
-"""Code of the instructions of a warp (`warp_instructions`): reductions over lanes, products of tiles, loads of tiles from shared memory.
+"""Code of the instructions of a warp (`warp_instructions`): reductions over lanes, products of
+tiles, loads of tiles from shared memory.
 
 Source: PTX ISA 8.0, 9.7.13 (warp level matrix multiply-accumulate instructions), NVIDIA 2022.
 """
@@ -22,12 +23,18 @@ from texpr.targets.emit.function import Value, constant, memory_type
 from texpr.targets.gpu.addressing import check_inside
 from texpr.targets.gpu.context import GpuContext
 from texpr.targets.gpu.native_conversions import ROUND
-from texpr.targets.gpu.warp_instructions import LANES, AccumulatorTile, MatrixLoad, QuadReduction, WarpMma, WarpReduction
+from texpr.targets.gpu.warp_instructions import (
+    LANES,
+    AccumulatorTile,
+    MatrixLoad,
+    QuadReduction,
+    WarpMma,
+    WarpReduction,
+)
 
 _ROW = 16
 """Bytes of a row that a lane gives the address of."""
 _EVERY_LANE = "i32 -1"
-
 
 
 def emit_warp(emitter: GpuContext, loop: For) -> None:
@@ -44,7 +51,15 @@ def emit_warp(emitter: GpuContext, loop: For) -> None:
         case AccumulatorTile(m, _, stores):
             lane = emitter.positions["x"]
             places = [(8 * h, b) for h, b in pairs(range(m // 8), range(2))]
-            emit_accumulator_move(emitter, match, loop, stores, places, floordiv(lane, index(4)), mul(mod(lane, index(4)), index(2)))
+            emit_accumulator_move(
+                emitter,
+                match,
+                loop,
+                stores,
+                places,
+                floordiv(lane, index(4)),
+                mul(mod(lane, index(4)), index(2)),
+            )
         case MatrixLoad() as load:
             _emit_load(emitter, load, match)
         case other:
@@ -55,7 +70,9 @@ def _emit_reduction(emitter: GpuContext, update: str, match: Match) -> None:
     f, (tensor, _) = emitter.function, match.operands["P"]
     lane = emitter.positions["x"]
     address = emitter.operand_address(*match.operands["P"], values_of(match, l=lane))
-    value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
+    value = Value(
+        f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype
+    )
     distance = LANES // 2
     while distance:
         value = emitter.combine(update, value, _shuffle(emitter, value, distance))
@@ -74,7 +91,9 @@ def _emit_quad_reduction(emitter: GpuContext, update: str, match: Match) -> None
     lane = emitter.positions["x"]
     row, four = floordiv(lane, index(4)), index(4)
     address = emitter.operand_address(*match.operands["P"], values_of(match, g=row, t=mod(lane, four)))
-    value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
+    value = Value(
+        f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype
+    )
     for distance in (2, 1):
         value = emitter.combine(update, value, _shuffle(emitter, value, distance))
     total, at = match.operands["S"]
@@ -94,7 +113,9 @@ def _shuffle(emitter: GpuContext, value: Value, distance: int) -> Value:
     result = "poison"
     for k in range(count):
         word = f.define(f"extractelement {words} {whole}, i64 {k}")
-        moved = emitter.intrinsic("llvm.nvvm.shfl.sync.bfly.i32", "i32", _EVERY_LANE, f"i32 {word}", f"i32 {distance}", "i32 31")
+        moved = emitter.intrinsic(
+            "llvm.nvvm.shfl.sync.bfly.i32", "i32", _EVERY_LANE, f"i32 {word}", f"i32 {distance}", "i32 31"
+        )
         result = f.define(f"insertelement {words} {result}, i32 {moved}, i64 {k}")
     return Value(f.define(f"bitcast {words} {result} to {t}"), value.dtype)
 
@@ -103,58 +124,92 @@ def _emit_product(emitter: GpuContext, p: WarpMma, match: Match) -> None:
     f, w = emitter.function, p.width
     total = match.operands["C"][0].dtype
     tiles = range(p.k // (4 * w))
-    left = [_operand_word(emitter, match, "A", p, i=8 * h, k=4 * w * q) for q in tiles for h in range(p.m // 8)]
+    left = [
+        _operand_word(emitter, match, "A", p, i=8 * h, k=4 * w * q) for q in tiles for h in range(p.m // 8)
+    ]
     right = [_operand_word(emitter, match, "B", p, k=4 * w * q, j=0) for q in tiles]
     places = [register_address(emitter, match, "C", i=8 * h, j=b) for h in range(p.m // 8) for b in range(2)]
     t = memory_type(total)
     sums = [f.define(f"load {t}, {at}, align {total.bytes}") for at in places]
     result = f"{{ {', '.join([t] * len(sums))} }}"
-    after = emitter.intrinsic(f"llvm.nvvm.{p.call}", result, *(f"{p.word} {x}" for x in (*left, *right)), *(f"{t} {x}" for x in sums))
+    after = emitter.intrinsic(
+        f"llvm.nvvm.{p.call}",
+        result,
+        *(f"{p.word} {x}" for x in (*left, *right)),
+        *(f"{t} {x}" for x in sums),
+    )
     for k, at in enumerate(places):
         f.emit(f"store {t} {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align {total.bytes}")
 
 
 def emit_accumulator_move(
-    emitter: GpuContext, match: Match, loop: For, stores: bool, places: Iterable[tuple[int, int]], row: Expr, column: Expr
+    emitter: GpuContext,
+    match: Match,
+    loop: For,
+    stores: bool,
+    places: Iterable[tuple[int, int]],
+    row: Expr,
+    column: Expr,
 ) -> None:
-    """Set to 0, or store, what each lane holds of a tile: `places` in the first lane, so many rows and columns further in others."""
+    """Set to 0, or store, what each lane holds of a tile: `places` in the first lane, so many
+    rows and columns further in others.
+    """
     f, (target, indices) = emitter.function, match.operands["C"]
     t = target.dtype
     conditions = [n.cond for n in walk(loop) if isinstance(n, If)]
     for i, j in places:
         if not stores:
-            f.emit(f"store {memory_type(t)} {constant(0, t).text}, {register_address(emitter, match, 'C', i=i, j=j)}, align {t.bytes}")
+            f.emit(
+                f"store {memory_type(t)} {constant(0, t).text}, "
+                f"{register_address(emitter, match, 'C', i=i, j=j)}, align {t.bytes}"
+            )
             continue
         values = values_of(match, i=add(index(i), row), j=add(column, index(j)))
-        value = f.define(f"load {memory_type(t)}, {register_address(emitter, match, 'A', i=i, j=j)}, align {t.bytes}")
+        value = f.define(
+            f"load {memory_type(t)}, {register_address(emitter, match, 'A', i=i, j=j)}, align {t.bytes}"
+        )
         element = tuple(folded(e, values) for e in indices)
-        emitter.where_holds([folded(c, values) for c in conditions], partial(emitter.store, target, element, Value(value, t)))
+        emitter.where_holds(
+            [folded(c, values) for c in conditions], partial(emitter.store, target, element, Value(value, t))
+        )
 
 
 def _operand_word(emitter: GpuContext, match: Match, operand: str, p: WarpMma, **first: int) -> str:
-    """A register: neighbours along k, which lie beside each other unless the buffer has another order."""
+    """A register: neighbours along k, which lie beside each other unless the buffer has another
+    order.
+    """
     if p.width == 1:
         return _operand_element(emitter, match, operand, p, first)
     f, element = emitter.function, memory_type(match.operands[operand][0].dtype)
     size = match.operands[operand][0].dtype.bytes
     if is_packed(emitter, match, operand):
-        return f.define(f"load {p.word}, {register_address(emitter, match, operand, **first)}, align {p.width * size}")
+        return f.define(
+            f"load {p.word}, {register_address(emitter, match, operand, **first)}, align {p.width * size}"
+        )
     vector = f"<{p.width} x {element}>"
     word = "poison"
     for b in range(p.width):
         at = register_address(emitter, match, operand, **{**first, "k": first["k"] + b})
-        word = f.define(f"insertelement {vector} {word}, {element} {f.define(f'load {element}, {at}, align {size}')}, i64 {b}")
+        word = f.define(
+            f"insertelement {vector} {word}, {element} {f.define(f'load {element}, {at}, align {size}')}, "
+            f"i64 {b}"
+        )
     return word if vector == p.word else f.define(f"bitcast {vector} {word} to {p.word}")
 
 
-def _operand_element(emitter: GpuContext, match: Match, operand: str, p: WarpMma, first: Mapping[str, int]) -> str:
+def _operand_element(
+    emitter: GpuContext, match: Match, operand: str, p: WarpMma, first: Mapping[str, int]
+) -> str:
     """A register that holds one element, of a buffer in registers or from memory."""
     (tensor, indices), across = match.operands[operand], "i" if operand == "A" else "j"
     if tensor.scope == "register":
         there = register_address(emitter, match, operand, **first)
     else:
         lane = emitter.positions["x"]
-        own = {across: add(index(first.get(across, 0)), floordiv(lane, index(4))), "k": add(index(first["k"]), mod(lane, index(4)))}
+        own = {
+            across: add(index(first.get(across, 0)), floordiv(lane, index(4))),
+            "k": add(index(first["k"]), mod(lane, index(4))),
+        }
         there = emitter.operand_address(tensor, indices, values_of(match, **own))
     t = memory_type(tensor.dtype)
     value = emitter.function.define(f"load {t}, {there}, align {tensor.dtype.bytes}")
@@ -164,20 +219,28 @@ def _operand_element(emitter: GpuContext, match: Match, operand: str, p: WarpMma
 def is_packed(emitter: GpuContext, match: Match, operand: str, along: str = "k") -> bool:
     """Whether neighbours along a loop of an instruction are neighbours in a lane's registers."""
     tensor, indices = match.operands[operand]
-    return emitter.register_stride(tensor, indices, next(w for v, w in match.loops.items() if v.name == along)) == 1
+    return (
+        emitter.register_stride(tensor, indices, next(w for v, w in match.loops.items() if v.name == along))
+        == 1
+    )
 
 
 def _emit_load(emitter: GpuContext, load: MatrixLoad, match: Match) -> None:
     """Each lane has the address of one row of 16 bytes; four tiles of 8 rows come at once."""
     f, (tensor, indices) = emitter.function, match.operands["A"]
     if tensor.scope != "shared":
-        raise CompileError(f"ldmatrix reads shared memory, and {tensor.name} lives elsewhere", code="target",
-                           help=f'cache_read("{tensor.name}", ...), then set_scope(..., "shared")')
+        raise CompileError(
+            f"ldmatrix reads shared memory, and {tensor.name} lives elsewhere",
+            code="target",
+            help=f'cache_read("{tensor.name}", ...), then set_scope(..., "shared")',
+        )
     lane, half = emitter.positions["x"], index(16)
     row, column = mod(lane, half), mul(floordiv(lane, half), index(4 * load.width))
     places = values_of(match, i=row, k=column)
     if tensor.swizzle is not None:
-        check_inside(tensor, flat_index(tensor, tuple(folded(i, places) for i in indices)), _ROW // tensor.dtype.bytes)
+        check_inside(
+            tensor, flat_index(tensor, tuple(folded(i, places) for i in indices)), _ROW // tensor.dtype.bytes
+        )
     address = emitter.operand_address(tensor, indices, places)
     kind = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.{'trans.' if load.transposed else ''}b16.p3"
     result = "{ i32, i32, i32, i32 }"
@@ -198,18 +261,25 @@ def _store_elements(emitter: GpuContext, load: MatrixLoad, match: Match, word: s
     parts = f.define(f"bitcast i32 {word} to {vector}")
     for b in range(load.width):
         at = register_address(emitter, match, "B", **{**first, along: first[along] + b})
-        f.emit(f"store {memory_type(t)} {f.define(f'extractelement {vector} {parts}, i64 {b}')}, {at}, align {t.bytes}")
+        f.emit(
+            f"store {memory_type(t)} {f.define(f'extractelement {vector} {parts}, i64 {b}')}, {at}, align "
+            f"{t.bytes}"
+        )
 
 
 def values_of(match: Match, **places: Expr) -> dict[Var, Expr]:
-    """What the loops of a nest stand at for an element of an instruction's operand, named by the loops of its meaning; others at 0."""
+    """What the loops of a nest stand at for an element of an instruction's operand, named by the
+    loops of its meaning; others at 0.
+    """
     return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}
 
 
 def register_address(emitter: GpuContext, match: Match, operand: str, **places: int) -> str:
     """The address in registers of an element of the first lane; every lane has its own there."""
     tensor, indices = match.operands[operand]
-    return emitter.register_address(tensor, indices, values_of(match, **{name: index(n) for name, n in places.items()}))
+    return emitter.register_address(
+        tensor, indices, values_of(match, **{name: index(n) for name, n in places.items()})
+    )
 
 
 def indices_of(match: Match, operand: str, **places: int) -> tuple[Expr, ...]:

@@ -87,16 +87,22 @@ def bench_calls(arguments: Namespace) -> int:
 def lines(runs: int) -> Iterator[str]:
     """Nanoseconds of processor time of a call on 16 floats: the median of runs in turns."""
     names = _names()
-    timers = {name: timeit.Timer(row.code, timer=time.thread_time, globals=names) for name, row in _ROWS.items()}
-    found = [{name: timer.timeit(_TIMES) / _TIMES / _ROWS[name].calls * 1e9 for name, timer in timers.items()} for _ in range(runs + 1)][1:]
+    timers = {
+        name: timeit.Timer(row.code, timer=time.thread_time, globals=names) for name, row in _ROWS.items()
+    }
+    found = [
+        {name: timer.timeit(_TIMES) / _TIMES / _ROWS[name].calls * 1e9 for name, timer in timers.items()}
+        for _ in range(runs + 1)
+    ][1:]
     taken = {name: median(each[name] for each in found) for name in _ROWS}
     yield _TABLE.header()
     for name, row in _ROWS.items():
         alone = taken[name] - taken[_LOOP]
         yield _TABLE.row(name, taken[name], alone, row.bar, verdict(alone, row.bar))
     joined = _joined(runs)
-    yield _TABLE.row("a loop over two threads, begun and ended, hot", None, joined, _JOINED,
-                     verdict(joined, _JOINED))
+    yield _TABLE.row(
+        "a loop over two threads, begun and ended, hot", None, joined, _JOINED, verdict(joined, _JOINED)
+    )
 
 
 def _names() -> dict[str, object]:
@@ -104,9 +110,18 @@ def _names() -> dict[str, object]:
     a, b, c = np.ones((3, 16), np.float32)
     add = op(_ADD)
     others = {name: op(_OTHERS, name) for name in ("both", "raised", "shifted", "biased", "squares", "taken")}
-    arrays = {"a": a, "b": b, "c": c, "d": a[:15].copy(), "e": a[:14].copy(), "shapes": [a[:k].copy() for k in range(4, 14)],
-              "stepped": np.ones(32, np.float32)[::2], "transposed": np.ones((4, 4), np.float32).T, "number": np.float64(2),
-              "order": np.arange(16, dtype=np.int32)[::-1].copy()}
+    arrays = {
+        "a": a,
+        "b": b,
+        "c": c,
+        "d": a[:15].copy(),
+        "e": a[:14].copy(),
+        "shapes": [a[:k].copy() for k in range(4, 14)],
+        "stepped": np.ones(32, np.float32)[::2],
+        "transposed": np.ones((4, 4), np.float32).T,
+        "number": np.float64(2),
+        "order": np.arange(16, dtype=np.int32)[::-1].copy(),
+    }
     # Of a symbolic size, so nobody knows that it is over at once.
     released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
     kernel = schedule(add, N=16).auto().compile()
@@ -115,9 +130,16 @@ def _names() -> dict[str, object]:
 
 
 def _joined(runs: int) -> float:
-    """Nanoseconds of a step of many, each a loop over two threads, beside half of what one thread takes for it."""
+    """Nanoseconds of a step of many, each a loop over two threads, beside half of what one
+    thread takes for it.
+    """
     x = np.ones((_COUNT, 64), np.float32)
-    alone = schedule(op(_STEPS), T=_COUNT, N=64).split("n", 32, tail="exact").reorder("t", "no", "ni").vectorize("ni")
+    alone = (
+        schedule(op(_STEPS), T=_COUNT, N=64)
+        .split("n", 32, tail="exact")
+        .reorder("t", "no", "ni")
+        .vectorize("ni")
+    )
     one, two = alone.compile(), alone.replay('parallel("no")').compile()
     with options(threads=2):
         found = [(_step(one, x), _step(two, x)) for _ in range(3 * runs)]

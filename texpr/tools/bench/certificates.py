@@ -1,4 +1,6 @@
-"""`python -m texpr bench certificates`: how long the certificates of operators take, and what they say."""
+"""`python -m texpr bench certificates`: how long the certificates of operators take, and what
+they say.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,18 @@ _TABLE = Table({"operator": "<28", "ms": ">7.1f", "questions": ">9", "rounding":
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench certificates`."""
-    parser = add_command(commands, "certificates", bench_certificates,
-                         "certify the default schedules of operators, in processor time")
+    parser = add_command(
+        commands,
+        "certificates",
+        bench_certificates,
+        "certify the default schedules of operators, in processor time",
+    )
     add_library(parser)
 
 
 def bench_certificates(arguments: argparse.Namespace) -> int:
-    """Print a row per operator after `auto()`: milliseconds of processor time, questions, and what is said of rounding.
+    """Print a row per operator after `auto()`: milliseconds of processor time, questions, and what
+    is said of rounding.
 
     Returns:
         1 if a kernel is not proven.
@@ -62,23 +69,31 @@ def bench_certificates(arguments: argparse.Namespace) -> int:
             times.append((time.process_time() - start) * 1e3)
             print(_row(name, times[-1], certificate))
     if times:
-        print(f"{len(times)} proven, {refused} refused; median {median(times):.1f} ms, mean {mean(times):.1f} ms, most {max(times):.1f} ms")
+        print(
+            f"{len(times)} proven, {refused} refused; median {median(times):.1f} ms, mean {mean(times):.1f} "
+            f"ms, most {max(times):.1f} ms"
+        )
     return int(refused > 0)
 
 
 def _row(name: str, milliseconds: float, certificate: Certificate) -> str:
-    return _TABLE.row(name, milliseconds, sum(asked for asked, _ in certificate.obligations.values()),
-                      certificate.rounding)
+    return _TABLE.row(
+        name, milliseconds, sum(asked for asked, _ in certificate.obligations.values()), certificate.rounding
+    )
 
 
 def scheduled(op: Op) -> Schedule | None:
-    """The default schedule of an operator with usual dtypes, small constants and sizes; None where none of the sizes tried will do."""
+    """The default schedule of an operator with usual dtypes, small constants and sizes; None
+    where none of the sizes tried will do.
+    """
     program, sizes = small(op)
     return None if sizes is None else Schedule(program, sizes).auto()
 
 
 def small(op: Op, size: int = SIZE) -> tuple[Program, dict[Var, int] | None]:
-    """A program of an operator, with usual dtypes and small constants, and sizes for it, if some that are tried will do."""
+    """A program of an operator, with usual dtypes and small constants, and sizes for it, if some
+    that are tried will do.
+    """
     program = usual(op)
     tried = islice(sizes_like(program, size), MOST_TRIES)
     return program, next((s for s in tried if all(evaluate_size(r, s) for r in program.requires)), None)
@@ -87,7 +102,10 @@ def small(op: Op, size: int = SIZE) -> tuple[Program, dict[Var, int] | None]:
 def usual(op: Op) -> Program:
     """A program of an operator, with usual dtypes and small constants."""
     axes = {a.constant for a in op.signature.axes}
-    return op.program({}, {c.name: 1 if c.name in axes else 4 for c in op.signature.constants if c.required or c.name in axes})
+    return op.program(
+        {},
+        {c.name: 1 if c.name in axes else 4 for c in op.signature.constants if c.required or c.name in axes},
+    )
 
 
 def sizes_like(program: Program, size: int) -> Iterator[dict[Var, int]]:

@@ -14,8 +14,14 @@ def add_parser(commands: Commands) -> None:
     for part in (frontend, proofs, compiling, calling, gradients, certificates, coverage, targets):
         part.add_parser(parts)
     add_part(add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass"))
-    add_part(add_command(parts, "saving", _saving,
-                         "save all operators and gradients as models in ONNX, and run them elsewhere"))
+    add_part(
+        add_command(
+            parts,
+            "saving",
+            _saving,
+            "save all operators and gradients as models in ONNX, and run them elsewhere",
+        )
+    )
 
 
 # Imported when they run: the other commands start without networks.

@@ -1,7 +1,9 @@
-"""`python -m texpr bench compile`: what making a kernel costs, stage by stage, and what it costs where the disk cache has it.
+"""`python -m texpr bench compile`: what making a kernel costs, stage by stage, and what it costs
+where the disk cache has it.
 
-A kernel's time is of the wall clock: LLVM makes machine code on another core while the kernel is proven, where there is one. Its stages are
-processor time of the thread that asks; the last line has what it waits for LLVM.
+A kernel's time is of the wall clock: LLVM makes machine code on another core while the kernel is
+proven, where there is one. Its stages are processor time of the thread that asks; the last line has
+what it waits for LLVM.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from texpr.tools.bench.bars import verdict
 from texpr.tools.bench.measured import COMPILED
 
 DISK_BAR = 1.0
-"""Milliseconds of the same where the disk cache has it, in a process that has found another kernel there."""
+"""Milliseconds of the same where the disk cache has it, in a process that has found another
+kernel there.
+"""
 _CHILD = "import sys; from texpr.tools.bench.compiling import in_child; in_child(sys.argv[1])"
 
 
@@ -33,8 +37,9 @@ _TABLE = Table({"making one kernel": "<44", "ms": ">7.2f", "bar": ">4.0f", "": "
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench compile`."""
-    parser = add_command(commands, "compile", bench_compile,
-                         "time the stages of compiling, and kernels from the disk cache")
+    parser = add_command(
+        commands, "compile", bench_compile, "time the stages of compiling, and kernels from the disk cache"
+    )
     add_runs(parser)
 
 
@@ -46,7 +51,9 @@ def bench_compile(arguments: Namespace) -> int:
 
 
 def lines(runs: int) -> Iterator[str]:
-    """The table: per kernel its time from the program to the address of its code, then its stages, then where the disk cache has it."""
+    """The table: per kernel its time from the program to the address of its code, then its
+    stages, then where the disk cache has it.
+    """
     yield _TABLE.header()
     for name, (text, sizes, bar) in COMPILED.items():
         made = [_made(text, sizes) for _ in range(runs + 1)][1:]  # the first one imports
@@ -83,7 +90,9 @@ def _from_disk(runs: int) -> list[dict[str, float]]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(runs + 1):
-            child = subprocess.run([sys.executable, "-c", _CHILD, folder], capture_output=True, text=True, check=True)
+            child = subprocess.run(
+                [sys.executable, "-c", _CHILD, folder], capture_output=True, text=True, check=True
+            )
             found.append(json.loads(child.stdout))
     return found[1:]
 

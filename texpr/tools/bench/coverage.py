@@ -1,4 +1,6 @@
-"""`python -m texpr bench coverage`: how many default schedules are certified, over operators, their gradients and several sizes."""
+"""`python -m texpr bench coverage`: how many default schedules are certified, over operators,
+their gradients and several sizes.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +34,31 @@ FALLBACK_BAR = 0.001
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench coverage`."""
-    parser = add_command(commands, "coverage", bench_coverage,
-                         "count the default schedules that are certified",
-                         ["texpr bench coverage ops.tx --gradients 1",
-                          "texpr bench coverage --random 1000 --part 1/10"])
+    parser = add_command(
+        commands,
+        "coverage",
+        bench_coverage,
+        "count the default schedules that are certified",
+        ["texpr bench coverage ops.tx --gradients 1", "texpr bench coverage --random 1000 --part 1/10"],
+    )
     add_library(parser)
-    parser.add_argument("--gradients", type=int, default=2, metavar="N",
-                        help="the highest order of gradients (default: %(default)s)")
-    parser.add_argument("--random", type=int, default=0, metavar="N",
-                        help="try N random operators in place of a file")
+    parser.add_argument(
+        "--gradients",
+        type=int,
+        default=2,
+        metavar="N",
+        help="the highest order of gradients (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--random", type=int, default=0, metavar="N", help="try N random operators in place of a file"
+    )
     add_seed(parser, "the random operators")
     add_part(parser)
 
 
 def bench_coverage(arguments: argparse.Namespace) -> int:
-    """Certify default schedules and print each one that is not certified, with its reason (and its text, if it is random), and the counts.
+    """Certify default schedules and print each one that is not certified, with its reason (and its
+    text, if it is random), and the counts.
 
     Returns:
         1 if a program has no certified schedule at all, or more than 0.1 % have only a plainer one.
@@ -133,7 +145,9 @@ def _outcome(program: Program, sizes: dict[Var, int]) -> tuple[str, str]:
         schedule.certificate()
     except CertificateError as error:
         default = DefaultSchedule(lambda: schedule.steps, lambda: schedule.naive)
-        found = find_fallback(program.name, default, error, lambda kernel: certificate(kernel, program, sizes))
+        found = find_fallback(
+            program.name, default, error, lambda kernel: certificate(kernel, program, sizes)
+        )
         return ("uncertified" if found is None else "plainer"), _summary(error)
     except Error as error:
         return "refused", str(error).splitlines()[0]

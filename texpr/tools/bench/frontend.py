@@ -1,4 +1,6 @@
-"""`python -m texpr bench frontend`: times of import, grammar, reading and proving beside their bars."""
+"""`python -m texpr bench frontend`: times of import, grammar, reading and proving beside their
+bars.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,17 @@ from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_library, add_runs
 from texpr.tools.bench.bars import verdict
 
-BARS = {"import texpr": 250.0, "import and first use": 250.0, "first operator": 60.0, "grammar": 10.0, "parse and elaborate": 5.0,
-        "proofs": 20.0}
-"""Milliseconds of processor time, which is what passes on a machine that does nothing else; the last two per operator."""
+BARS = {
+    "import texpr": 250.0,
+    "import and first use": 250.0,
+    "first operator": 60.0,
+    "grammar": 10.0,
+    "parse and elaborate": 5.0,
+    "proofs": 20.0,
+}
+"""Milliseconds of processor time, which is what passes on a machine that does nothing else; the
+last two per operator.
+"""
 # The imports are timed before this module is there to be imported.
 _CHILD = """
 import sys, time
@@ -46,8 +56,9 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench frontend`."""
-    parser = add_command(commands, "frontend", bench_frontend,
-                         "time importing, reading and proving, in processor time")
+    parser = add_command(
+        commands, "frontend", bench_frontend, "time importing, reading and proving, in processor time"
+    )
     add_library(parser)
     add_runs(parser)
 
@@ -76,7 +87,9 @@ def bench_frontend(arguments: argparse.Namespace) -> int:
 
 
 def _runs(command: list[str], count: int) -> list[dict]:
-    """What the children measured; nothing if one failed. The first one fills the cache of bytecode, which an installed package has."""
+    """What the children measured; nothing if one failed. The first one fills the cache of
+    bytecode, which an installed package has.
+    """
     found = []
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}

@@ -1,4 +1,6 @@
-"""`python -m texpr bench grad`: what gradients cost beside their forward operators, on one thread."""
+"""`python -m texpr bench grad`: what gradients cost beside their forward operators, on one
+thread.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ LEAST_SECONDS = 2e-3
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call: shapes of the inputs, constants, and the inputs in which the gradient costs what the forward operator does."""
+    """A call: shapes of the inputs, constants, and the inputs in which the gradient costs what
+    the forward operator does.
+    """
 
     operator: Op
     shapes: tuple[tuple[int, ...], ...]
@@ -46,10 +50,16 @@ def _convolution(n: int, c: int, size: int, k: int, window: int, stride: int) ->
 
 CASES = (
     Case(ops.matmul, ((512, 512), (512, 512)), alike=("A", "B")),
-    _convolution(2, 64, 56, 64, 3, 1), _convolution(2, 64, 56, 128, 3, 2), _convolution(2, 128, 28, 128, 1, 1),
-    _convolution(2, 256, 14, 256, 3, 1), _convolution(2, 3, 112, 32, 3, 2),
-    Case(ops.softmax, ((512, 1024),), {"axis": 1}), Case(ops.layer_norm, ((512, 1024), (1024,), (1024,))), Case(ops.gelu, ((512, 1024),)),
-    Case(ops.attention, ((8, 128, 64), (8, 128, 64), (8, 128, 64))), Case(ops.maxpool2d, ((2, 64, 56, 56),)),
+    _convolution(2, 64, 56, 64, 3, 1),
+    _convolution(2, 64, 56, 128, 3, 2),
+    _convolution(2, 128, 28, 128, 1, 1),
+    _convolution(2, 256, 14, 256, 3, 1),
+    _convolution(2, 3, 112, 32, 3, 2),
+    Case(ops.softmax, ((512, 1024),), {"axis": 1}),
+    Case(ops.layer_norm, ((512, 1024), (1024,), (1024,))),
+    Case(ops.gelu, ((512, 1024),)),
+    Case(ops.attention, ((8, 128, 64), (8, 128, 64), (8, 128, 64))),
+    Case(ops.maxpool2d, ((2, 64, 56, 56),)),
     Case(ops.cross_entropy, ((512, 1024), (512,))),
 )
 
@@ -58,7 +68,9 @@ Row = tuple[str, str, float, float, float | None]
 
 
 def rows(runs: int, cases: tuple[Case, ...] = CASES) -> Iterator[Row]:
-    """What was called, in which inputs its gradient was asked for, seconds of both, and the bar of their ratio if there is one."""
+    """What was called, in which inputs its gradient was asked for, seconds of both, and the bar
+    of their ratio if there is one.
+    """
     with options(threads=1):
         for case in cases:
             yield from _measured(case, runs)
@@ -70,7 +82,9 @@ def _measured(case: Case, runs: int) -> Iterator[Row]:
     forward = partial(case.operator, *inputs, **case.constants)
     seed = random.standard_normal(np.shape(forward()), dtype=np.float32)
     for name in case.alike or (None,):
-        gradient = partial(grad(case.operator, None if name is None else [name]), *inputs, seed, **case.constants)
+        gradient = partial(
+            grad(case.operator, None if name is None else [name]), *inputs, seed, **case.constants
+        )
         seconds = _seconds((forward, gradient), runs)
         yield case.title, name or "all", seconds[0], seconds[1], None if name is None else BAR
 
@@ -97,15 +111,24 @@ def _once(call: Callable[[], object], repeats: int) -> float:
     return (time.process_time() - start) / repeats
 
 
-_TABLE = Table({"operator": "<44", "gradient in": ">11", "forward, ms": ">11.3f", "gradient, ms": ">12.3f",
-                "ratio": ">5.2f", "bar": ">5.2f",
-                "": "<"})
+_TABLE = Table(
+    {
+        "operator": "<44",
+        "gradient in": ">11",
+        "forward, ms": ">11.3f",
+        "gradient, ms": ">12.3f",
+        "ratio": ">5.2f",
+        "bar": ">5.2f",
+        "": "<",
+    }
+)
 
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench grad`."""
-    parser = add_command(commands, "grad", bench_gradients,
-                         "time gradients beside their forward operators, on one thread")
+    parser = add_command(
+        commands, "grad", bench_gradients, "time gradients beside their forward operators, on one thread"
+    )
     add_runs(parser)
 
 
@@ -116,6 +139,8 @@ def bench_gradients(arguments: Namespace) -> int:
     for title, what, forward, gradient, bar in rows(arguments.runs):
         ratio = gradient / forward
         over += bool(verdict(ratio, bar))
-        print(_TABLE.row(title, what, forward * 1e3, gradient * 1e3, ratio, bar, verdict(ratio, bar)),
-              flush=True)
+        print(
+            _TABLE.row(title, what, forward * 1e3, gradient * 1e3, ratio, bar, verdict(ratio, bar)),
+            flush=True,
+        )
     return int(over > 0)

@@ -1,4 +1,6 @@
-"""Operators and the schedules of them that `python -m texpr bench` times: among the steps, every kind at least once."""
+"""Operators and the schedules of them that `python -m texpr bench` times: among the steps, every
+kind at least once.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,14 @@ tensorize("ii", "wgmma_bf16_n64", reassoc=True)
 unroll("kio")
 """
 SCRIPTS = {
-    "product": (PRODUCT, 'split("i", 32)\nsplit("j", 64)\nreorder("io", "jo", "k", "ii", "ji")\nvectorize("ji")\nparallel("io")'),
-    "product, packed": (PRODUCT, """\
+    "product": (
+        PRODUCT,
+        'split("i", 32)\nsplit("j", 64)\nreorder("io", "jo", "k", "ii", '
+        '"ji")\nvectorize("ji")\nparallel("io")',
+    ),
+    "product, packed": (
+        PRODUCT,
+        """\
 tile("i", "j", "k", sizes=(8, 16, 4))
 cache_read("B", "ko")
 layout("B_cache", "k j -> j/16 k j%16")
@@ -90,85 +98,124 @@ set_scope("part", "stack")
 prefetch("A", "ki", 8)
 allow_fma()
 annotate("io", tuned=8)
-nontemporal("C")"""),
-    "product, jammed": (PRODUCT, """\
+nontemporal("C")""",
+    ),
+    "product, jammed": (
+        PRODUCT,
+        """\
 unroll_and_jam("i", 4)
 split("k", 8)
 rfactor("ki", reassoc=True)
 unroll("ki")
 bind("io", "block.x")
-specialize(N=64)"""),
-    "product, registers of any length": (PRODUCT, """\
+specialize(N=64)""",
+    ),
+    "product, registers of any length": (
+        PRODUCT,
+        """\
 split("i", 8, tail="peel")
 cache_write("C_acc", "io")
 reorder("io", "j", "k", "ii")
 unroll("ii")
-vectorize_scalable("j", 2)"""),
-    "product, shared": (PRODUCT, """\
+vectorize_scalable("j", 2)""",
+    ),
+    "product, shared": (
+        PRODUCT,
+        """\
 tile("i", "j", "k", sizes=(64, 64, 32))
 reorder("ko", "ii", "ji")
 cache_read("B", "ko")
 set_scope("B_cache", "shared")
 swizzle("B_cache", 4, 8, 64)
 bind("ii", "thread.y")
-bind("ji", "thread.x")"""),
+bind("ji", "thread.x")""",
+    ),
     "gelu by tanh, as a quotient": (GELU, 'tanh_to_sigmoid("Y")'),
     "product, rounded": (PRODUCT, 'tf32("k")'),
-    "product of warpgroups": (LINEAR, WARPGROUPS + """\
+    "product of warpgroups": (
+        LINEAR,
+        WARPGROUPS
+        + """\
 pipeline("ko", 4, asynchronous=True, lead=2)
 async_mma("ko", 1)
 bulk_copy("ko")
-multicast("B_cache", "ioi")"""),
-    "product of warpgroups, together": (LINEAR, WARPGROUPS + 'pipeline("ko", 2, asynchronous=True)\ncommit_mma_group("kio")'),
-    "product of bytes": (BYTES, """\
+multicast("B_cache", "ioi")""",
+    ),
+    "product of warpgroups, together": (
+        LINEAR,
+        WARPGROUPS + 'pipeline("ko", 2, asynchronous=True)\ncommit_mma_group("kio")',
+    ),
+    "product of bytes": (
+        BYTES,
+        """\
 split("j", 16, tail="exact")
 split("k", 4, tail="exact")
 reorder("jo", "i", "ko", "ji", "ki")
 cache_read("B", "jo")
 layout("B_cache", "k j -> k/4 j k%4")
-tensorize("ji", "vpdpbusd")"""),
-    "blur": (BLUR, 'tile("Y.i", "Y.j", sizes=(32, 64))\ncompute_at("T", "Y.jo")\nvectorize("Y.ji")\nvectorize("T.j")\nparallel("Y.io")'),
+tensorize("ji", "vpdpbusd")""",
+    ),
+    "blur": (
+        BLUR,
+        'tile("Y.i", "Y.j", sizes=(32, 64))\ncompute_at("T", '
+        '"Y.jo")\nvectorize("Y.ji")\nvectorize("T.j")\nparallel("Y.io")',
+    ),
     "blur, sliding": (BLUR, 'compute_at("T", "Y.i", slide=True)\nfold_storage("T", 0)'),
     "blur, ahead": (BLUR, 'compute_at("T", "Y.i", recompute=True)\npipeline("T")'),
     "blur, at once": (BLUR, 'inline("T")\npeel("Y.i", 1, 1)\npeel("Y.j", 1, 1)'),
-    "convolution": (CONVOLUTION, """\
+    "convolution": (
+        CONVOLUTION,
+        """\
 tile("Z.y", "Z.x", sizes=(16, 32))
 tile("Z.yi", "Z.xi", sizes=(4, 16))
 reorder("Z.c", "Z.r", "Z.q", "Z.yii", "Z.xii")
 parallel("Z.k")
 tile("Y.y", "Y.x", sizes=(16, 32))
-parallel("Y.k")"""),
-    "convolution, cached": (CONVOLUTION, """\
+parallel("Y.k")""",
+    ),
+    "convolution, cached": (
+        CONVOLUTION,
+        """\
 tile("Z.k", "Z.x", sizes=(8, 16))
 reorder("Z.n", "Z.ko", "Z.y", "Z.xo", "Z.c", "Z.r", "Z.q", "Z.ki", "Z.xi")
 cache_read("F", "Z.ko")
 cache_read("X", "Z.y")
 cache_write("Z_acc", "Z.xo")
 vectorize("Z.xi")
-parallel("Z.n")"""),
+parallel("Z.n")""",
+    ),
     "convolution, fused": (CONVOLUTION, 'reverse_compute_at("Y", "Z.x")\nfission("Z.n")'),
     "convolution, joined": (CONVOLUTION, 'merge("Z.n", "Y.n")\nmerge("Z.k", "Y.k")'),
     "wave": (WAVE, 'skew("j", "i")\nreorder("j", "i")\nparallel("i")'),
     "wave, in tiles": (WAVE, 'tile("i", "j", sizes=(16, 16))'),
     "wave, its middle": (WAVE, 'peel("i", 1, 1)\npeel("j", 1, 1)\ntile("i", "j", sizes=(16, 16))'),
-    "seidel": (SEIDEL, """\
+    "seidel": (
+        SEIDEL,
+        """\
 skew("U.1.j", "U.1.i")
 reorder("U.1.j", "U.1.i")
 parallel("U.1.i")
 reverse("V.i")
 split("V.i", 4)
 fuse("V.io", "V.ii")
-fold_storage("U", "t")"""),
+fold_storage("U", "t")""",
+    ),
     "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold_storage("U", "t")'),
-    "elimination": (ELIMINATION, """\
+    "elimination": (
+        ELIMINATION,
+        """\
 split("F.0.j", 16)
 expand_dim("F_acc", "F.0.ji")
 split("F.0.k", 16, tail="peel")
 fission("F.0.ji", "F.0.ko", name="jr")
 reorder("F.0.ko", "F.0.ki", "F.0.ji")
-vectorize("F.0.ji")"""),
+vectorize("F.0.ji")""",
+    ),
     "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\npartition("jo")'),
-    "convolution, trimmed": (CONVOLUTION, 'drop_padding("r", finite=True)\ndrop_padding("q", finite=True)\npartition("r")'),
+    "convolution, trimmed": (
+        CONVOLUTION,
+        'drop_padding("r", finite=True)\ndrop_padding("q", finite=True)\npartition("r")',
+    ),
     "attention, divided once": (ATTENTION, 'reciprocal("O")'),
     "attention, along": (ATTENTION, 'online_softmax("m", 64, reassoc=True)'),
     "attention, by powers": (ATTENTION, 'exp_to_exp2("P")'),
@@ -176,7 +223,9 @@ vectorize("F.0.ji")"""),
     "products of three, one beforehand": (CHAIN, 'premultiply("j", 1, 2, reassoc=True)'),
     "histogram": (HISTOGRAM, 'atomic("H", reassoc=True)\nbind("i", "thread.x")'),
     "rows below a diagonal": (LOWER, 'mask_to_zero("E", finite=True)'),
-    "attention": (ATTENTION, """\
+    "attention": (
+        ATTENTION,
+        """\
 split("O.i", 8)
 compute_at("z", "O.io")
 compute_at("P", "O.io")
@@ -187,18 +236,35 @@ split("O.e", 16)
 vectorize("O.ei")
 split("P.j", 16)
 vectorize("P.ji")
-parallel("O.io")"""),
+parallel("O.io")""",
+    ),
 }
 """Texts of operators, and scripts."""
-SIZES = {"product of bytes": {"N": 512, "K": 512},
-         **dict.fromkeys(("product of warpgroups", "product of warpgroups, together"), {"M": 256, "N": 256, "K": 512})}
+SIZES = {
+    "product of bytes": {"N": 512, "K": 512},
+    **dict.fromkeys(
+        ("product of warpgroups", "product of warpgroups, together"), {"M": 256, "N": 256, "K": 512}
+    ),
+}
 """Sizes that are constants, since an instruction takes whole vectors; all others are symbolic."""
 COMPILED = {
-    "add of 10^6 floats": ("op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }", {"N": 1_000_000}, 15),
-    "bias and relu, 1000x1024": ("op relu(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = max(X[i, j] + b[j], 0) }",
-                                 {"M": 1000, "N": 1024}, 15),
-    "bias and tanh, 1000x1024": ("op squash(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = tanh(X[i, j] + b[j]) }",
-                                 {"M": 1000, "N": 1024}, 15),
+    "add of 10^6 floats": (
+        "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }",
+        {"N": 1_000_000},
+        15,
+    ),
+    "bias and relu, 1000x1024": (
+        "op relu(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = max(X[i, j] + b[j], 0) }",
+        {"M": 1000, "N": 1024},
+        15,
+    ),
+    "bias and tanh, 1000x1024": (
+        "op squash(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = tanh(X[i, j] + b[j]) }",
+        {"M": 1000, "N": 1024},
+        15,
+    ),
     "product 512": (PRODUCT, {"M": 512, "N": 512, "K": 512}, 150),
 }
-"""Kernels that `python -m texpr bench compile` makes by default schedules: text, sizes, milliseconds that were promised."""
+"""Kernels that `python -m texpr bench compile` makes by default schedules: text, sizes,
+milliseconds that were promised.
+"""

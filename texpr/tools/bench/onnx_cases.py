@@ -12,7 +12,9 @@ from texpr.tools.arguments import part_of_all
 
 
 def bench_onnx(arguments: argparse.Namespace) -> int:
-    """Run the node tests that are used here and print their counts, and every failure with its reason."""
+    """Run the node tests that are used here and print their counts, and every failure with its
+    reason.
+    """
     k, n = part_of_all(arguments.part)
     counts: Counter[str] = Counter()
     failures: list[str] = []
@@ -27,10 +29,20 @@ def bench_onnx(arguments: argparse.Namespace) -> int:
     total = counts.total()
     numeric = counts["passed"] + counts["failed"]
     print("\n".join(failures))
-    print(f"collected {total}, passed {counts['passed']}, failed {counts['failed']}: {counts['passed'] / max(total, 1):.1%} of all, "
-          f"{counts['passed'] / max(numeric, 1):.1%} of those that are not left out")
+    print(
+        f"collected {total}, passed {counts['passed']}, failed {counts['failed']}: "
+        f"{counts['passed'] / max(total, 1):.1%} of all, "
+        f"{counts['passed'] / max(numeric, 1):.1%} of those that are not left out"
+    )
     for reason in sorted(r for r in counts if r.startswith("left out")):
         print(f"{reason}: {counts[reason]}")
-    print("\n".join((f"default schedules left for plainer ones: {len(fallbacks())}", *(str(each) for each in fallbacks()))))
+    print(
+        "\n".join(
+            (
+                f"default schedules left for plainer ones: {len(fallbacks())}",
+                *(str(each) for each in fallbacks()),
+            )
+        )
+    )
     print(f"operators with a converter: {len(table.CONVERTERS)}")
     return 0

@@ -1,4 +1,6 @@
-"""`python -m texpr bench saving`: the operators of the library as models in ONNX, run by another runtime."""
+"""`python -m texpr bench saving`: the operators of the library as models in ONNX, run by another
+runtime.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from texpr.tools.bench.targets import TOLERANCE, cases_of, expected_of
 
 
 def bench_saving(arguments: argparse.Namespace) -> int:
-    """Save every operator and gradient of the library, run the models, print how many are right and why others are not saved.
+    """Save every operator and gradient of the library, run the models, print how many are right and
+    why others are not saved.
 
     Returns:
         1 if a model gives other results than the interpreter.
@@ -68,12 +71,16 @@ def find_runtime() -> tuple[str, Runtime]:
     def run(path: Path, given: dict[str, np.ndarray]) -> Sequence[Any]:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, given)
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(
+            None, given
+        )
 
     return "onnxruntime", run
 
 
-def difference(program: Program, given: Sequence[np.ndarray], expected: Sequence[np.ndarray], runtime: Runtime) -> str:
+def difference(
+    program: Program, given: Sequence[np.ndarray], expected: Sequence[np.ndarray], runtime: Runtime
+) -> str:
     """What is wrong with the results of a program's model; empty where nothing is.
 
     Raises:
@@ -82,8 +89,13 @@ def difference(program: Program, given: Sequence[np.ndarray], expected: Sequence
     names = [f"in{k}" for k in range(len(given))]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        save(lambda *xs: xs[0].capture.call(program, xs), path, tuple(given), inputs=names,
-             outputs=[f"out{k}" for k in range(len(expected))])
+        save(
+            lambda *xs: xs[0].capture.call(program, xs),
+            path,
+            tuple(given),
+            inputs=names,
+            outputs=[f"out{k}" for k in range(len(expected))],
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = runtime(path, {n: np.asarray(x) for n, x in zip(names, given)})
@@ -92,6 +104,8 @@ def difference(program: Program, given: Sequence[np.ndarray], expected: Sequence
         if (y.dtype, y.shape) != (wanted.dtype, wanted.shape):
             return f"`{output.name}` is {y.dtype}{list(y.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
         bound = 10 * TOLERANCE[min(output.dtype.bits, 64)] if output.dtype.is_float else 0
-        if not np.allclose(y.astype(np.float64), wanted.astype(np.float64), rtol=bound, atol=bound, equal_nan=True):
+        if not np.allclose(
+            y.astype(np.float64), wanted.astype(np.float64), rtol=bound, atol=bound, equal_nan=True
+        ):
             return f"`{output.name}` is off by {np.nanmax(np.abs(y.astype(np.float64) - wanted)):.2g}"
     return ""

@@ -1,4 +1,6 @@
-"""`python -m texpr bench proofs`: what a step and its check, and certifying a finished nest cost, against what was promised."""
+"""`python -m texpr bench proofs`: what a step and its check, and certifying a finished nest
+cost, against what was promised.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from texpr.tools.bench.bars import verdict
 from texpr.tools.bench.measured import PRODUCT, SCRIPTS, SIZES
 
 STEP_BAR, CONVOLUTION_BAR, PRODUCT_BAR = 10.0, 100.0, 60.0
-"""Milliseconds of processor time: of a step's check, of the certificate of a tiled convolution and what follows, of a packed product."""
+"""Milliseconds of processor time: of a step's check, of the certificate of a tiled convolution
+and what follows, of a packed product.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,12 @@ _TABLE = Table({"step": "<72", "ms": ">7.2f", "check": ">7.2f", "bar": ">4.0f", 
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench proofs`."""
-    parser = add_command(commands, "proofs", bench_proofs,
-                         "time the steps of schedules, their checks, and certificates, in processor time")
+    parser = add_command(
+        commands,
+        "proofs",
+        bench_proofs,
+        "time the steps of schedules, their checks, and certificates, in processor time",
+    )
     add_runs(parser)
 
 
@@ -55,8 +63,9 @@ def bench_proofs(arguments: Namespace) -> int:
     found = []
     print(_TABLE.header())
     for cost in costs(arguments.runs):
-        print(_TABLE.row(cost.name, cost.whole, cost.check, cost.bar, verdict(cost.check, cost.bar)),
-              flush=True)
+        print(
+            _TABLE.row(cost.name, cost.whole, cost.check, cost.bar, verdict(cost.check, cost.bar)), flush=True
+        )
         found.append(cost)
     print(summary(found))
     return 0
@@ -79,7 +88,9 @@ def costs(runs: int) -> Iterator[Cost]:
 def summary(found: Sequence[Cost]) -> str:
     """Steps together."""
     steps = [c for c in found if c.bar == STEP_BAR]
-    (check, most), (whole, longest) = ((median(ms), max(ms)) for ms in ([c.check for c in steps], [c.whole for c in steps]))
+    (check, most), (whole, longest) = (
+        (median(ms), max(ms)) for ms in ([c.check for c in steps], [c.whole for c in steps])
+    )
     return f"{len(steps)} steps: checks {check:.2f} ms (median), {most:.2f} ms (largest); whole {whole:.2f} ms, {longest:.2f} ms"
 
 
@@ -97,7 +108,9 @@ def _steps(s: Schedule, script: str) -> list[tuple[float, float]]:
 
 @contextmanager
 def _questions_timed() -> Iterator[list[float]]:
-    """The milliseconds spent in the functions of `poly`, which steps ask whether they are legal, and in what those remember."""
+    """The milliseconds spent in the functions of `poly`, which steps ask whether they are legal,
+    and in what those remember.
+    """
     spent, depth = [0.0], [0]
 
     def timed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,8 +126,14 @@ def _questions_timed() -> Iterator[list[float]]:
 
         return run
 
-    doors = [(poly, name) for name in poly.__all__] + [(poly.Storage, name) for name in ("__init__", "overwrite", "depth")]
-    old = [(owner, name, found) for owner, name in doors if isinstance(found := getattr(owner, name), FunctionType)]
+    doors = [(poly, name) for name in poly.__all__] + [
+        (poly.Storage, name) for name in ("__init__", "overwrite", "depth")
+    ]
+    old = [
+        (owner, name, found)
+        for owner, name in doors
+        if isinstance(found := getattr(owner, name), FunctionType)
+    ]
     try:
         for owner, name, function in old:
             setattr(owner, name, timed(function))
@@ -125,7 +144,9 @@ def _questions_timed() -> Iterator[list[float]]:
 
 
 def _certified(text: str, script: str, runs: int, **sizes: int) -> float:
-    """Of schedules made anew, since what is proven of a kernel is remembered. Their final loops are there: compiling needs them too."""
+    """Of schedules made anew, since what is proven of a kernel is remembered. Their final loops
+    are there: compiling needs them too.
+    """
     times = []
     for _ in range(runs):
         s = schedule(op(text), **sizes).replay(script)

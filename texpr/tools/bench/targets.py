@@ -1,8 +1,10 @@
-"""`python -m texpr bench targets`: the operator library and its gradients on every target, against the interpreter.
+"""`python -m texpr bench targets`: the operator library and its gradients on every target, against
+the interpreter.
 
-Foreign processors are emulated by QEMU, GPUs by one fiber per thread. Names of devices (`cuda`, `emulated`) are targets too: there,
-operators run as plans over the memory of the device. Inputs are random, of small sizes; results may differ by what
-rounding in another order, and another exp, make of them.
+Foreign processors are emulated by QEMU, GPUs by one fiber per thread. Names of devices (`cuda`,
+`emulated`) are targets too: there, operators run as plans over the memory of the device. Inputs are
+random, of small sizes; results may differ by what rounding in another order, and another exp, make
+of them.
 """
 
 from __future__ import annotations
@@ -35,10 +37,22 @@ from texpr.targets import find_target
 from texpr.tools.arguments import Commands, add_command, add_library, add_part, part_of_all
 from texpr.tools.bench.certificates import small
 
-TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "a64fx", "armv7", "sm_80")
+TARGETS = (
+    "native",
+    "x86-64",
+    "x86-64-v3",
+    "aarch64",
+    "aarch64+dotprod",
+    "aarch64+sve",
+    "a64fx",
+    "armv7",
+    "sm_80",
+)
 SIZE = 6
 TOLERANCE = {16: 2e-2, 32: 1e-4, 64: 1e-9}
-"""Of programs whose narrowest floats have so many bits: relative to the largest element of a result."""
+"""Of programs whose narrowest floats have so many bits: relative to the largest element of a
+result.
+"""
 
 
 _TABLE = Table({"target": "<", "operators": ">", "gradients": ">"})
@@ -46,7 +60,9 @@ _TABLE = Table({"target": "<", "operators": ">", "gradients": ">"})
 
 @dataclass(slots=True)
 class Tally:
-    """Of one target: how many operators and gradients were right, of how many, and what went wrong."""
+    """Of one target: how many operators and gradients were right, of how many, and what went
+    wrong.
+    """
 
     forward: list[int] = field(default_factory=lambda: [0, 0])
     gradient: list[int] = field(default_factory=lambda: [0, 0])
@@ -55,19 +71,29 @@ class Tally:
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench targets`."""
-    parser = add_command(commands, "targets", bench_targets,
-                         "run all operators and gradients on targets, and compare with the interpreter",
-                         ["texpr bench targets --targets native,aarch64 --part 1/4",
-                          "texpr bench targets --load c_target.py --targets c"])
+    parser = add_command(
+        commands,
+        "targets",
+        bench_targets,
+        "run all operators and gradients on targets, and compare with the interpreter",
+        [
+            "texpr bench targets --targets native,aarch64 --part 1/4",
+            "texpr bench targets --load c_target.py --targets c",
+        ],
+    )
     add_library(parser)
-    parser.add_argument("--targets", metavar="NAMES",
-                        help="targets and devices with commas between (default: a list of CPUs and GPUs)")
+    parser.add_argument(
+        "--targets",
+        metavar="NAMES",
+        help="targets and devices with commas between (default: a list of CPUs and GPUs)",
+    )
     parser.add_argument("--load", metavar="FILE", help="a Python file that registers targets")
     add_part(parser)
 
 
 def bench_targets(arguments: argparse.Namespace) -> int:
-    """Print a table of targets: operators and gradients that equal the interpreter, of all; then what does not.
+    """Print a table of targets: operators and gradients that equal the interpreter, of all; then
+    what does not.
 
     Returns:
         1 if something does not.
@@ -145,9 +171,13 @@ def cases_of(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Pr
 
 
 def expected_of(program: Program, sizes: dict[Var, int]) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
-    """Inputs near 1, since what rounding does to sums of all magnitudes tells nothing, and what the interpreter makes of them."""
+    """Inputs near 1, since what rounding does to sums of all magnitudes tells nothing, and what
+    the interpreter makes of them.
+    """
     arrays = zip(program.inputs, random_inputs(program, sizes, 0))
-    given = [_input(t, a, np.random.default_rng(k)).reshape(_seen(t, sizes)) for k, (t, a) in enumerate(arrays)]
+    given = [
+        _input(t, a, np.random.default_rng(k)).reshape(_seen(t, sizes)) for k, (t, a) in enumerate(arrays)
+    ]
     return given, interpret(program, given, {v.name: n for v, n in sizes.items()})
 
 
@@ -162,13 +192,25 @@ def _seen(tensor: Tensor, sizes: dict[Var, int]) -> Shape:
     return caller_shape(tensor, sizes, {v: (n,) for v, n in sizes.items() if v.pack})
 
 
-def _difference(program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> str:
+def _difference(
+    program: Program,
+    sizes: dict[Var, int],
+    target: str,
+    given: list[np.ndarray],
+    expected: tuple[np.ndarray, ...],
+) -> str:
     """What is wrong with a target's results; empty if nothing is."""
     try:
-        results = _on_device(program, target, given) if gpu.is_device(target) else _compiled(program, sizes, target, given)
+        results = (
+            _on_device(program, target, given)
+            if gpu.is_device(target)
+            else _compiled(program, sizes, target, given)
+        )
     except Error as error:
         return str(error).splitlines()[0]
-    floats = [t.dtype.bits for t in (*program.inputs, *program.temporaries, *program.outputs) if t.dtype.is_float]
+    floats = [
+        t.dtype.bits for t in (*program.inputs, *program.temporaries, *program.outputs) if t.dtype.is_float
+    ]
     tolerance = TOLERANCE[min(floats, default=64)]
     for output, found, wanted in zip(program.outputs, results, expected, strict=True):
         shape = flat_shape(output, sizes)
@@ -178,7 +220,9 @@ def _difference(program: Program, sizes: dict[Var, int], target: str, given: lis
     return ""
 
 
-def _compiled(program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray]) -> tuple[object, ...]:
+def _compiled(
+    program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray]
+) -> tuple[object, ...]:
     kernel = Schedule(program, sizes).auto(target).compile(target)
     results = kernel(*given) if kernel.target.native else kernel.emulate(*given)
     return results if isinstance(results, tuple) else (results,)
@@ -198,4 +242,3 @@ def _apart(tensor: Tensor, tolerance: float, found: np.ndarray, wanted: np.ndarr
     if np.allclose(a, b, rtol=0, atol=bound, equal_nan=True):
         return ""
     return f"{tensor.name} differs by {np.nanmax(np.abs(a - b)):.1e}, allowed {bound:.1e}"
-

@@ -1,4 +1,6 @@
-"""A schedule to try, as a value and as text: a block of a `.litmus` file, which says what must hold of it."""
+"""A schedule to try, as a value and as text: a block of a `.litmus` file, which says what must
+hold of it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ class Case:
 
 
 def parse_case(text: str) -> Case:
-    """The case that a text shows; lines before the operator that begin with `#` or `legal` and `illegal` are skipped.
+    """The case that a text shows; lines before the operator that begin with `#` or `legal` and
+    `illegal` are skipped.
 
     Raises:
         ScheduleError: a line that looks like a step is none.
@@ -71,7 +74,9 @@ def drawn_operator(rng: Random) -> Case:
 
 
 def library_text(rng: Random) -> str:
-    """An operator of the library with usual dtypes and small constants, with the functions and operators that it calls."""
+    """An operator of the library with usual dtypes and small constants, with the functions and
+    operators that it calls.
+    """
     program, _ = small(getattr(ops, rng.choice(ops.names())))
     return show_program(program, with_callees=True)
 

@@ -1,4 +1,6 @@
-"""The command: batches of texts, of schedules, of default schedules and of gradients in child processes, findings in a folder."""
+"""The command: batches of texts, of schedules, of default schedules and of gradients in child
+processes, findings in a folder.
+"""
 
 from __future__ import annotations
 
@@ -22,47 +24,103 @@ from texpr.tools.fuzz.schedules import Schedules
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command `fuzz`. Its parts are an option, no commands: by default all of them share the time."""
-    parser = add_command(commands, "fuzz", fuzz,
-                         "try texts and schedules nobody would write, and report what goes wrong",
-                         ["texpr fuzz --seconds 600", "texpr fuzz --only gradients --seed 3",
-                          "texpr fuzz --replay fuzz-findings/one.litmus"])
-    parser.add_argument("--seconds", type=float, default=60.0, metavar="N",
-                        help="how long to look, shared by all parts (default: %(default)g)")
-    parser.add_argument("--only", choices=("language", "schedules", "default", "gradients"),
-                        help="try one part (default: all)")
-    parser.add_argument("--seed", type=int, metavar="N",
-                        help="repeat the trials of a seed (default: a new seed, which is shown)")
-    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), metavar="FOLDER",
-                        help="where to write (default: %(default)s)")
-    parser.add_argument("--replay", type=Path, metavar="FILE",
-                        help="try the text, or the .litmus, .default or .gradients case, of a file")
-    parser.add_argument("--corpus", type=Path, nargs="*", default=[], metavar="FILE",
-                        help="further .tx files to take operators from")
-    parser.add_argument("--counts", type=Path, metavar="FILE",
-                        help="where to write how often what happened, with every kind of refusal")
+    """Add the command `fuzz`. Its parts are an option, no commands: by default all of them share
+    the time.
+    """
+    parser = add_command(
+        commands,
+        "fuzz",
+        fuzz,
+        "try texts and schedules nobody would write, and report what goes wrong",
+        [
+            "texpr fuzz --seconds 600",
+            "texpr fuzz --only gradients --seed 3",
+            "texpr fuzz --replay fuzz-findings/one.litmus",
+        ],
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="N",
+        help="how long to look, shared by all parts (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--only",
+        choices=("language", "schedules", "default", "gradients"),
+        help="try one part (default: all)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="repeat the trials of a seed (default: a new seed, which is shown)",
+    )
+    parser.add_argument(
+        "--findings",
+        type=Path,
+        default=Path("fuzz-findings"),
+        metavar="FOLDER",
+        help="where to write (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="try the text, or the .litmus, .default or .gradients case, of a file",
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="further .tx files to take operators from",
+    )
+    parser.add_argument(
+        "--counts",
+        type=Path,
+        metavar="FILE",
+        help="where to write how often what happened, with every kind of refusal",
+    )
     limits = parser.add_argument_group("at most so many trials")
-    for name, what in (("texts", "texts"), ("schedules", "schedules"), ("defaults", "default schedules"),
-                       ("gradients", "operators")):
+    for name, what in (
+        ("texts", "texts"),
+        ("schedules", "schedules"),
+        ("defaults", "default schedules"),
+        ("gradients", "operators"),
+    ):
         limits.add_argument(f"--{name}", type=int, default=sys.maxsize, metavar="N", help=f"{what} to try")
     depth = parser.add_argument_group("how far trials go")
-    depth.add_argument("--deep", type=float, default=0.05, metavar="SHARE",
-                       help="the share of texts that are compiled and run too (default: %(default)s)")
-    depth.add_argument("--compile", action="store_true",
-                       help="run default schedules of this machine, and compare with tx.interpret")
+    depth.add_argument(
+        "--deep",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="the share of texts that are compiled and run too (default: %(default)s)",
+    )
+    depth.add_argument(
+        "--compile",
+        action="store_true",
+        help="run default schedules of this machine, and compare with tx.interpret",
+    )
 
 
 def fuzz(arguments: argparse.Namespace) -> int:
-    """Try texts and schedules nobody would write; 1 if one led to anything but a right answer or a reasoned tx.Error."""
+    """Try texts and schedules nobody would write; 1 if one led to anything but a right answer or
+    a reasoned tx.Error.
+    """
     if arguments.replay is not None:
         return _replay(arguments.replay)
     seed = SystemRandom().randrange(1 << 32) if arguments.seed is None else arguments.seed
     paths = sorted(str(path) for path in (*library_files(), *arguments.corpus))
     print(f"seed {seed}, {len(paths)} files of operators", flush=True)
-    parts: dict[str, tuple[Part, int]] = {"language": (Language(seed, arguments.deep, paths), arguments.texts),
-                                          "schedules": (Schedules(seed), arguments.schedules),
-                                          "default": (Defaults(seed, arguments.compile), arguments.defaults),
-                                          "gradients": (Gradients(seed), arguments.gradients)}
+    parts: dict[str, tuple[Part, int]] = {
+        "language": (Language(seed, arguments.deep, paths), arguments.texts),
+        "schedules": (Schedules(seed), arguments.schedules),
+        "default": (Defaults(seed, arguments.compile), arguments.defaults),
+        "gradients": (Gradients(seed), arguments.gradients),
+    }
     chosen = [parts[name] for name in parts if arguments.only in (None, name)]
     kinds = 0
     for part, most in chosen:
@@ -93,14 +151,31 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
     return len(kinds)
 
 
-_SHOWN = ("default schedules", "programs", "differentiated", "differentiated twice", "no derivative", "steps",
-          "accepted", "refused", "witness", "sizes enumerated",
-          "interpreted", "compiled and run", "replayed", "certified", "certificate refused", "wrong kernels")
+_SHOWN = (
+    "default schedules",
+    "programs",
+    "differentiated",
+    "differentiated twice",
+    "no derivative",
+    "steps",
+    "accepted",
+    "refused",
+    "witness",
+    "sizes enumerated",
+    "interpreted",
+    "compiled and run",
+    "replayed",
+    "certified",
+    "certificate refused",
+    "wrong kernels",
+)
 
 
 def _summary(part: Part) -> str:
     """What was counted, refusals of one kind together."""
-    totals = {name: sum(n for what, n in part.counts.items() if what.split(" | ")[0] == name) for name in _SHOWN}
+    totals = {
+        name: sum(n for what, n in part.counts.items() if what.split(" | ")[0] == name) for name in _SHOWN
+    }
     return aligned([(f"{count:>10}", name) for name, count in totals.items() if count], "><")
 
 

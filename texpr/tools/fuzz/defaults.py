@@ -1,4 +1,6 @@
-"""Default schedules of random operators at random sizes, tried in child processes: `auto()` never raises, and leaves no nest behind."""
+"""Default schedules of random operators at random sizes, tried in child processes: `auto()`
+never raises, and leaves no nest behind.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,60 @@ from texpr.tools.fuzz.trial import Finding
 SHRINK_SECONDS = 60.0
 NATIVE = 0.5
 """The share of default schedules that are for this machine; the others are for one of `OTHERS`."""
-OTHERS = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+amx", "aarch64", "aarch64+i8mm", "aarch64+sve", "a64fx", "armv7", "sm_75", "sm_80",
-          "sm_90a")
+OTHERS = (
+    "x86-64",
+    "x86-64-v3",
+    "x86-64-v4",
+    "x86-64-v4+amx",
+    "aarch64",
+    "aarch64+i8mm",
+    "aarch64+sve",
+    "a64fx",
+    "armv7",
+    "sm_75",
+    "sm_80",
+    "sm_90a",
+)
 STRUCTURED = 0.4
 """The share of operators that default schedules have structures for."""
 SYMBOLIC = 0.15
 """The share of sizes that are no constants."""
-SIZES = (0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 39, 48, 63, 64, 65, 100, 127, 128, 129, 256, 1000, 1024)
-"""Nothing, one, and numbers around the tiles and the vectors of default schedules, beside which remainders and empty parts lie."""
+SIZES = (
+    0,
+    0,
+    1,
+    1,
+    1,
+    2,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    31,
+    32,
+    33,
+    39,
+    48,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    129,
+    256,
+    1000,
+    1024,
+)
+"""Nothing, one, and numbers around the tiles and the vectors of default schedules, beside which
+remainders and empty parts lie.
+"""
 _TARGET = re.compile(r"^# target (\S+)$", re.MULTILINE)
 
 
@@ -43,7 +91,8 @@ class Defaults(Part):
     """The part of the fuzzer that tries default schedules.
 
     Args:
-        compiled: those for this machine are also compiled, run and compared with the interpreter, at sizes whose arrays are small.
+        compiled: those for this machine are also compiled, run and compared with the interpreter,
+            at sizes whose arrays are small.
     """
 
     what, size, seconds = "default schedules", 100, (600.0, 90.0)
@@ -66,7 +115,9 @@ class Defaults(Part):
         small = shown(shrunk_case(case, fails, SHRINK_SECONDS), target)
         name = file_name(finding, small)
         (folder / f"{name}.default").write_text(small)
-        about = f"{finding.kind}\nseed {self.seed}, default schedule {number}\n\n{small}\n\n{finding.detail}\n"
+        about = (
+            f"{finding.kind}\nseed {self.seed}, default schedule {number}\n\n{small}\n\n{finding.detail}\n"
+        )
         (folder / f"{name}.txt").write_text(about, encoding="utf-8", errors="backslashreplace")
         return folder / f"{name}.default"
 
@@ -83,7 +134,9 @@ def drawn(seed: int, number: int) -> tuple[Case, str]:
     if rng.random() < STRUCTURED:
         return Case(structured_text(rng)), target
     case = drawn_operator(rng)
-    return replace(case, sizes=tuple((n, rng.choice(SIZES)) for n in _names(case.text) if rng.random() >= SYMBOLIC)), target
+    return replace(
+        case, sizes=tuple((n, rng.choice(SIZES)) for n in _names(case.text) if rng.random() >= SYMBOLIC)
+    ), target
 
 
 def _names(text: str) -> list[str]:
@@ -100,7 +153,9 @@ def replayed(text: str, compiled: bool = True) -> Finding | None:
 
 
 def examine(case: Case, target: str, compiled: bool, counts: Counter[str]) -> Finding | None:
-    """Choose the default schedule; a finding where that raises, gives a part up, or gives a kernel that is not well-formed."""
+    """Choose the default schedule; a finding where that raises, gives a part up, or gives a
+    kernel that is not well-formed.
+    """
     try:
         s = schedule(op(case.text), **dict(case.sizes))
         naive = s.kernel
@@ -138,6 +193,7 @@ def _raised(what: str, error: Exception) -> Finding:
 
 def batch(seed: int, numbers: list[int], compiled: bool) -> list[Any]:
     """Runs in a child."""
+
     def trial(number: int, counts: Counter[str]) -> Finding | None:
         case, target = drawn(seed, number)
         finding = examine(case, target, compiled, counts)

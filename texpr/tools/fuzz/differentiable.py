@@ -1,4 +1,6 @@
-"""Random operators to differentiate: conditions, ranges and indices of data, at shifted, scaled and reversed indices."""
+"""Random operators to differentiate: conditions, ranges and indices of data, at shifted, scaled
+and reversed indices.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class _Operator(Draft):
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """An index and what must hold for it to be inside, in the order in which each condition protects the next.
+    """An index and what must hold for it to be inside, in the order in which each condition
+    protects the next.
 
     Attributes:
         known: what must hold for it to be read at all.
@@ -41,8 +44,12 @@ class _Index:
 
 
 def differentiable_text(rng: Random) -> str:
-    """An operator of one to three tensors and the data that choose, as text that is mostly accepted."""
-    w = _Operator(rng, rng.choice(("f64", "f64", "f64", "f32")), rng.sample(["N", "M", "K"], rng.choice((1, 2, 2, 3))))
+    """An operator of one to three tensors and the data that choose, as text that is mostly
+    accepted.
+    """
+    w = _Operator(
+        rng, rng.choice(("f64", "f64", "f64", "f32")), rng.sample(["N", "M", "K"], rng.choice((1, 2, 2, 3)))
+    )
     for k in range(rng.choice((1, 1, 2))):
         w.input(f"X{k}", tuple(rng.choice(w.sizes) for _ in range(rng.choice((1, 1, 2, 2, 3)))))
     w.inputs_for_sizes()
@@ -64,7 +71,10 @@ def _written(w: _Operator, shape: tuple[str, ...]) -> str:
 
 def _shape(w: _Operator) -> tuple[str, ...]:
     rank = w.rng.choice((0, 1, 1, 1, 2, 2))
-    return tuple(w.rng.choice(w.sizes) if w.maybe(0.9) else w.one_of(f"2*{w.rng.choice(w.sizes)}", "2", "3") for _ in range(rank))
+    return tuple(
+        w.rng.choice(w.sizes) if w.maybe(0.9) else w.one_of(f"2*{w.rng.choice(w.sizes)}", "2", "3")
+        for _ in range(rank)
+    )
 
 
 def _data(w: _Operator) -> None:
@@ -86,7 +96,9 @@ def _data(w: _Operator) -> None:
 def _tensor(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
     """The equations of one tensor."""
     w.over = dict(zip(_AXES, shape))
-    kinds = [_plain] * 5 + ([_pieces, _pieces, _recurrent, _recurrent, _scattered, _scattered] if shape else [])
+    kinds = [_plain] * 5 + (
+        [_pieces, _pieces, _recurrent, _recurrent, _scattered, _scattered] if shape else []
+    )
     w.rng.choice(kinds)(w, name)
     w.tensors[name] = shape
     w.over = {}
@@ -117,19 +129,27 @@ def _recurrent(w: _Operator, name: str) -> None:
     steps = {i: w.rng.choice((-1, 0, 0, 1)) for i in axes}
     steps[lead] = w.rng.choice((1, 1, 2)) * (-1 if back else 1)
     at = ", ".join(i if d == 0 else f"{i} {'+' if d > 0 else '-'} {abs(d)}" for i, d in steps.items())
-    outside = " or ".join(f"{i} < {-d}" if d < 0 else f"{i} >= {w.over[i]} - {d}" for i, d in steps.items() if d)
+    outside = " or ".join(
+        f"{i} < {-d}" if d < 0 else f"{i} >= {w.over[i]} - {d}" for i, d in steps.items() if d
+    )
     again = f"{name}[{at}]"
     kind = w.rng.randrange(4)
     if kind == 0 and len(axes) == 1:
         again = f"sum(r in 0..{lead}{_where(w, 'r')}: {name}[r] * 0.25)"
         w.lines.append(f"{w.element(name)} = {again} + {_value(w, 1)}")
     elif kind == 1:
-        w.lines.append(f"{w.element(name)} = if {outside} then {_value(w, 1)} else {_factor(w)} * {again} + {_value(w, 1)}")
+        w.lines.append(
+            f"{w.element(name)} = if {outside} then {_value(w, 1)} else {_factor(w)} * {again} + "
+            f"{_value(w, 1)}"
+        )
     elif kind == 2:
         choose = f"if {_condition(w, 1)} then {again} else {_value(w, 1)}"
         w.lines.append(f"{w.element(name)} = if {outside} then {_value(w, 1)} else ({choose})")
     else:
-        w.lines.append(f"{w.element(name)} = {_factor(w)} * {again[:-1]} | {w.one_of('0', '0.5', _value(w, 0))}] + {_value(w, 1)}")
+        w.lines.append(
+            f"{w.element(name)} = {_factor(w)} * {again[:-1]} | {w.one_of('0', '0.5', _value(w, 0))}] + "
+            f"{_value(w, 1)}"
+        )
 
 
 def _where(w: _Operator, r: str) -> str:
@@ -160,8 +180,10 @@ def _scattered(w: _Operator, name: str) -> None:
     where = " and ".join((*needs, *inside))
     ranges = ", ".join(f"{i} in 0..{n}" for i, n in used.items())
     update = w.one_of("+=", "+=", "+=", "*=", "max=", "min=")
-    w.lines.append(f"{name}[{', '.join(t.text for t in targets)}{guard}] {update} {_value(w, 1)}  for {ranges}"
-                   f"{f' where {where}' if where else ''}")
+    w.lines.append(
+        f"{name}[{', '.join(t.text for t in targets)}{guard}] {update} {_value(w, 1)}  for {ranges}"
+        f"{f' where {where}' if where else ''}"
+    )
 
 
 def _value(w: _Operator, depth: int) -> str:
@@ -211,9 +233,13 @@ def _index(w: _Operator, size: str) -> _Index:
         name = w.rng.choice(list(w.places))
         shape, into = w.places[name]
         at = [_affine(w, n) for n in shape]
-        text = ', '.join(i.text for i in at)
+        text = ", ".join(i.text for i in at)
         known = tuple(c for i in at for c in i.inside)
-        text, known = (f"{name}[{text} | {w.one_of('0', 'clamp')}]", ()) if known and w.maybe(0.4) else (f"{name}[{text}]", known)
+        text, known = (
+            (f"{name}[{text} | {w.one_of('0', 'clamp')}]", ())
+            if known and w.maybe(0.4)
+            else (f"{name}[{text}]", known)
+        )
         if into == size:
             return _Index(text, (), known)
         shift = w.one_of("", "", " + 1", " - 1")
@@ -230,8 +256,23 @@ def _affine(w: _Operator, size: str) -> _Index:
         return _Index("0")
     i = w.rng.choice(list(w.over))
     j = w.rng.choice([j for j in w.over if j != i] or ["1"])
-    text = w.one_of(i, f"{i} + 1", f"{i} + 2", f"{i} - 1", f"2*{i}", f"2*{i} - 1", f"{i} + {j}", f"{i} - {j}", f"{i} // 2",
-                    f"{size} - {i}", f"2*{i} + {j}", f"{i} + {j} - 1", f"3 - {i}", "0", f"{i} % 2")
+    text = w.one_of(
+        i,
+        f"{i} + 1",
+        f"{i} + 2",
+        f"{i} - 1",
+        f"2*{i}",
+        f"2*{i} - 1",
+        f"{i} + {j}",
+        f"{i} - {j}",
+        f"{i} // 2",
+        f"{size} - {i}",
+        f"2*{i} + {j}",
+        f"{i} + {j} - 1",
+        f"3 - {i}",
+        "0",
+        f"{i} % 2",
+    )
     return _Index(text, (f"0 <= {text}", f"{text} < {size}"))
 
 
@@ -254,7 +295,15 @@ def _condition(w: _Operator, depth: int) -> str:
     if kind < 0.7 or not w.over:
         return f"{_value(w, min(depth - 1, 1))} {w.one_of('<', '>')} {w.one_of('0', '0.3', _leaf(w))}"
     i, j = w.rng.choice(list(w.over)), w.rng.choice(list(w.over))
-    return w.one_of(f"{i} < 2", f"{i} % 2 == 0", f"{i} >= 1", f"{i} <= {j}", f"{i} != {j}", f"{i} + {j} < 4", f"{i} >= 1 and {j} < 3")
+    return w.one_of(
+        f"{i} < 2",
+        f"{i} % 2 == 0",
+        f"{i} >= 1",
+        f"{i} <= {j}",
+        f"{i} != {j}",
+        f"{i} + {j} < 4",
+        f"{i} >= 1 and {j} < 3",
+    )
 
 
 def _reduction(w: _Operator, depth: int) -> str:

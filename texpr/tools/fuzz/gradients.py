@@ -1,4 +1,6 @@
-"""Random operators, differentiated: every derivative is proven, printed, read again, interpreted, compared, compiled and run."""
+"""Random operators, differentiated: every derivative is proven, printed, read again,
+interpreted, compared, compiled and run.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +48,7 @@ class Gradients(Part):
 
     def write(self, folder: Path, number: int, finding: Finding) -> Path:
         """A file with the shortest text that still shows the finding, and a file about it."""
+
         def fails(candidate: str) -> bool:
             again = replayed(candidate)
             return again is not None and again.kind == finding.kind
@@ -54,7 +57,9 @@ class Gradients(Part):
         name = file_name(finding, small)
         (folder / f"{name}.gradients").write_text(small)
         again = replayed(small) or finding
-        (folder / f"{name}.txt").write_text(f"{finding.kind}\nseed {self.seed}, gradient {number}\n\n{small}\n\n{again.detail}\n")
+        (folder / f"{name}.txt").write_text(
+            f"{finding.kind}\nseed {self.seed}, gradient {number}\n\n{small}\n\n{again.detail}\n"
+        )
         return folder / f"{name}.gradients"
 
 
@@ -70,8 +75,11 @@ def replayed(text: str) -> Finding | None:
 
 def batch(seed: int, numbers: list[int]) -> list[Any]:
     """Runs in a child."""
+
     def trial(number: int, counts: Counter[str]) -> Finding | None:
-        return differentiated(text_of(seed, number), counts, native=number % _NATIVE == 0, second=number % _SECOND == 0)
+        return differentiated(
+            text_of(seed, number), counts, native=number % _NATIVE == 0, second=number % _SECOND == 0
+        )
 
     return batched(numbers, trial)
 
@@ -135,14 +143,18 @@ def _examine(program: Program, counts: Counter[str], native: bool, second: bool)
 
 
 def _is_accepted(derived: Program) -> None:
-    """It is well-formed, proven for the sizes that it says, and what is printed of it means the same."""
+    """It is well-formed, proven for the sizes that it says, and what is printed of it means the
+    same.
+    """
     verify_program(derived)
     text = show_program(derived, with_callees=True)
     try:
         more = check_program(derived)
         again = elaborate(parse(text, "printed.tx").ops[derived.name], {}, {})
     except (Error, KeyError) as error:
-        raise _Wrong(f"{derived.name} is refused: {str(error).splitlines()[0]}", f"{error}\n\n{text}") from None
+        raise _Wrong(
+            f"{derived.name} is refused: {str(error).splitlines()[0]}", f"{error}\n\n{text}"
+        ) from None
     if more or len(again.requires) != len(derived.requires):
         raise _Wrong(f"{derived.name} requires more", f"{text}\n\nread again:\n\n{show_program(again)}")
     second = show_program(again, with_callees=True)
@@ -152,10 +164,15 @@ def _is_accepted(derived: Program) -> None:
 
 
 def _are_equal(program: Program, given: Arrays, random: np.random.Generator) -> bool:
-    """Its gradient, its two halves and forward mode agree with differences, at one of a few points at least: others may be kinks."""
+    """Its gradient, its two halves and forward mode agree with differences, at one of a few
+    points at least: others may be kinks.
+    """
     said = ""
     for _ in range(_ATTEMPTS):
-        x = [np.asarray(random.standard_normal(a.shape)) if t.dtype.is_float else a for a, t in zip(given, program.inputs)]
+        x = [
+            np.asarray(random.standard_normal(a.shape)) if t.dtype.is_float else a
+            for a, t in zip(given, program.inputs)
+        ]
         with np.errstate(all="ignore"):
             said = _difference(program, x, random)
         if not said:
@@ -164,7 +181,9 @@ def _are_equal(program: Program, given: Arrays, random: np.random.Generator) -> 
 
 
 def _difference(program: Program, x: Arrays, random: np.random.Generator) -> str:
-    """How the derivatives at a point differ; empty where they agree, or where numbers are too large to tell."""
+    """How the derivatives at a point differ; empty where they agree, or where numbers are too
+    large to tell.
+    """
     floats = [t.dtype.is_float for t in program.inputs]
     v = [np.asarray(random.standard_normal(a.shape)) for a, is_float in zip(x, floats) if is_float]
     values = interpret(program, x)
@@ -176,22 +195,27 @@ def _difference(program: Program, x: Arrays, random: np.random.Generator) -> str
     derived = _dot(gradient, v)
     sides = [interpret(program, _moved(x, floats, v, step)) for step in (_STEP, -_STEP)]
     measured = _dot(u, [a - b for a, b in zip(*sides)]) / (2 * _STEP)
-    ahead = _dot(interpret(jvp(program), [*x, *v])[len(program.outputs):], u)
+    ahead = _dot(interpret(jvp(program), [*x, *v])[len(program.outputs) :], u)
     scale = max(1.0, abs(derived), float(sum(np.abs(g * w).sum() for g, w in zip(gradient, v))))
     numbers = f"differences give {measured}, the gradient {derived}, forward mode {ahead}"
     if not abs(derived - ahead) <= _MODES * scale:
         return f"forward and reverse mode differ: {numbers}"
     if not abs(measured - derived) <= _DIFFERENCES * scale:
         return f"a gradient differs from differences: {numbers}"
-    if any(not np.allclose(a, b, 1e-9, 1e-9 * scale) for a, b in zip(_by_halves(program, x, u), gradient, strict=True)):
+    if any(
+        not np.allclose(a, b, 1e-9, 1e-9 * scale)
+        for a, b in zip(_by_halves(program, x, u), gradient, strict=True)
+    ):
         return "the halves give another gradient: forward and backward"
     return ""
 
 
 def _by_halves(program: Program, x: Arrays, u: Arrays) -> tuple[np.ndarray, ...]:
     forward, backward = vjp(program)
-    known = dict(zip((t.name for t in program.inputs), x)) | dict(zip((t.name for t in forward.outputs), interpret(forward, x)))
-    known |= dict(zip((t.name for t in backward.inputs[len(backward.inputs) - len(u):]), u))
+    known = dict(zip((t.name for t in program.inputs), x)) | dict(
+        zip((t.name for t in forward.outputs), interpret(forward, x))
+    )
+    known |= dict(zip((t.name for t in backward.inputs[len(backward.inputs) - len(u) :]), u))
     return interpret(backward, [known[t.name] for t in backward.inputs])
 
 
@@ -212,18 +236,28 @@ def _run(derived: Program, random: np.random.Generator, counts: Counter[str], na
     expected = interpret(derived, given)
     try:
         with options(guard="end"):
-            kernel = default_kernel(derived, bind_sizes(derived.inputs, [a.shape for a in given])[0] if random.random() < 0.5 else {})
+            kernel = default_kernel(
+                derived,
+                bind_sizes(derived.inputs, [a.shape for a in given])[0] if random.random() < 0.5 else {},
+            )
             found = kernel(*given)
     except CertificateError as error:
-        raise _Wrong("no certified schedule", f"{error}\n\n{show_program(derived, with_callees=True)}") from None
+        raise _Wrong(
+            "no certified schedule", f"{error}\n\n{show_program(derived, with_callees=True)}"
+        ) from None
     except (CompileError, CheckError) as error:
         if error.code == "target":
             return
         raise
     counts["compiled and run"] += 1
-    for tensor, a, b in zip(derived.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True):
+    for tensor, a, b in zip(
+        derived.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True
+    ):
         largest = float(np.max(np.abs(b[np.isfinite(b)]), initial=1.0))
         tolerance = _ROUNDING.get(str(tensor.dtype), 0.0) * largest
         if not np.allclose(np.asarray(a), b, 0.0, tolerance, equal_nan=True) and largest < 1e6:
-            raise _Wrong("a wrong result", f"{show_program(derived)}\n{given!r}\ncompiled {tensor.name} = {a!r}\nexpected {b!r}")
+            raise _Wrong(
+                "a wrong result",
+                f"{show_program(derived)}\n{given!r}\ncompiled {tensor.name} = {a!r}\nexpected {b!r}",
+            )
     assert all(numpy_dtype(t.dtype) == np.asarray(a).dtype for t, a in zip(derived.inputs, given))

@@ -1,7 +1,9 @@
-"""A kernel run instance by instance over terms: what each statement touches, and what every element is made of.
+"""A kernel run instance by instance over terms: what each statement touches, and what every element
+is made of.
 
-Integers and conditions are computed; floats are terms, numbered as they appear, so that two kernels compute the same float exactly if
-they give it one number. Nothing here asks isl, rounds, or knows a step: it is the judge of those that do.
+Integers and conditions are computed; floats are terms, numbered as they appear, so that two kernels
+compute the same float exactly if they give it one number. Nothing here asks isl, rounds, or knows a
+step: it is the judge of those that do.
 """
 
 from __future__ import annotations
@@ -37,7 +39,21 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
-from texpr.ir.loop import Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop import (
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+)
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import children, walk
 
@@ -82,9 +98,10 @@ class Terms:
     """Numbers for terms, the same for equal ones.
 
     Attributes:
-        loose: sums and products of floats have no order, so a term of them is the bag of what is in it; factors that are rounded for tensor
-            cores are what they were.
-        distributed: products have no order either, those of sums are sums of products, and 0 times anything is 0.
+        loose: sums and products of floats have no order, so a term of them is the bag of what is in
+            it; factors that are rounded for tensor cores are what they were.
+        distributed: products have no order either, those of sums are sums of products, and 0 times
+            anything is 0.
     """
 
     loose: bool = False
@@ -100,7 +117,8 @@ class Terms:
         return bool((self(*parts) * 0x9E3779B97F4A7C15 >> 40) & 1)
 
     def joined(self, operation: str, a: int, b: int, largest: float = float("inf")) -> int:
-        """`a operation b` where neither order nor grouping matters; for max and min no repetition does either.
+        """`a operation b` where neither order nor grouping matters; for max and min no repetition
+        does either.
 
         Args:
             largest: value of their type, for those that have no infinity.
@@ -108,9 +126,16 @@ class Terms:
         if self.distributed and operation == "mul":
             sums = [[m for m in self._members("add", term) if m != self("const", 0.0)] for term in (a, b)]
             if not all(len(each) == 1 for each in sums):
-                return reduce(partial(self.joined, "add"), (self.joined("mul", x, y) for x in sums[0] for y in sums[1]), self("const", 0.0))
+                return reduce(
+                    partial(self.joined, "add"),
+                    (self.joined("mul", x, y) for x in sums[0] for y in sums[1]),
+                    self("const", 0.0),
+                )
         bag = [*self._members(operation, a), *self._members(operation, b)]
-        neutral = [self("const", value) for value in _NEUTRAL.get(operation, (largest if operation == "min" else -largest,))]
+        neutral = [
+            self("const", value)
+            for value in _NEUTRAL.get(operation, (largest if operation == "min" else -largest,))
+        ]
         bag = [m for m in bag if m not in neutral]
         members = tuple(sorted(set(bag) if operation in ("max", "min") else bag))
         if len(members) <= 1:
@@ -125,14 +150,33 @@ class Terms:
 
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
 _BINARY: dict[type, Callable[[int, int], int]] = {
-    Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
-    FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
+    Add: lambda a, b: a + b,
+    Sub: lambda a, b: a - b,
+    Mul: lambda a, b: a * b,
+    Max: max,
+    Min: min,
+    FloorDiv: lambda a, b: a // b if b else 0,
+    Mod: lambda a, b: a % b if b else 0,
+}
 _NEUTRAL = {"add": (0.0, -0.0), "mul": (1.0,)}
 _UPDATE: dict[str, type] = {"add": Add, "mul": Mul, "max": Max, "min": Min}
-_SYMBOL: dict[type, str] = {Add: "add", Sub: "sub", Mul: "mul", Div: "div", FloorDiv: "floordiv", Mod: "mod", Pow: "pow"}
+_SYMBOL: dict[type, str] = {
+    Add: "add",
+    Sub: "sub",
+    Mul: "mul",
+    Div: "div",
+    FloorDiv: "floordiv",
+    Mod: "mod",
+    Pow: "pow",
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -170,7 +214,11 @@ class Machine:
         for t in (*self.kernel.inputs, *self.kernel.outputs, *self.kernel.temporaries):
             self._place(t)
         self._body(self.kernel.body)(dict(self.sizes))
-        return {(t.name, at): self._element(t, at) for t in self.kernel.outputs for at in np.ndindex(*self.shapes[t])}
+        return {
+            (t.name, at): self._element(t, at)
+            for t in self.kernel.outputs
+            for at in np.ndindex(*self.shapes[t])
+        }
 
     def _place(self, tensor: Tensor) -> None:
         self.shapes[tensor] = flat_shape(tensor, self.sizes)
@@ -181,7 +229,11 @@ class Machine:
         if held is not None:
             return held
         if tensor in self.kernel.inputs:
-            return int(self.data[tensor.name][at]) if not tensor.dtype.is_float else self.terms("input", tensor.name, at)
+            return (
+                int(self.data[tensor.name][at])
+                if not tensor.dtype.is_float
+                else self.terms("input", tensor.name, at)
+            )
         return self.terms("poison") if tensor.dtype.is_float else POISON
 
     def _inside(self, tensor: Tensor, at: tuple[int, ...]) -> None:
@@ -252,10 +304,18 @@ class Machine:
         return asked
 
     def _store(self, s: Store) -> _Run:
-        indices, value, at = [self.value(i) for i in s.indices], self.value(s.value), [self.value(e) for e in s.at]
+        indices, value, at = (
+            [self.value(i) for i in s.indices],
+            self.value(s.value),
+            [self.value(e) for e in s.at],
+        )
         tensor, update, combined = s.tensor, s.update, None
         if update is not None:
-            combined = self._joining(update, tensor.dtype) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype)
+            combined = (
+                self._joining(update, tensor.dtype)
+                if self._free(s)
+                else self._binary(_UPDATE[update], tensor.dtype)
+            )
         cast = self._cast(s.value.dtype, tensor.dtype)
         # Sums begin with +0, so terms past the end, which are +0, leave every bit as it is.
         kept = self.terms("const", 0.0) if update == "add" and tensor.dtype.is_float else None
@@ -314,7 +374,11 @@ class Machine:
                 return lambda env: cast(inner(env))
             case Neg(a):
                 inner, wrapped = self.value(a), self._cast(I64, e.dtype) if e.dtype.is_int else None
-                return (lambda env: self.terms("neg", inner(env))) if wrapped is None else (lambda env: wrapped(-inner(env)))
+                return (
+                    (lambda env: self.terms("neg", inner(env)))
+                    if wrapped is None
+                    else (lambda env: wrapped(-inner(env)))
+                )
             case Call("tf32", (operand,)) if self.terms.loose:
                 return self.value(operand)
             case Call(function, args):
@@ -341,7 +405,11 @@ class Machine:
         if not floats:
             compare = _COMPARE[operator]
             return lambda env: compare(left(env), right(env))
-        symbol, swapped, negated = {">": "<", ">=": "<=", "!=": "=="}.get(operator, operator), operator in (">", ">="), operator == "!="
+        symbol, swapped, negated = (
+            {">": "<", ">=": "<=", "!=": "=="}.get(operator, operator),
+            operator in (">", ">="),
+            operator == "!=",
+        )
 
         def value(env: dict[Var, int]) -> bool:
             a, b = left(env), right(env)
@@ -369,13 +437,18 @@ class Machine:
         if source == target or not source.is_float and target.is_int and _contains(target, source):
             return lambda x: x
         if target.is_float:
-            zero = self.terms("const", 0.0) if source.is_float else None  # what pads are made of stays neutral
+            zero = (
+                self.terms("const", 0.0) if source.is_float else None
+            )  # what pads are made of stays neutral
             return lambda x: x if x == zero else self.terms("cast", str(source), str(target), x)
         if target == BOOL:
             return (lambda x: self.terms.chance("!=", x, 0)) if source.is_float else (lambda x: x != 0)
         low, high = int_range(target)
         if source.is_float:
-            return lambda x: low + (self.terms("cast", str(target), x) * 0x9E3779B97F4A7C15 >> 20) % min(high - low + 1, 1000)
+            return lambda x: (
+                low
+                + (self.terms("cast", str(target), x) * 0x9E3779B97F4A7C15 >> 20) % min(high - low + 1, 1000)
+            )
         return lambda x: (x - low) % (high - low + 1) + low
 
 

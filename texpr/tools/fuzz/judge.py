@@ -1,4 +1,6 @@
-"""What enumeration says: whether two kernels compute the same, whether iterations that run at once meet, whether a witness is one."""
+"""What enumeration says: whether two kernels compute the same, whether iterations that run at
+once meet, whether a witness is one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ SEEDS = 12
 
 
 def index_data(inputs: Sequence[Tensor], sizes: Sizes, seed: int) -> dict[str, np.ndarray]:
-    """Integers and bools for the inputs. Those with a range are all alike for seed 0, where the most instances meet."""
+    """Integers and bools for the inputs. Those with a range are all alike for seed 0, where the
+    most instances meet.
+    """
     generator = np.random.default_rng(seed)
     made = {}
     for t in inputs:
@@ -38,19 +42,27 @@ def index_data(inputs: Sequence[Tensor], sizes: Sizes, seed: int) -> dict[str, n
     return made
 
 
-def _in_range(generator: np.random.Generator, shape: tuple[int, ...], low: int, high: int, distinct: bool, seed: int) -> np.ndarray:
+def _in_range(
+    generator: np.random.Generator, shape: tuple[int, ...], low: int, high: int, distinct: bool, seed: int
+) -> np.ndarray:
     if distinct and shape and shape[-1] <= high - low:
-        rows = [generator.permutation(np.arange(low, high))[: shape[-1]] for _ in range(int(np.prod(shape[:-1])))]
+        rows = [
+            generator.permutation(np.arange(low, high))[: shape[-1]] for _ in range(int(np.prod(shape[:-1])))
+        ]
         return np.array(rows, np.int64).reshape(shape)
     return np.full(shape, low) if seed == 0 else generator.integers(low, high, shape)
 
 
-def disagreement(before: Kernel, after: Kernel, sizes: Sizes, seed: int, loose: bool, distributed: bool = False) -> str | None:
-    """Where two kernels compute something else at these sizes, as text; None where they agree or too much would run.
+def disagreement(
+    before: Kernel, after: Kernel, sizes: Sizes, seed: int, loose: bool, distributed: bool = False
+) -> str | None:
+    """Where two kernels compute something else at these sizes, as text; None where they agree or
+    too much would run.
 
     Args:
         loose: sums and products of floats have no order.
-        distributed: products have no order either, and those of sums of floats are sums of products.
+        distributed: products have no order either, and those of sums of floats are sums of
+            products.
     """
     data, terms = index_data(before.inputs, sizes, seed), Terms(loose, distributed)
     try:
@@ -81,7 +93,11 @@ def races(kernel: Kernel, placed: Kernel, sizes: Sizes, seed: int) -> str | None
         placed: with its temporaries where they live: what an iteration allocates is its own.
     """
     lanes = [n for n in all_loops(kernel) if n.kind == VECTOR]
-    threads = [n for n in all_loops(placed) if n.kind not in (SERIAL, UNROLLED, VECTOR) and not isinstance(n.kind, InstructionNest)]
+    threads = [
+        n
+        for n in all_loops(placed)
+        if n.kind not in (SERIAL, UNROLLED, VECTOR) and not isinstance(n.kind, InstructionNest)
+    ]
     if any(isinstance(n, Barrier) for n in walk(placed)):
         threads = []
     found = None
@@ -118,14 +134,17 @@ def described(e: Event) -> str:
 
 
 def meeting(events: Sequence[Event], loop: For, private: Collection[str]) -> tuple[Event, Event] | None:
-    """Two iterations of `loop`, the loops around it alike, that use one element which at least one of them writes.
+    """Two iterations of `loop`, the loops around it alike, that use one element which at least one
+    of them writes.
 
     Lanes join what they all add to one element before they touch it.
 
     Args:
         private: tensors of which every iteration has its own.
     """
-    joined = has_lanes(loop.kind) and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
+    joined = has_lanes(loop.kind) and all(
+        loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None
+    )
     used: dict[tuple[object, Element], list[tuple[int, Event]]] = {}
     for e in events:
         depth = next((k for k, (v, _) in enumerate(e.loops) if v is loop.var), None)
@@ -155,7 +174,13 @@ def _same_update(a: Event, b: Event) -> bool:
 
 def _again(a: Event, b: Event) -> bool:
     """One instance that runs twice, and so writes one value twice."""
-    return a.name == b.name and a.store.update is None and a.writes == b.writes and a.writes not in a.reads and bool(a.store.at)
+    return (
+        a.name == b.name
+        and a.store.update is None
+        and a.writes == b.writes
+        and a.writes not in a.reads
+        and bool(a.store.at)
+    )
 
 
 def dependent(a: Event, b: Event) -> bool:
@@ -164,7 +189,8 @@ def dependent(a: Event, b: Event) -> bool:
 
 
 def unreal(why: Refused) -> str | None:
-    """What is wrong with the witness of a refusal; None if the two instances are there, depend on each other, and change places.
+    """What is wrong with the witness of a refusal; None if the two instances are there, depend on
+    each other, and change places.
 
     Raises:
         TooLarge: the sizes are too large to look.
@@ -180,8 +206,14 @@ def unreal(why: Refused) -> str | None:
             raise TooLarge
         first, second = (_instances(events, at) for _, at in (conflict.source, conflict.sink))
         element = (conflict.tensor.name, conflict.element)
-        pairs = [(a, b) for a in first for b in second if a is not b and element in a.touches & b.touches
-                 and (element in (a.writes, b.writes) if why.at_once else dependent(a, b))]
+        pairs = [
+            (a, b)
+            for a in first
+            for b in second
+            if a is not b
+            and element in a.touches & b.touches
+            and (element in (a.writes, b.writes) if why.at_once else dependent(a, b))
+        ]
         if first and second:
             said = "its instances do not depend on each other"
         if pairs and (why.at_once or why.after is None):
@@ -196,22 +228,39 @@ def unreal(why: Refused) -> str | None:
 
 
 def _asks_data(why: Refused) -> bool:
-    """Whether an instance of the witness runs, or reads, is up to data that no seed may have, or to floats, which no proof looks into."""
+    """Whether an instance of the witness runs, or reads, is up to data that no seed may have, or
+    to floats, which no proof looks into.
+    """
     ends = [why.conflict.source[0], why.conflict.sink[0]]
-    conditions = [n.cond for above, s in paths(why.kernel) if any(s is end for end in ends) for n in above if isinstance(n, If)]
+    conditions = [
+        n.cond
+        for above, s in paths(why.kernel)
+        if any(s is end for end in ends)
+        for n in above
+        if isinstance(n, If)
+    ]
     conditions += [n.cond for end in ends for n in walk(end.value) if isinstance(n, Select)]
     return any(isinstance(n, Read) or isinstance(n, Expr) and n.dtype.is_float for n in walk(*conditions))
 
 
 def _others(why: Refused, events: Sequence[Event], sizes: Sizes, data: Data) -> bool:
-    """Other instances are what the witness claims to be. Where indices are data, it tells nothing of what the data would have to be."""
-    if not any(isinstance(n, Read) for s in (why.conflict.source[0], why.conflict.sink[0]) for n in walk(*s.indices)):
+    """Other instances are what the witness claims to be. Where indices are data, it tells
+    nothing of what the data would have to be.
+    """
+    if not any(
+        isinstance(n, Read) for s in (why.conflict.source[0], why.conflict.sink[0]) for n in walk(*s.indices)
+    ):
         return False
     if why.after is None or why.at_once:
-        used = [(e, element) for e in events for element in e.touches if element[0] == why.conflict.tensor.name]
+        used = [
+            (e, element) for e in events for element in e.touches if element[0] == why.conflict.tensor.name
+        ]
         stores_of = {id(s) for s in (why.conflict.source[0], why.conflict.sink[0])}
-        return any(a is not b and x == y and x in (a.writes, b.writes) and {id(a.store), id(b.store)} <= stores_of
-                   for a, x in used for b, y in used)
+        return any(
+            a is not b and x == y and x in (a.writes, b.writes) and {id(a.store), id(b.store)} <= stores_of
+            for a, x in used
+            for b, y in used
+        )
     return turned_around(why.kernel, why.after, sizes, data) is not None
 
 
@@ -219,8 +268,16 @@ def _instances(events: Sequence[Event], at: Mapping[str, int]) -> list[Event]:
     return [e for e in events if {v.name: k for v, k in e.loops} == dict(at)]
 
 
-def _turned(pairs: Sequence[tuple[Event, Event]], before: Sequence[Event], after: Kernel | None, sizes: Sizes, data: Data) -> bool:
-    """A pair runs the other way round in `after`; so does one of which some instance has no name there, or several."""
+def _turned(
+    pairs: Sequence[tuple[Event, Event]],
+    before: Sequence[Event],
+    after: Kernel | None,
+    sizes: Sizes,
+    data: Data,
+) -> bool:
+    """A pair runs the other way round in `after`; so does one of which some instance has no name
+    there, or several.
+    """
     assert after is not None
     try:
         later = events_of(after, sizes, data)
@@ -236,7 +293,9 @@ def _turned(pairs: Sequence[tuple[Event, Event]], before: Sequence[Event], after
 
 
 def turned_around(before: Kernel, after: Kernel, sizes: Sizes, data: Data) -> tuple[Event, Event] | None:
-    """Two instances that depend on each other and run in another order in `after`, which runs the same instances."""
+    """Two instances that depend on each other and run in another order in `after`, which runs
+    the same instances.
+    """
     old, new = events_of(before, sizes, data), events_of(after, sizes, data)
     if old is None or new is None:
         return None

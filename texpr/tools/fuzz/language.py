@@ -54,7 +54,9 @@ def replayed(text: str) -> Finding | None:
 
 def batch(seed: int, numbers: list[int], deep: float, paths: list[str]) -> list[Any]:
     """Runs in a child."""
-    return batched(numbers, lambda number, _: trial(text_of(seed, number, tuple(paths)), _is_deep(seed, number, deep)))
+    return batched(
+        numbers, lambda number, _: trial(text_of(seed, number, tuple(paths)), _is_deep(seed, number, deep))
+    )
 
 
 def _is_deep(seed: int, number: int, share: float) -> bool:

@@ -1,4 +1,6 @@
-"""Random operators whose loops are worth scheduling: stages that read each other, reductions, recurrences, pieces, gathers, scatters."""
+"""Random operators whose loops are worth scheduling: stages that read each other, reductions,
+recurrences, pieces, gathers, scatters.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,26 @@ from random import Random
 
 from texpr.tools.fuzz.draft import Draft
 
-_TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16", "u32", "u64")
+_TYPES = (
+    "f32",
+    "f32",
+    "f32",
+    "f32",
+    "f64",
+    "i32",
+    "i32",
+    "i64",
+    "f16",
+    "bf16",
+    "f8e4m3",
+    "f8e5m2",
+    "u8",
+    "i8",
+    "i16",
+    "u16",
+    "u32",
+    "u64",
+)
 _AXES = "ijklmn"
 _NARROW = ("f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16")
 
@@ -48,7 +69,12 @@ def operator_text(rng: Random) -> str:
 
 
 def _written(w: _Operator, shape: tuple[str, ...]) -> str:
-    unused = [t for t in w.tensors if t[0] == "t" and not any(f"{t}[" in line for line in w.lines if not line.startswith((f"{t}[", "let")))]
+    unused = [
+        t
+        for t in w.tensors
+        if t[0] == "t"
+        and not any(f"{t}[" in line for line in w.lines if not line.startswith((f"{t}[", "let")))
+    ]
     outputs = [f"Y: {w.type_of(shape)}", *(f"{t}: {w.type_of(w.tensors[t])}" for t in unused)]
     lines = [line for line in w.lines if not any(line.startswith(f"let {t}:") for t in unused)]
     given = ", ".join(w.inputs)
@@ -58,7 +84,9 @@ def _written(w: _Operator, shape: tuple[str, ...]) -> str:
 
 def _shape(w: _Operator, most: int) -> tuple[str, ...]:
     rank = min(most, w.rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 6)))
-    return tuple(w.rng.choice(w.sizes) if rank < 4 or w.maybe(0.5) else w.one_of("2", "3") for _ in range(rank))
+    return tuple(
+        w.rng.choice(w.sizes) if rank < 4 or w.maybe(0.5) else w.one_of("2", "3") for _ in range(rank)
+    )
 
 
 def _family(w: _Operator, name: str, shape: tuple[str, ...]) -> None:
@@ -95,7 +123,9 @@ def _pieces(w: _Operator, name: str) -> None:
 
 
 def _cut(w: _Operator, at: str, size: str) -> tuple[str, str]:
-    """Two ranges that meet; where they meet beyond the size, the second one ends before it begins."""
+    """Two ranges that meet; where they meet beyond the size, the second one ends before it
+    begins.
+    """
     other = w.rng.choice([*w.sizes, "1", "2", "5"])
     if w.maybe(0.3) and other != size:
         return f"for {at} in 0..min({size}, {other})", f"for {at} in {other}..{size}"
@@ -113,7 +143,11 @@ def _recurrent(w: _Operator, name: str) -> None:
     axes = list(w.over)
     if len(axes) == 1 and w.maybe(0.2) and w.over[axes[0]] in w.sizes:
         i = axes[0]
-        terms = f"sum(r in 0..{i}: {name}[r] * {_read(w, w.one_of(*w.tensors))})" if w.is_float or w.dtype in ("i32", "i64") else "0"
+        terms = (
+            f"sum(r in 0..{i}: {name}[r] * {_read(w, w.one_of(*w.tensors))})"
+            if w.is_float or w.dtype in ("i32", "i64")
+            else "0"
+        )
         w.lines.append(f"{w.element(name)} = {_leaf(w)} - {terms}")
         return
     lead, back = w.rng.choice(axes), w.one_of("-", "-", "-", "+")
@@ -131,20 +165,35 @@ def _recurrent(w: _Operator, name: str) -> None:
 def _scattered(w: _Operator, name: str) -> None:
     shape = tuple(w.over.values())
     w.lines.append(f"{w.element(name)} = {_value(w, 1)}")
-    axes: dict[str, str] = dict(zip("uvw", (*shape[:2], *([w.rng.choice(w.sizes)] if len(shape) < 2 or w.maybe(0.2) else []))))
+    axes: dict[str, str] = dict(
+        zip("uvw", (*shape[:2], *([w.rng.choice(w.sizes)] if len(shape) < 2 or w.maybe(0.2) else [])))
+    )
     names = list(axes)
     targets = []
     for k in range(len(shape)):
         a, b = w.rng.choice(names), w.rng.choice(names)
-        targets.append(w.one_of(names[min(k, len(names) - 1)], a, f"{a} + {w.rng.randrange(1, 3)}", f"({a} + {b}) // 2", f"{a} + {b}",
-                                f"{a} // 2", f"{a} % 2", f"2 * {a} + {b}"))
+        targets.append(
+            w.one_of(
+                names[min(k, len(names) - 1)],
+                a,
+                f"{a} + {w.rng.randrange(1, 3)}",
+                f"({a} + {b}) // 2",
+                f"{a} + {b}",
+                f"{a} // 2",
+                f"{a} % 2",
+                f"2 * {a} + {b}",
+            )
+        )
         if w.indirect and axes[a] == w.sizes[0] and w.maybe(0.5):
             targets[-1] = f"p[{a}]"
     axes = {i: n for i, n in axes.items() if any(i in target for target in targets)}
     w.over = axes
     update = w.one_of("+=", "+=", "*=", "max=", "min=")
     ranges = ", ".join(f"{i} in 0..{n}" for i, n in axes.items())
-    w.lines.append(f"{name}[{', '.join(targets)} | {w.one_of('drop', 'drop', 'clamp')}] {update} {_value(w, 1)}  for {ranges}")
+    w.lines.append(
+        f"{name}[{', '.join(targets)} | {w.one_of('drop', 'drop', 'clamp')}] {update} {_value(w, 1)}  for "
+        f"{ranges}"
+    )
 
 
 def _value(w: _Operator, depth: int) -> str:
@@ -159,7 +208,9 @@ def _value(w: _Operator, depth: int) -> str:
         case 5:
             return f"{w.one_of('max', 'min')}({_value(w, depth - 1)}, {_value(w, depth - 1)})"
         case 6:
-            return f"{w.one_of('abs', 'abs', *(('exp', 'sqrt') if w.is_float else ()))}({_value(w, depth - 1)})"
+            return (
+                f"{w.one_of('abs', 'abs', *(('exp', 'sqrt') if w.is_float else ()))}({_value(w, depth - 1)})"
+            )
         case _:
             return _reduction(w) if depth > 1 else _leaf(w)
 
@@ -198,21 +249,47 @@ def _index(w: _Operator, size: str) -> tuple[str, bool]:
         if first:
             return f"p[{w.rng.choice(first)}]", False
     j = w.rng.choice(list(w.over))
-    return w.rng.choice(((i, False), (i, False), (i, False), (i, False), (f"{i} + {w.rng.randrange(1, 3)}", True), (f"{i} - 1", True),
-                         (f"{size} - 1 - {i}", False), (f"{i} // 2", False), (f"2 * {i}", True), (f"{i} + {j}", True),
-                         (f"{i} - {j}", True), (f"{i} % 2", True), (f"2 * {i} + {j} - 1", True)))
+    return w.rng.choice(
+        (
+            (i, False),
+            (i, False),
+            (i, False),
+            (i, False),
+            (f"{i} + {w.rng.randrange(1, 3)}", True),
+            (f"{i} - 1", True),
+            (f"{size} - 1 - {i}", False),
+            (f"{i} // 2", False),
+            (f"2 * {i}", True),
+            (f"{i} + {j}", True),
+            (f"{i} - {j}", True),
+            (f"{i} % 2", True),
+            (f"2 * {i} + {j} - 1", True),
+        )
+    )
 
 
 def _condition(w: _Operator) -> str:
     if not w.over or w.maybe(0.2):
         return f"{_leaf(w)} {w.one_of('<', '<=', '>', '!=')} {_leaf(w)}"
     i, j = w.rng.choice(list(w.over)), w.rng.choice(list(w.over))
-    return w.one_of(f"{i} < 2", f"{i} % 2 == 0", f"{i} >= 1", f"{i} <= {j}", f"{i} != {j}", f"{i} + {j} < 4", f"{i} >= 1 and {j} < 3")
+    return w.one_of(
+        f"{i} < 2",
+        f"{i} % 2 == 0",
+        f"{i} >= 1",
+        f"{i} <= {j}",
+        f"{i} != {j}",
+        f"{i} + {j} < 4",
+        f"{i} >= 1 and {j} < 3",
+    )
 
 
 def _maybe_empty(w: _Operator, i: str, size: str) -> list[str]:
     """Ranges that end before they begin at some sizes, in some iterations or for some data."""
-    ranges = [f"{i}..3", f"{i} + 1..{size}", f"0..{size} - {i}"] if i else [f"{w.rng.choice(w.sizes)}..{size}", f"2..{size}"]
+    ranges = (
+        [f"{i}..3", f"{i} + 1..{size}", f"0..{size} - {i}"]
+        if i
+        else [f"{w.rng.choice(w.sizes)}..{size}", f"2..{size}"]
+    )
     data = [f"p[{i}]..3", f"2..p[{i}]"] if i and w.indirect and w.over[i] == w.sizes[0] else []
     return [w.rng.choice(ranges), *data[:1]]
 

@@ -1,4 +1,6 @@
-"""What the parts of the fuzzer share: numbered trials in child processes, and a folder of findings."""
+"""What the parts of the fuzzer share: numbered trials in child processes, and a folder of
+findings.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Part(ABC):
 
     @abstractmethod
     def request(self, numbers: list[int]) -> tuple[object, ...]:
-        """What a child process is asked: a function that gives what `batched` does, and its arguments."""
+        """What a child process is asked: a function that gives what `batched` does, and its
+        arguments.
+        """
 
     @abstractmethod
     def write(self, folder: Path, number: int, finding: Finding) -> Path:
@@ -45,7 +49,8 @@ class Part(ABC):
 
 
 def batched(numbers: list[int], trial: Callable[[int, Counter[str]], Finding | None]) -> list[Any]:
-    """[number, kind, detail] for each finding; and for what happened how often it did and in which trial first.
+    """[number, kind, detail] for each finding; and for what happened how often it did and in which
+    trial first.
 
     Args:
         trial: makes the trial of a number, and counts what happens.
@@ -63,7 +68,9 @@ def batched(numbers: list[int], trial: Callable[[int, Counter[str]], Finding | N
 
 
 def findings(part: Part, numbers: list[int]) -> Iterator[tuple[int, Finding]]:
-    """The findings of some trials. If the child dies or hangs, every trial gets a child of its own."""
+    """The findings of some trials. If the child dies or hangs, every trial gets a child of its
+    own.
+    """
     try:
         yield from _asked(part, numbers, part.seconds[0])
     except CompileError:

@@ -1,4 +1,6 @@
-"""One schedule, tried: verdicts of steps against enumeration, what was accepted against the interpreter and the certificate."""
+"""One schedule, tried: verdicts of steps against enumeration, what was accepted against the
+interpreter and the certificate.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ def examine(case: Case, choose: Choose, *, native: bool = False, alternatives: b
 
 
 def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
-    """Compile a schedule, and compare what it computes with the interpreter, where arrays are small."""
+    """Compile a schedule, and compare what it computes with the interpreter, where arrays are
+    small.
+    """
     trial = _Trial(Report(Case(""), counts=counts), native=True, alternatives=False)
     trial.rng, trial.doing = Random(s.program.name), "native code"
     try:
@@ -107,8 +111,9 @@ def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
 
 
 def _exception(doing: str, error: Exception) -> Finding:
-    return Finding(f"{type(error).__name__} in {doing}, in {place_of(error)}",
-                   "".join(traceback.format_exception(error)))
+    return Finding(
+        f"{type(error).__name__} in {doing}, in {place_of(error)}", "".join(traceback.format_exception(error))
+    )
 
 
 class _Trial:
@@ -176,7 +181,9 @@ class _Trial:
     def refused(self, s: Schedule, step: Step, error: Error) -> None:
         words = str(error)
         words.encode("utf-8")
-        assert error.message and "\x00" not in words, "an error without words, or with characters that no terminal shows"
+        assert error.message and "\x00" not in words, (
+            "an error without words, or with characters that no terminal shows"
+        )
         self.count("refused", step.name, error.code, _shape(error.message))
         if not isinstance(error, ScheduleError) or not isinstance(error.details, Refused):
             return
@@ -193,7 +200,9 @@ class _Trial:
             self.count("witness", "too large to enumerate")
             return
         if wrong is not None:
-            raise _Found(f"{step.name} is refused without reason: {wrong}", f"{words}\n\n{show_kernel(details.kernel)}")
+            raise _Found(
+                f"{step.name} is refused without reason: {wrong}", f"{words}\n\n{show_kernel(details.kernel)}"
+            )
         self.count("witness", "real")
         if self.alternatives and details.after is not None:
             str(error.replay())
@@ -201,9 +210,14 @@ class _Trial:
             self.wrong(s, step, details.after)
 
     def wrong(self, s: Schedule, step: Step, after: Kernel) -> None:
-        """A kernel that a step refused to make is not certified where it computes something else."""
+        """A kernel that a step refused to make is not certified where it computes something
+        else.
+        """
         self.doing = f"the certificate of what {step.name} refused"
-        differs = any(disagreement(s.naive, after, sizes, 0, self.loose(s), self.distributed(s)) for sizes in self.sizes(s, after))
+        differs = any(
+            disagreement(s.naive, after, sizes, 0, self.loose(s), self.distributed(s))
+            for sizes in self.sizes(s, after)
+        )
         self.count("refused", "differs" if differs else "computes the same where it was run")
         if differs and self.rng.random() < 0.3:
             try:
@@ -233,33 +247,55 @@ class _Trial:
 
     def sizes(self, s: Schedule, kernel: Kernel) -> list[dict[Var, int]]:
         """Values for all sizes of the program: 0, 1, around the tiles, within the requirements."""
-        tiles = {n for n in constant_extents(kernel) if n <= 6} | {n for step in s.steps for n in _numbers(step) if 1 < n <= 6}
+        tiles = {n for n in constant_extents(kernel) if n <= 6} | {
+            n for step in s.steps for n in _numbers(step) if 1 < n <= 6
+        }
         values = sorted({0, 1, 2, 3, *(n + d for n in tiles for d in (-1, 0, 1))})
         free = [v for v in s.program.sizes if v not in s.sizes]
         every = list(product(values, repeat=len(free)))
-        chosen = every if len(every) <= MOST_SIZES else [(1,) * len(free), (3,) * len(free), *self.rng.sample(every, MOST_SIZES - 2)]
+        chosen = (
+            every
+            if len(every) <= MOST_SIZES
+            else [(1,) * len(free), (3,) * len(free), *self.rng.sample(every, MOST_SIZES - 2)]
+        )
         found = [dict(s.sizes) | dict(zip(free, each)) for each in chosen]
         return [sizes for sizes in found if allowed(s.program, kernel, sizes)]
 
     def loose(self, s: Schedule) -> bool:
-        return any(dict(step.options).get("reassoc") or step.name in ("reciprocal", "tf32") for step in s.steps)
+        return any(
+            dict(step.options).get("reassoc") or step.name in ("reciprocal", "tf32") for step in s.steps
+        )
 
     def distributed(self, s: Schedule) -> bool:
         return any(step.name in ("factor_out", "premultiply") for step in s.steps)
 
     def enumerated(self, s: Schedule, placed: Kernel, sizes: Mapping[Var, int], seed: int) -> None:
         self.doing = "enumeration"
-        wrong = disagreement(s.naive, placed, sizes, seed, self.loose(s), self.distributed(s)) or races(s.kernel, placed, sizes, seed)
+        wrong = disagreement(s.naive, placed, sizes, seed, self.loose(s), self.distributed(s)) or races(
+            s.kernel, placed, sizes, seed
+        )
         self.count("sizes enumerated")
         if wrong is None:
             return
         name = next(name for name, kernel in self.kernels if self.is_wrong(s, kernel, sizes, seed))
-        what = "makes iterations meet" if "meet" in wrong else "reads or writes outside" if "access to" in wrong else "changes the answer"
-        raise _Found(f"{name} {what}", f"at {_shown(sizes)}: {wrong}\n\n{show_kernel(s.kernel)}\n\nplaced:\n{show_kernel(placed)}")
+        what = (
+            "makes iterations meet"
+            if "meet" in wrong
+            else "reads or writes outside"
+            if "access to" in wrong
+            else "changes the answer"
+        )
+        raise _Found(
+            f"{name} {what}",
+            f"at {_shown(sizes)}: {wrong}\n\n{show_kernel(s.kernel)}\n\nplaced:\n{show_kernel(placed)}",
+        )
 
     def is_wrong(self, s: Schedule, kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> bool:
         each = narrow(drop_guards(place(kernel)))
-        return bool(disagreement(s.naive, each, sizes, seed, self.loose(s), self.distributed(s)) or races(kernel, each, sizes, seed))
+        return bool(
+            disagreement(s.naive, each, sizes, seed, self.loose(s), self.distributed(s))
+            or races(kernel, each, sizes, seed)
+        )
 
     def interpreted(self, s: Schedule, sizes: Mapping[Var, int]) -> None:
         """Bit for bit in every order that loops which run at once may have."""
@@ -273,17 +309,31 @@ class _Trial:
             found = interpret_kernel(s.kernel, flat, left, order)
             for tensor, a, b in zip(s.program.outputs, found, expected, strict=True):
                 if not same(a, b.reshape(a.shape), tensor.dtype, exact=not self.loose(s)):
-                    raise _Found("the interpreter of loops disagrees",
-                                 f"at {_shown(sizes)}, order {order}: {tensor.name}\n{a}\n{b}\n\n{show_kernel(s.kernel)}")
+                    raise _Found(
+                        "the interpreter of loops disagrees",
+                        f"at {_shown(sizes)}, order {order}: "
+                        f"{tensor.name}\n{a}\n{b}\n\n{show_kernel(s.kernel)}",
+                    )
 
     def arrays(self, s: Schedule, sizes: Mapping[Var, int]) -> list[np.ndarray]:
-        """Inputs whose float sums depend on their order; small whole numbers where the order was given up."""
+        """Inputs whose float sums depend on their order; small whole numbers where the order was
+        given up.
+        """
         arrays = list(random_inputs(s.program, sizes, self.rng.randrange(1 << 16)))
         if self.loose(s):
             generator = np.random.default_rng(0)
-            arrays = [generator.choice([-2, -1, 1, 2], a.shape).astype(a.dtype) if a.dtype.kind == "f" else a for a in arrays]
-        packs = {v: _pack_shape(d.length, sizes[v]) for t in s.program.inputs for d in t.dims if d.pack
-                 for v in d.sizes if isinstance(v, Var)}
+            arrays = [
+                generator.choice([-2, -1, 1, 2], a.shape).astype(a.dtype) if a.dtype.kind == "f" else a
+                for a in arrays
+            ]
+        packs = {
+            v: _pack_shape(d.length, sizes[v])
+            for t in s.program.inputs
+            for d in t.dims
+            if d.pack
+            for v in d.sizes
+            if isinstance(v, Var)
+        }
         return [a.reshape(caller_shape(t, sizes, packs)) for t, a in zip(s.program.inputs, arrays)]
 
     def replayed(self, s: Schedule, operator: Op) -> None:
@@ -296,7 +346,10 @@ class _Trial:
             script = s.script(format)
             again = schedule(operator, **dict(self.report.case.sizes)).replay(script)
             if show_kernel(again.kernel) != listing or again.steps != s.steps:
-                raise _Found(f"a script as {format} replays as something else", f"{script}\n\n{listing}\n\n{show_kernel(again.kernel)}")
+                raise _Found(
+                    f"a script as {format} replays as something else",
+                    f"{script}\n\n{listing}\n\n{show_kernel(again.kernel)}",
+                )
             self.count("replayed")
 
     def certified(self, s: Schedule) -> None:
@@ -328,9 +381,14 @@ class _Trial:
                 continue
             self.count("compiled and run")
             exact = not (self.loose(s) or s.kernel.fma or _rounds(s.program))
-            for tensor, a, b in zip(s.program.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True):
+            for tensor, a, b in zip(
+                s.program.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True
+            ):
                 if not same(np.asarray(a).reshape(b.shape), b, tensor.dtype, exact):
-                    raise _Found("native code disagrees", f"at {_shown(sizes)}: {tensor.name}\n{a}\n{b}\n\n{show_kernel(s.kernel)}")
+                    raise _Found(
+                        "native code disagrees",
+                        f"at {_shown(sizes)}: {tensor.name}\n{a}\n{b}\n\n{show_kernel(s.kernel)}",
+                    )
 
 
 def _shown(sizes: Mapping[Var, int]) -> str:
@@ -345,15 +403,33 @@ def allowed(program: Program, kernel: Kernel, sizes: Mapping[Var, int]) -> bool:
         if not all(evaluate_size(c, inside) for c in (*program.requires, *kernel.requires)):
             return False
         shapes = [flat_shape(t, inside) for t in (*program.inputs, *program.outputs)]
-        ranges = [[evaluate_size(e, inside) for e in t.value_range] for t in program.inputs if t.value_range is not None]
+        ranges = [
+            [evaluate_size(e, inside) for e in t.value_range]
+            for t in program.inputs
+            if t.value_range is not None
+        ]
     except CallError:
         return False
-    if any(d.length == 0 and evaluate_size(d.sizes[0], inside) != 1 for t in program.inputs for d in t.dims if d.pack):
+    if any(
+        d.length == 0 and evaluate_size(d.sizes[0], inside) != 1
+        for t in program.inputs
+        for d in t.dims
+        if d.pack
+    ):
         return False
-    full = all(low < high for low, high in ranges) or all(0 in flat_shape(t, inside) for t in program.inputs if t.value_range is not None)
-    enough = all(flat_shape(t, inside)[-1] <= evaluate_size(t.value_range[1], inside)
-                 for t in program.inputs if t.distinct and t.value_range is not None and t.rank)
-    return full and enough and all(min(shape, default=0) >= 0 and np.prod(shape, dtype=float) <= 4096 for shape in shapes)
+    full = all(low < high for low, high in ranges) or all(
+        0 in flat_shape(t, inside) for t in program.inputs if t.value_range is not None
+    )
+    enough = all(
+        flat_shape(t, inside)[-1] <= evaluate_size(t.value_range[1], inside)
+        for t in program.inputs
+        if t.distinct and t.value_range is not None and t.rank
+    )
+    return (
+        full
+        and enough
+        and all(min(shape, default=0) >= 0 and np.prod(shape, dtype=float) <= 4096 for shape in shapes)
+    )
 
 
 def _pack_shape(length: int | None, elements: int) -> tuple[int, ...]:
@@ -363,13 +439,21 @@ def _pack_shape(length: int | None, elements: int) -> tuple[int, ...]:
 
 def _numbers(step: Step) -> Iterator[int]:
     for value in (*step.args, *(v for _, v in step.options)):
-        yield from (n for n in (value if isinstance(value, tuple) else (value,)) if isinstance(n, int) and not isinstance(n, bool))
+        yield from (
+            n
+            for n in (value if isinstance(value, tuple) else (value,))
+            if isinstance(n, int) and not isinstance(n, bool)
+        )
 
 
 def _rounds(program: Program) -> bool:
     """The program uses what native code may round otherwise than the interpreter."""
-    return any(isinstance(n, Div | Pow) or isinstance(n, Call) and n.function not in ("abs", "sqrt", "sign", "floor", "rint")
-               for n in walk(program))
+    return any(
+        isinstance(n, Div | Pow)
+        or isinstance(n, Call)
+        and n.function not in ("abs", "sqrt", "sign", "floor", "rint")
+        for n in walk(program)
+    )
 
 
 def same(found: np.ndarray, expected: np.ndarray, dtype, exact: bool) -> bool:  # noqa: ANN001
@@ -390,4 +474,8 @@ def same(found: np.ndarray, expected: np.ndarray, dtype, exact: bool) -> bool:  
 
 def _shape(message: str) -> str:
     """A message without names and numbers."""
-    return re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\b[A-Za-z]+\w*_\w+\b|\b[XYZtp]\d*\b(\[[^\]]*\])*|-?\d[\d^.]*", "_", message)[:120]
+    return re.sub(
+        r"`[^`]*`|'[^']*'|\"[^\"]*\"|\b[A-Za-z]+\w*_\w+\b|\b[XYZtp]\d*\b(\[[^\]]*\])*|-?\d[\d^.]*",
+        "_",
+        message,
+    )[:120]

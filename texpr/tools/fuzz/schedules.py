@@ -16,7 +16,9 @@ from texpr.tools.fuzz.trial import Finding
 
 SHRINK_SECONDS = 60.0
 _NATIVE, _ALTERNATIVES = 8, 12
-"""One case of so many is also compiled and run; asked for what would be legal where something is refused."""
+"""One case of so many is also compiled and run; asked for what would be legal where something is
+refused.
+"""
 
 
 class Schedules(Part):
@@ -54,15 +56,23 @@ def replayed(case: Case) -> Finding | None:
 def tried(seed: int, number: int) -> Report:
     """Case `number` of a seed."""
     rng = Random(f"{seed}:{number}")
-    return examine(drawn_operator(rng), drawn_steps(rng), native=number % _NATIVE == 0, alternatives=number % _ALTERNATIVES == 0)
+    return examine(
+        drawn_operator(rng),
+        drawn_steps(rng),
+        native=number % _NATIVE == 0,
+        alternatives=number % _ALTERNATIVES == 0,
+    )
 
 
 def batch(seed: int, numbers: list[int]) -> list[Any]:
     """Runs in a child."""
+
     def trial(number: int, counts: Counter[str]) -> Finding | None:
         report = tried(seed, number)
         counts.update(report.counts)
-        return report.finding and replace(report.finding, detail=f"{report.finding.detail}\n\nfound in:\n{report.case}")
+        return report.finding and replace(
+            report.finding, detail=f"{report.finding.detail}\n\nfound in:\n{report.case}"
+        )
 
     return batched(numbers, trial)
 

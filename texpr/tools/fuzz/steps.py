@@ -1,4 +1,6 @@
-"""Random steps for a kernel: every step there is, its arguments taken from what the kernel has, and now and then from nowhere."""
+"""Random steps for a kernel: every step there is, its arguments taken from what the kernel has,
+and now and then from nowhere.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,41 @@ from texpr.schedule.script.script import Step
 from texpr.schedule.steps.registry import rules
 from texpr.schedule.structure.loops import all_loops, loop_names, paths, shortest, stores
 
-_OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
+_OFTEN = (
+    "split",
+    "split",
+    "reorder",
+    "reorder",
+    "compute_at",
+    "compute_at",
+    "cache_read",
+    "cache_write",
+    "vectorize",
+    "parallel",
+    "tile",
+)
 """Steps that others build on."""
 _TAILS = ("guard", "peel", "exact", "clip", "mask", "pad", "overlap")
-_STRANGE = (None, True, 0, -1, 1 << 40, 2.5, 1e300, "", "i", "no such", "a b", ("i", "j"), (), "\x00", "C.", ".i", "for", [1])
+_STRANGE = (
+    None,
+    True,
+    0,
+    -1,
+    1 << 40,
+    2.5,
+    1e300,
+    "",
+    "i",
+    "no such",
+    "a b",
+    ("i", "j"),
+    (),
+    "\x00",
+    "C.",
+    ".i",
+    "for",
+    [1],
+)
 _WRONG = 0.03
 """The share of steps with an argument from nowhere."""
 _IDIOM = 0.12
@@ -27,7 +60,9 @@ _IDIOM = 0.12
 
 
 def steps_for(rng: Random, kernel: Kernel) -> list[Step]:
-    """One random step, or a few that belong together: the later ones name loops that the earlier ones make."""
+    """One random step, or a few that belong together: the later ones name loops that the earlier
+    ones make.
+    """
     if rng.random() < _IDIOM and all_loops(kernel):
         return rng.choice(_IDIOMS)(rng, kernel)
     step = random_step(rng, kernel)
@@ -54,7 +89,9 @@ def _wrong(rng: Random, step: Step) -> Step:
         case 2 if args:
             args.pop()
         case 3:
-            options[rng.choice(("tail", "name", "names", "sizes", "reassoc", "recompute", "slide", "extra", "N"))] = rng.choice(_STRANGE)
+            options[
+                rng.choice(("tail", "name", "names", "sizes", "reassoc", "recompute", "slide", "extra", "N"))
+            ] = rng.choice(_STRANGE)
         case _:
             args.append(rng.choice(_STRANGE))
     return replace(step, args=tuple(args), options=tuple(options.items()))
@@ -86,7 +123,11 @@ def _of_parameter(rng: Random, kernel: Kernel, p: Parameter, names: list[str]) -
         return rng.random() < 0.8
     if kind.startswith("int"):
         return rng.randint(0, 4)
-    return rng.choice([t.name for t in _tensors(kernel)]) if p.name in ("tensor", "maximum") else rng.choice(names)
+    return (
+        rng.choice([t.name for t in _tensors(kernel)])
+        if p.name in ("tensor", "maximum")
+        else rng.choice(names)
+    )
 
 
 def _split(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -104,7 +145,9 @@ def _counted(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 def _fuse(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     outer = rng.choice(all_loops(kernel))
     inner = [s for s in outer.body if isinstance(s, For)]
-    return Step(kind, (shortest(kernel, outer), shortest(kernel, rng.choice(inner)) if inner else rng.choice(names)))
+    return Step(
+        kind, (shortest(kernel, outer), shortest(kernel, rng.choice(inner)) if inner else rng.choice(names))
+    )
 
 
 def _reorder(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -132,13 +175,20 @@ def _tile(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 def _skew(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     chosen = _nested(rng, kernel)
-    inner, outer = (chosen[-1], rng.choice(chosen[:-1])) if len(chosen) > 1 else (rng.choice(names), rng.choice(names))
+    inner, outer = (
+        (chosen[-1], rng.choice(chosen[:-1])) if len(chosen) > 1 else (rng.choice(names), rng.choice(names))
+    )
     return Step(kind, (inner, outer, rng.choice((1, 1, 2, -1))))
 
 
 def _over_terms(kernel: Kernel) -> list[str]:
     """Loops that add to one element."""
-    folding = [n for n in all_loops(kernel) for s in stores(n) if s.update is not None and n.var not in variables(*s.indices)]
+    folding = [
+        n
+        for n in all_loops(kernel)
+        for s in stores(n)
+        if s.update is not None and n.var not in variables(*s.indices)
+    ]
     return [shortest(kernel, n) for n in folding]
 
 
@@ -151,12 +201,20 @@ def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 def _factor_out(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     folding = _over_terms(kernel)
     loops = rng.choices(folding if folding and rng.random() < 0.9 else names, k=rng.choice((1, 1, 2)))
-    return Step(kind, tuple(dict.fromkeys(loops)), (("reassoc", True), *((("finite", True),) if rng.random() < 0.8 else ())))
+    return Step(
+        kind,
+        tuple(dict.fromkeys(loops)),
+        (("reassoc", True), *((("finite", True),) if rng.random() < 0.8 else ())),
+    )
 
 
 def _online_softmax(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     named = [t.name for t in kernel.temporaries]
-    return Step(kind, (rng.choice(named or names), rng.randint(1, 5)), (("reassoc", True),) if rng.random() < 0.7 else ())
+    return Step(
+        kind,
+        (rng.choice(named or names), rng.randint(1, 5)),
+        (("reassoc", True),) if rng.random() < 0.7 else (),
+    )
 
 
 def _drop_padding(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -178,16 +236,25 @@ def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _partition(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    bounded = [n for above, _ in paths(kernel) for k, n in enumerate(above)
-               if isinstance(n, For) and any(isinstance(m, If) for m in above[k:])]
-    return Step(kind, (shortest(kernel, rng.choice(bounded)) if bounded and rng.random() < 0.9 else rng.choice(names),))
+    bounded = [
+        n
+        for above, _ in paths(kernel)
+        for k, n in enumerate(above)
+        if isinstance(n, For) and any(isinstance(m, If) for m in above[k:])
+    ]
+    return Step(
+        kind,
+        (shortest(kernel, rng.choice(bounded)) if bounded and rng.random() < 0.9 else rng.choice(names),),
+    )
 
 
 def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     if rng.random() >= 0.4:
         return Step(kind, (rng.choice(names),))
     after = rng.choice(names) if rng.random() < 0.4 else rng.choice(_computed(kernel))
-    return Step(kind, (rng.choice(names), after), (("name", rng.choice(("r", *names))),) if rng.random() < 0.3 else ())
+    return Step(
+        kind, (rng.choice(names), after), (("name", rng.choice(("r", *names))),) if rng.random() < 0.3 else ()
+    )
 
 
 def _merge(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -198,13 +265,23 @@ def _merge(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
         return Step(kind, (rng.choice(names), rng.choice(names)))
     loops = rng.choice(several)
     k = rng.randrange(len(loops) - 1)
-    return Step(kind, (shortest(kernel, loops[k]), shortest(kernel, loops[k + 1 if rng.random() < 0.8 else rng.randrange(len(loops))])))
+    return Step(
+        kind,
+        (
+            shortest(kernel, loops[k]),
+            shortest(kernel, loops[k + 1 if rng.random() < 0.8 else rng.randrange(len(loops))]),
+        ),
+    )
 
 
 def _specialize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     sizes = [v.name for v in kernel.sizes] or ["M"]
     chosen = rng.sample(sizes, rng.randint(1, min(2, len(sizes))))
-    return Step(kind, (rng.choice(names),) if rng.random() < 0.5 else (), tuple((n, rng.randint(0, 6)) for n in chosen))
+    return Step(
+        kind,
+        (rng.choice(names),) if rng.random() < 0.5 else (),
+        tuple((n, rng.randint(0, 6)) for n in chosen),
+    )
 
 
 def _annotate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -222,7 +299,9 @@ def _nontemporal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> St
 
 
 def _atomic(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(_tensors(kernel)).name,), (("reassoc", True),) if rng.random() < 0.8 else ())
+    return Step(
+        kind, (rng.choice(_tensors(kernel)).name,), (("reassoc", True),) if rng.random() < 0.8 else ()
+    )
 
 
 def _bind(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -239,15 +318,24 @@ def _computed(kernel: Kernel) -> list[str]:
 
 
 def _compute_at(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    how = rng.choice(((), (), (("recompute", True),), (("slide", True),), (("recompute", False),))) if kind == "compute_at" else ()
+    how = (
+        rng.choice(((), (), (("recompute", True),), (("slide", True),), (("recompute", False),)))
+        if kind == "compute_at"
+        else ()
+    )
     computed = set(_computed(kernel))
-    pairs = [(t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}]
+    pairs = [
+        (t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}
+    ]
     if not pairs or rng.random() < 0.2:
         return Step(kind, (rng.choice(_computed(kernel)), rng.choice(names)), how)
     producer, loop = rng.choice(pairs)
     if kind == "compute_at":
         return Step(kind, (producer, shortest(kernel, loop)), how)
-    return Step(kind, (loop.tensor, shortest(kernel, rng.choice([n for n in all_loops(kernel) if n.tensor == producer]))))
+    return Step(
+        kind,
+        (loop.tensor, shortest(kernel, rng.choice([n for n in all_loops(kernel) if n.tensor == producer]))),
+    )
 
 
 def _uses(kernel: Kernel, kind: type[Read] | type[Store]) -> list[tuple[Tensor, tuple[For, ...]]]:
@@ -303,15 +391,21 @@ def _set_scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
 
 
 def _scalable(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names), rng.choice((1, 2, 4))), (("reassoc", True),) if rng.random() < 0.7 else ())
+    return Step(
+        kind, (rng.choice(names), rng.choice((1, 2, 4))), (("reassoc", True),) if rng.random() < 0.7 else ()
+    )
 
 
 def _swizzle(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (_buffer(rng, kernel), *(rng.choice((1, 2, 3, 4)) for _ in range(2)), rng.choice((2, 4, 8, 16))))
+    return Step(
+        kind, (_buffer(rng, kernel), *(rng.choice((1, 2, 3, 4)) for _ in range(2)), rng.choice((2, 4, 8, 16)))
+    )
 
 
 def _layout(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    tensor = rng.choice(_tensors(kernel) if rng.random() < 0.2 else list(kernel.temporaries) or _tensors(kernel))
+    tensor = rng.choice(
+        _tensors(kernel) if rng.random() < 0.2 else list(kernel.temporaries) or _tensors(kernel)
+    )
     axes = list("abcdefgh"[: tensor.rank])
     parts = [part for n in axes for part in ([f"{n}/3", f"{n}%3"] if rng.random() < 0.4 else [n])]
     rng.shuffle(parts)
@@ -319,7 +413,11 @@ def _layout(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))), (("reassoc", True),) if rng.random() < 0.5 else ())
+    return Step(
+        kind,
+        (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))),
+        (("reassoc", True),) if rng.random() < 0.5 else (),
+    )
 
 
 _ARGUMENTS: dict[str, _Maker] = {
@@ -363,7 +461,9 @@ _ARGUMENTS: dict[str, _Maker] = {
     "expand_dim": _cache,
     "vectorize_scalable": _scalable,
 }
-"""Steps whose arguments are drawn by what is likely to be legal; those of others follow from their signature."""
+"""Steps whose arguments are drawn by what is likely to be legal; those of others follow from
+their signature.
+"""
 
 
 # Steps that belong together.
@@ -372,16 +472,29 @@ _ARGUMENTS: dict[str, _Maker] = {
 def _stencil(rng: Random, kernel: Kernel) -> list[Step]:
     """A producer in the tiles of what uses it, with the storage folded or computed ahead."""
     computed = set(_computed(kernel))
-    pairs = [(t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}]
-    tensor, loop = rng.choice(pairs) if pairs else (rng.choice(_computed(kernel)), rng.choice(all_loops(kernel)))
+    pairs = [
+        (t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}
+    ]
+    tensor, loop = (
+        rng.choice(pairs) if pairs else (rng.choice(_computed(kernel)), rng.choice(all_loops(kernel)))
+    )
     name, factor = shortest(kernel, loop), rng.randint(2, 4)
     outer, inner = name + "o", name + "i"
-    way = rng.choice((
-        [Step("compute_at", (tensor, outer)), Step("pipeline", (tensor,))],
-        [Step("compute_at", (tensor, inner), (("slide", True),)), Step("fold_storage", (tensor, rng.randint(0, 1)))],
-        [Step("compute_at", (tensor, outer)), Step("set_scope", (tensor, "stack"))],
-        [Step("compute_at", (tensor, outer)), Step("pad", (tensor, 0, 4)), Step("layout", (tensor, "a b -> b a"))],
-    ))
+    way = rng.choice(
+        (
+            [Step("compute_at", (tensor, outer)), Step("pipeline", (tensor,))],
+            [
+                Step("compute_at", (tensor, inner), (("slide", True),)),
+                Step("fold_storage", (tensor, rng.randint(0, 1))),
+            ],
+            [Step("compute_at", (tensor, outer)), Step("set_scope", (tensor, "stack"))],
+            [
+                Step("compute_at", (tensor, outer)),
+                Step("pad", (tensor, 0, 4)),
+                Step("layout", (tensor, "a b -> b a")),
+            ],
+        )
+    )
     return [Step("split", (name, factor)), *way, Step("parallel", (outer,))]
 
 
@@ -392,7 +505,13 @@ def _wavefront(rng: Random, kernel: Kernel) -> list[Step]:
         return [random_step(rng, kernel)]
     at = rng.randrange(len(chosen) - 1)
     outer, inner = chosen[at : at + 2]
-    last = rng.choice((Step("parallel", (outer,)), Step("vectorize", (outer, 4)), Step("tile", (outer, inner), (("sizes", (2, 3)),))))
+    last = rng.choice(
+        (
+            Step("parallel", (outer,)),
+            Step("vectorize", (outer, 4)),
+            Step("tile", (outer, inner), (("sizes", (2, 3)),)),
+        )
+    )
     return [Step("skew", (inner, outer, rng.choice((1, 1, 2, -1)))), Step("reorder", (inner, outer)), last]
 
 
@@ -403,14 +522,24 @@ def _strip(rng: Random, kernel: Kernel) -> list[Step]:
     rest = [n for n in chosen if n != loop]
     order = (*rest[: rng.randint(0, len(rest))], loop + "o", *rest, loop + "i")
     cut = Step("split", (loop, factor), (("tail", tail),) if tail != "guard" else ())
-    return [cut, Step("reorder", tuple(dict.fromkeys(order))), Step("vectorize", (loop + "i",)), Step("parallel", (order[0],))]
+    return [
+        cut,
+        Step("reorder", tuple(dict.fromkeys(order))),
+        Step("vectorize", (loop + "i",)),
+        Step("parallel", (order[0],)),
+    ]
 
 
 def _partial_sums(rng: Random, kernel: Kernel) -> list[Step]:
     """A reduction in lanes."""
     name = shortest(kernel, rng.choice(all_loops(kernel)))
     factored = Step("rfactor", (name + "i",), (("reassoc", True),))
-    return [Step("split", (name, rng.randint(2, 4))), factored, Step("vectorize", (name + "i",)), Step("vectorize", (name + "i_sum",))]
+    return [
+        Step("split", (name, rng.randint(2, 4))),
+        factored,
+        Step("vectorize", (name + "i",)),
+        Step("vectorize", (name + "i_sum",)),
+    ]
 
 
 def _packed(rng: Random, kernel: Kernel) -> list[Step]:
@@ -424,8 +553,12 @@ def _packed(rng: Random, kernel: Kernel) -> list[Step]:
     axes = list("abcdefgh"[: tensor.rank])
     parts = [part for n in axes for part in ([f"{n}/2", f"{n}%2"] if rng.random() < 0.5 else [n])]
     rng.shuffle(parts)
-    return [Step(kind, (tensor.name, loop)), Step("layout", (buffer, f"{' '.join(axes)} -> {' '.join(parts)}")),
-            Step("pad", (buffer, 0, 4)), Step("set_scope", (buffer, rng.choice(("stack", "heap"))))]
+    return [
+        Step(kind, (tensor.name, loop)),
+        Step("layout", (buffer, f"{' '.join(axes)} -> {' '.join(parts)}")),
+        Step("pad", (buffer, 0, 4)),
+        Step("set_scope", (buffer, rng.choice(("stack", "heap")))),
+    ]
 
 
 def _joined(rng: Random, kernel: Kernel) -> list[Step]:
@@ -437,15 +570,32 @@ def _joined(rng: Random, kernel: Kernel) -> list[Step]:
     outer, inner, both = *chosen[at : at + 2], "both"
     tail = rng.choice(("guard", "guard", "guard", "clip", "mask", "peel"))
     cut = Step("split", (both, rng.randint(2, 4)), (("tail", tail),) if tail != "guard" else ())
-    marks = [Step("parallel", ("botho",)), Step("vectorize", ("bothi",)), Step("unroll", ("bothi",)), Step("parallel", (both,))]
-    moves = [Step("split", ("bothi", 2)), Step("split", ("botho", 2)), Step("fuse", ("botho", "bothi")),
-             Step("reorder", ("botho", *chosen[at + 2 :])), Step("cache_write", (_buffer(rng, kernel), "botho")),
-             Step("cache_read", (rng.choice(_tensors(kernel)).name, both))]
+    marks = [
+        Step("parallel", ("botho",)),
+        Step("vectorize", ("bothi",)),
+        Step("unroll", ("bothi",)),
+        Step("parallel", (both,)),
+    ]
+    moves = [
+        Step("split", ("bothi", 2)),
+        Step("split", ("botho", 2)),
+        Step("fuse", ("botho", "bothi")),
+        Step("reorder", ("botho", *chosen[at + 2 :])),
+        Step("cache_write", (_buffer(rng, kernel), "botho")),
+        Step("cache_read", (rng.choice(_tensors(kernel)).name, both)),
+    ]
     fused = Step("fuse", (outer, inner), (("name", both),))
     return [fused, *([cut] if rng.random() < 0.8 else []), *rng.sample(marks + moves, rng.randint(1, 4))]
 
 
-_IDIOMS: Sequence[Callable[[Random, Kernel], list[Step]]] = (_stencil, _wavefront, _strip, _partial_sums, _packed, _joined)
+_IDIOMS: Sequence[Callable[[Random, Kernel], list[Step]]] = (
+    _stencil,
+    _wavefront,
+    _strip,
+    _partial_sums,
+    _packed,
+    _joined,
+)
 
 
 def constant_extents(kernel: Kernel) -> list[int]:

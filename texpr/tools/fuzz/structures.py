@@ -1,4 +1,6 @@
-"""Random operators that default schedules have structures for: products, windows that slide, rows that are summed, recurrences."""
+"""Random operators that default schedules have structures for: products, windows that slide,
+rows that are summed, recurrences.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,19 @@ _NARROW = {"f16": "f32", "bf16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": 
 
 def structured_text(rng: Random) -> str:
     """An operator with sizes that are numbers, extents of 0 and 1 among them."""
-    return rng.choice((_contraction, _contraction, _windows, _windows, _windows, _rows, _attention, _recurrence, _transposed))(rng)
+    return rng.choice(
+        (
+            _contraction,
+            _contraction,
+            _windows,
+            _windows,
+            _windows,
+            _rows,
+            _attention,
+            _recurrence,
+            _transposed,
+        )
+    )(rng)
 
 
 def _size(rng: Random, large: float = 0.15) -> int:
@@ -35,8 +49,12 @@ def _operand(rng: Random, name: str, axes: list[str], sizes: dict[str, int], dty
     return f"{name}: {dtype}[{', '.join(str(sizes[a]) for a in order)}]", f"{name}[{', '.join(order)}]"
 
 
-def _end(rng: Random, value: str, axes: list[str], sizes: dict[str, int], total: str) -> tuple[str, list[str]]:
-    """What is done to a sum when it is complete: nothing, a bias, a summand, a maximum; and the operands of that."""
+def _end(
+    rng: Random, value: str, axes: list[str], sizes: dict[str, int], total: str
+) -> tuple[str, list[str]]:
+    """What is done to a sum when it is complete: nothing, a bias, a summand, a maximum; and the
+    operands of that.
+    """
     match rng.randrange(5):
         case 0:
             at = rng.choice(axes) if axes else ""
@@ -51,8 +69,15 @@ def _end(rng: Random, value: str, axes: list[str], sizes: dict[str, int], total:
 
 def _contraction(rng: Random) -> str:
     """A product of two tensors with any axes of rows, columns, batches and terms, in any order."""
-    groups = {kind: [f"{kind}{k}" for k in range(rng.choice(counts))]
-              for kind, counts in (("b", (0, 0, 0, 1, 2)), ("m", (0, 1, 1, 1, 2)), ("n", (0, 1, 1, 1, 2)), ("k", (1, 1, 1, 2)))}
+    groups = {
+        kind: [f"{kind}{k}" for k in range(rng.choice(counts))]
+        for kind, counts in (
+            ("b", (0, 0, 0, 1, 2)),
+            ("m", (0, 1, 1, 1, 2)),
+            ("n", (0, 1, 1, 1, 2)),
+            ("k", (1, 1, 1, 2)),
+        )
+    }
     batch, rows, columns, terms = groups.values()
     sizes = {a: _size(rng) for of in groups.values() for a in of}
     operand, total = _types(rng)
@@ -70,49 +95,72 @@ def _contraction(rng: Random) -> str:
 
 
 def _windows(rng: Random) -> str:
-    """A convolution over one to three axes, with strides, dilation, padding and groups, channels first or last."""
+    """A convolution over one to three axes, with strides, dilation, padding and groups, channels
+    first or last.
+    """
     rank = rng.choice((1, 2, 2, 2, 3))
     window = [rng.choice((1, 1, 2, 3, 3, 4, 5, 7)) for _ in range(rank)]
     stride, step = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 1, 1, 2))
     field = [max(rng.choice((1, 5, 8, 14, 16, 28, 32, 33, 56)), step * (w - 1) + 1) for w in window]
     pad = rng.choice((0, 0, 1, 2))
     out = [(f + 2 * pad - step * (w - 1) - 1) // stride + 1 for f, w in zip(field, window)]
-    batch, groups, inside, outside = (rng.choice((0, 1, 1, 2, 16)), rng.choice((1, 1, 1, 2, 8)), rng.choice((0, 1, 3, 4, 8, 16, 32, 64)),
-                                      rng.choice((0, 1, 3, 8, 16, 32, 40, 64)))
+    batch, groups, inside, outside = (
+        rng.choice((0, 1, 1, 2, 16)),
+        rng.choice((1, 1, 1, 2, 8)),
+        rng.choice((0, 1, 3, 4, 8, 16, 32, 64)),
+        rng.choice((0, 1, 3, 8, 16, 32, 40, 64)),
+    )
     operand, total = _types(rng)
     at = [f"{stride} * y{d} + {step} * r{d} - {pad}" for d in range(rank)]
     over = [f"c in 0..{inside}", *(f"r{d} in 0..{w}" for d, w in enumerate(window))]
     rng.shuffle(over)
     last = rng.random() < 0.3
     channel, target = ("g, c", "g, k") if groups > 1 else ("c", "k")
-    lengths = (f"{groups}, {inside}" if groups > 1 else f"{inside}", f"{groups}, {outside}" if groups > 1 else f"{outside}")
+    lengths = (
+        f"{groups}, {inside}" if groups > 1 else f"{inside}",
+        f"{groups}, {outside}" if groups > 1 else f"{outside}",
+    )
 
     def placed(batch: object, channels: str, space: list[object]) -> str:
         return ", ".join(map(str, (batch, *space, channels) if last else (batch, channels, *space)))
 
     filters = f"k, {', '.join(['c', *(f'r{d}' for d in range(rank))])}"
-    given = [f"X: {operand}[{placed(batch, lengths[0], list(field))}]",
-             f"W: {operand}[{f'{groups}, ' if groups > 1 else ''}{outside}, {inside}, {', '.join(map(str, window))}]"]
+    given = [
+        f"X: {operand}[{placed(batch, lengths[0], list(field))}]",
+        f"W: {operand}[{f'{groups}, ' if groups > 1 else ''}{outside}, {inside}, "
+        f"{', '.join(map(str, window))}]",
+    ]
     read = f"X[{placed('n', channel, list(at))}{' | 0' if pad else ''}]"
     weight = f"W[{'g, ' if groups > 1 else ''}{filters}]"
     value = f"sum({', '.join(over)}: {_cast(read, operand, total)} * {_cast(weight, operand, total)})"
     names = placed("n", target, [f"y{d}" for d in range(rank)])
     sizes = dict(zip(names.split(", "), map(int, placed(batch, lengths[1], list(out)).split(", "))))
     value, more = _end(rng, value, list(sizes), sizes, total)
-    return (f"op f({', '.join((*given, *more))}) -> Y: {total}[{', '.join(map(str, sizes.values()))}] "
-            f"{{ Y[{names}] = {value} }}\n")
+    return (
+        f"op f({', '.join((*given, *more))}) -> Y: {total}[{', '.join(map(str, sizes.values()))}] "
+        f"{{ Y[{names}] = {value} }}\n"
+    )
 
 
 def _transposed(rng: Random) -> str:
     """A convolution that scatters: each element of the field is added to a window of the result."""
-    size, window, stride = rng.choice((1, 4, 7, 16, 31, 32, 33)), rng.choice((1, 2, 3, 4)), rng.choice((1, 2, 2, 3))
+    size, window, stride = (
+        rng.choice((1, 4, 7, 16, 31, 32, 33)),
+        rng.choice((1, 2, 3, 4)),
+        rng.choice((1, 2, 2, 3)),
+    )
     batch, inside, outside = rng.choice((0, 1, 2)), rng.choice((0, 1, 3, 16, 64)), rng.choice((1, 3, 16))
     out = (size - 1) * stride + window
     dtype = rng.choice(("f32", "f32", "f64"))
-    return (f"op f(X: {dtype}[{batch}, {inside}, {size}, {size}], W: {dtype}[{inside}, {outside}, {window}, {window}]) "
-            f"-> Y: {dtype}[{batch}, {outside}, {out}, {out}] {{\n  Y[n, k, y, x] = 0\n"
-            f"  Y[n, k, {stride} * y + r, {stride} * x + q] += sum(c in 0..{inside}: X[n, c, y, x] * W[c, k, r, q])"
-            f"  for n in 0..{batch}, k in 0..{outside}, y in 0..{size}, x in 0..{size}, r in 0..{window}, q in 0..{window}\n}}\n")
+    return (
+        f"op f(X: {dtype}[{batch}, {inside}, {size}, {size}], W: {dtype}[{inside}, {outside}, {window}, "
+        f"{window}]) "
+        f"-> Y: {dtype}[{batch}, {outside}, {out}, {out}] {{\n  Y[n, k, y, x] = 0\n"
+        f"  Y[n, k, {stride} * y + r, {stride} * x + q] += sum(c in 0..{inside}: X[n, c, y, x] * W[c, k, r, "
+        f"q])"
+        f"  for n in 0..{batch}, k in 0..{outside}, y in 0..{size}, x in 0..{size}, r in 0..{window}, q in "
+        f"0..{window}\n}}\n"
+    )
 
 
 def _rows(rng: Random) -> str:
@@ -123,33 +171,63 @@ def _rows(rng: Random) -> str:
     dtype = rng.choice(("f32", "f32", "f64", "f16", "bf16"))
     at, read = f"[{', '.join(axes)}]" if axes else "", f"[{', '.join((*axes, 'k'))}]"
     shape = f"[{', '.join(str(sizes[i]) for i in (*axes, 'k'))}]"
-    first = rng.choice((f"m{at} = max(k: X{read})", f"m{at} = {_cast(f'sum(k: X{read})', '' if dtype in _NARROW else dtype, dtype)}"))
+    first = rng.choice(
+        (
+            f"m{at} = max(k: X{read})",
+            f"m{at} = {_cast(f'sum(k: X{read})', '' if dtype in _NARROW else dtype, dtype)}",
+        )
+    )
     total = _cast(f"sum(k: e{read})", "" if dtype in _NARROW else dtype, dtype)
-    body = rng.choice(("exp(X{0} - m{1})", "(X{0} - m{1}) * (X{0} - m{1})", "X{0} * X{0} + m{1}")).format(read, at)
-    return (f"op f(X: {dtype}{shape}) -> Y: {dtype}{shape} {{\n  {first}\n  e{read} = {body}\n  s{at} = {total}\n"
-            f"  Y{read} = e{read} / s{at}\n}}\n")
+    body = rng.choice(("exp(X{0} - m{1})", "(X{0} - m{1}) * (X{0} - m{1})", "X{0} * X{0} + m{1}")).format(
+        read, at
+    )
+    return (
+        f"op f(X: {dtype}{shape}) -> Y: {dtype}{shape} {{\n  {first}\n  e{read} = {body}\n  s{at} = {total}\n"
+        f"  Y{read} = e{read} / s{at}\n}}\n"
+    )
 
 
 def _attention(rng: Random) -> str:
     """Rows of weighted exponentials of products."""
-    heads, queries, keys, depth, width = (rng.choice((0, 1, 2, 8)), _size(rng), max(1, _size(rng)), _size(rng, 0), _size(rng, 0))
+    heads, queries, keys, depth, width = (
+        rng.choice((0, 1, 2, 8)),
+        _size(rng),
+        max(1, _size(rng)),
+        _size(rng, 0),
+        _size(rng, 0),
+    )
     dtype = rng.choice(("f32", "f32", "bf16", "f16", "f64"))
     total = _NARROW.get(dtype, dtype)
     causal = " where k <= q" if rng.random() < 0.3 else ""
     q, k, v = (_cast(e, dtype, total) for e in ("Q[h, q, d]", "K[h, k, d]", "V[h, k, c]"))
-    return (f"op f(Q: {dtype}[{heads}, {queries}, {depth}], K: {dtype}[{heads}, {keys}, {depth}], V: {dtype}[{heads}, {keys}, {width}]) "
-            f"-> Y: {total}[{heads}, {queries}, {width}] {{\n  S[h, q, k] = sum(d: {q} * {k}) * 0.125\n"
-            f"  m[h, q] = max(k in 0..{keys}: S[h, q, k])\n  e[h, q, k] = exp(S[h, q, k] - m[h, q])\n"
-            f"  Y[h, q, c] = sum(k in 0..{keys}{causal}: e[h, q, k] * {v}) / sum(k in 0..{keys}: e[h, q, k])\n}}\n")
+    return (
+        f"op f(Q: {dtype}[{heads}, {queries}, {depth}], K: {dtype}[{heads}, {keys}, {depth}], V: "
+        f"{dtype}[{heads}, {keys}, {width}]) "
+        f"-> Y: {total}[{heads}, {queries}, {width}] {{\n  S[h, q, k] = sum(d: {q} * {k}) * 0.125\n"
+        f"  m[h, q] = max(k in 0..{keys}: S[h, q, k])\n  e[h, q, k] = exp(S[h, q, k] - m[h, q])\n"
+        f"  Y[h, q, c] = sum(k in 0..{keys}{causal}: e[h, q, k] * {v}) / sum(k in 0..{keys}: e[h, q, "
+        f"k])\n}}\n"
+    )
 
 
 def _recurrence(rng: Random) -> str:
-    """Steps in time, the first of which is a part of its own: with one step the other part is empty."""
+    """Steps in time, the first of which is a part of its own: with one step the other part is
+    empty.
+    """
     steps, states = rng.choice((1, 1, 2, 3, 16, 100)), max(1, _size(rng))
     dtype = rng.choice(("f32", "f64", "i32"))
-    first = rng.choice(("p[s] * B[0, s]", "p[s] * B[0, s] + sum(q: p[q] * B[0, q])", "sum(q: p[q] * A[q, s])"))
-    then = rng.choice(("B[t, s] * sum(q: a[t - 1, q] * A[q, s])", "B[t, s] + max(q: a[t - 1, q] + A[q, s])",
-                       "a[t - 1, s] * p[s] + B[t, s]"))
+    first = rng.choice(
+        ("p[s] * B[0, s]", "p[s] * B[0, s] + sum(q: p[q] * B[0, q])", "sum(q: p[q] * A[q, s])")
+    )
+    then = rng.choice(
+        (
+            "B[t, s] * sum(q: a[t - 1, q] * A[q, s])",
+            "B[t, s] + max(q: a[t - 1, q] + A[q, s])",
+            "a[t - 1, s] * p[s] + B[t, s]",
+        )
+    )
     shape = f"{dtype}[{steps}, {states}]"
-    return (f"op f(p: {dtype}[{states}], A: {dtype}[{states}, {states}], B: {shape}) -> a: {shape} {{\n"
-            f"  a[0, s] = {first}\n  a[t, s] = {then}  for t in 1..{steps}, s in 0..{states}\n}}\n")
+    return (
+        f"op f(p: {dtype}[{states}], A: {dtype}[{states}, {states}], B: {shape}) -> a: {shape} {{\n"
+        f"  a[0, s] = {first}\n  a[t, s] = {then}  for t in 1..{steps}, s in 0..{states}\n}}\n"
+    )

@@ -1,4 +1,6 @@
-"""One text, tried: read, proven, printed, read again, compiled, run, differentiated. What is no answer and no `tx.Error` is a finding."""
+"""One text, tried: read, proven, printed, read again, compiled, run, differentiated. What is no
+answer and no `tx.Error` is a finding.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,17 @@ _KINDS = {"float": F32, "int": I32, "num": F64, "any": U8}
 _LARGEST_NUMBER, _MOST_ELEMENTS, _TOLERANCE = 70, 4096, 2e-2
 _COARSE = 0.26
 """Of floats of 8 bits: neighbours of f8e5m2 are a quarter apart."""
-_STEPS = frozenset({"sqrt", "rsqrt", "log", "log2", "log1p", "floor", "ceil", "trunc", "rint", "sign", "isnan", "isinf"})
+_STEPS = frozenset(
+    {"sqrt", "rsqrt", "log", "log2", "log1p", "floor", "ceil", "trunc", "rint", "sign", "isnan", "isinf"}
+)
 _ROUNDING = _STEPS | {"exp", "exp2", "expm1", "sin", "cos", "tanh", "sigmoid", "erf"}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that should not happen. `kind` is equal for findings that are probably the same mistake; `detail` is for people."""
+    """Something that should not happen. `kind` is equal for findings that are probably the same
+    mistake; `detail` is for people.
+    """
 
     kind: str
     detail: str
@@ -78,7 +84,9 @@ def _refusable(make: Callable):  # noqa: ANN202
     except Error as error:
         said = str(error)
         said.encode("utf-8")
-        assert error.message and "\x00" not in said, "an error without words, or with characters that no terminal shows"
+        assert error.message and "\x00" not in said, (
+            "an error without words, or with characters that no terminal shows"
+        )
         assert "<" not in html.escape(said)
         return None
 
@@ -100,14 +108,21 @@ def _used(program: Program, text: str, deep: bool) -> Finding | None:
 
 def exception(when: str, error: Exception) -> Finding:
     """An exception as a finding, which the innermost function of the library names."""
-    return Finding(f"{type(error).__name__} while {when}, in {place_of(error)}",
-                   "".join(traceback.format_exception(error)))
+    return Finding(
+        f"{type(error).__name__} while {when}, in {place_of(error)}",
+        "".join(traceback.format_exception(error)),
+    )
 
 
 def place_of(error: Exception) -> str:
-    """The file of the package and the function in which an exception came up, those of tools aside."""
-    frames = [(f.filename.removeprefix(PACKAGE), f.name) for f in traceback.extract_tb(error.__traceback__)
-              if f.filename.startswith(PACKAGE)]
+    """The file of the package and the function in which an exception came up, those of tools
+    aside.
+    """
+    frames = [
+        (f.filename.removeprefix(PACKAGE), f.name)
+        for f in traceback.extract_tb(error.__traceback__)
+        if f.filename.startswith(PACKAGE)
+    ]
     own = [f"{file}:{name}" for file, name in frames if not file.startswith("tools")]
     return own[-1] if own else "?"
 
@@ -120,7 +135,11 @@ def _printed(program: Program) -> Finding | None:
     except (Error, KeyError) as error:
         return Finding("what is printed is refused", f"{error}\n\n{text}")
     second = show_program(again, with_callees=True)
-    return None if second == text else Finding("what is printed means something else", f"{text}\n\nread again:\n\n{second}")
+    return (
+        None
+        if second == text
+        else Finding("what is printed means something else", f"{text}\n\nread again:\n\n{second}")
+    )
 
 
 def _differentiated(program: Program) -> Finding | None:
@@ -136,7 +155,9 @@ def _differentiated(program: Program) -> Finding | None:
 
 
 def _run(program: Program, text: str) -> Finding | None:
-    """The default schedule computes what the interpreter says, on arrays beside pages that cannot be touched."""
+    """The default schedule computes what the interpreter says, on arrays beside pages that
+    cannot be touched.
+    """
     generator = np.random.default_rng(zlib.crc32(text.encode("utf-8", "replace")))
     arrays = arguments(program, generator)
     if arrays is None:
@@ -146,7 +167,9 @@ def _run(program: Program, text: str) -> Finding | None:
     if expected is None:
         return None
     start = process_time()
-    kernel = _refusable(lambda: default_kernel(program, _sizes(program, arrays) if generator.random() < 0.5 else {}))
+    kernel = _refusable(
+        lambda: default_kernel(program, _sizes(program, arrays) if generator.random() < 0.5 else {})
+    )
     if process_time() - start > COMPILE_SECONDS:
         return Finding("slow to compile", f"{process_time() - start:.1f} s of processor time")
     if kernel is None:
@@ -171,17 +194,23 @@ def _sizes(program: Program, arrays: list[np.ndarray]) -> dict[Var, int]:
 
 
 def arguments(program: Program, generator: np.random.Generator) -> list[np.ndarray] | None:
-    """Small arrays that the program accepts; None where a few attempts found none, or where it would compute for long."""
+    """Small arrays that the program accepts; None where a few attempts found none, or where it
+    would compute for long.
+    """
     if any(isinstance(n, Const) and abs(n.value) > _LARGEST_NUMBER and n.dtype.is_int for n in walk(program)):
         return None
-    tensors = {t: None for e in program.equations if isinstance(e, Equation) for t in (e.target,)} | dict.fromkeys(program.inputs)
+    tensors = {
+        t: None for e in program.equations if isinstance(e, Equation) for t in (e.target,)
+    } | dict.fromkeys(program.inputs)
     for _ in range(4):
         sizes = {v: int(generator.integers(1, 6)) for v in program.sizes}
         packs = {v: (sizes[v],) for v in program.sizes if v.pack}
         try:
             check_requirements(program.name, program.requires, sizes)
             shapes = [caller_shape(t, sizes, packs) for t in tensors]
-            if any(min(shape, default=0) < 0 or np.prod(shape, dtype=float) > _MOST_ELEMENTS for shape in shapes):
+            if any(
+                min(shape, default=0) < 0 or np.prod(shape, dtype=float) > _MOST_ELEMENTS for shape in shapes
+            ):
                 continue
             arrays = [_array(t, sizes, packs, generator) for t in program.inputs]
             if any(a is None for a in arrays):
@@ -197,8 +226,12 @@ def arguments(program: Program, generator: np.random.Generator) -> list[np.ndarr
     return None
 
 
-def _array(tensor: Tensor, sizes: dict[Var, int], packs: dict[Var, tuple[int, ...]], generator: np.random.Generator) -> np.ndarray | None:
-    """Multiples of 1/4 near 0, which sums and products keep exactly; sometimes what floats have beside numbers."""
+def _array(
+    tensor: Tensor, sizes: dict[Var, int], packs: dict[Var, tuple[int, ...]], generator: np.random.Generator
+) -> np.ndarray | None:
+    """Multiples of 1/4 near 0, which sums and products keep exactly; sometimes what floats have
+    beside numbers.
+    """
     shape, t = caller_shape(tensor, sizes, packs), numpy_dtype(tensor.dtype)
     if tensor.value_range is not None:
         lo, hi = (evaluate_size(bound, sizes) for bound in tensor.value_range)
@@ -207,13 +240,23 @@ def _array(tensor: Tensor, sizes: dict[Var, int], packs: dict[Var, tuple[int, ..
         count = int(np.prod(shape))
         if tensor.distinct and count > hi - lo:
             return None
-        values = generator.permutation(hi - lo)[:count] + lo if tensor.distinct and hi - lo < 1e6 else generator.integers(lo, hi, count)
+        values = (
+            generator.permutation(hi - lo)[:count] + lo
+            if tensor.distinct and hi - lo < 1e6
+            else generator.integers(lo, hi, count)
+        )
         return values.reshape(shape).astype(t)
     if not tensor.dtype.is_float:
-        return generator.integers(0 if tensor.dtype.kind in "ub" else -8, 2 if tensor.dtype.bits == 1 else 9, shape).astype(t)
+        return generator.integers(
+            0 if tensor.dtype.kind in "ub" else -8, 2 if tensor.dtype.bits == 1 else 9, shape
+        ).astype(t)
     values = np.asarray(generator.integers(-8, 9, shape) / 4)
     if generator.random() < 0.2:
-        values = np.where(generator.random(shape) < 0.2, generator.choice([np.nan, np.inf, -np.inf, -0.0, 1e30], shape), values)
+        values = np.where(
+            generator.random(shape) < 0.2,
+            generator.choice([np.nan, np.inf, -np.inf, -0.0, 1e30], shape),
+            values,
+        )
     return _stored(values, tensor.dtype)
 
 
@@ -234,7 +277,9 @@ def _same(tensor: Tensor, found: np.ndarray, expected: np.ndarray) -> bool:
         return bool(np.array_equal(found, expected))
     with np.errstate(all="ignore"):
         finite = np.isfinite(expected)
-        if not np.array_equal(np.isfinite(found), finite) or not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+        if not np.array_equal(np.isfinite(found), finite) or not np.array_equal(
+            found[~finite], expected[~finite], equal_nan=True
+        ):
             return False
         largest = float(np.max(np.abs(expected[finite]), initial=1.0))
         tolerance = _TOLERANCE if tensor.dtype.bits > 8 else _COARSE
@@ -242,16 +287,34 @@ def _same(tensor: Tensor, found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _fragile(program: Program, arrays: list[np.ndarray]) -> bool:
-    """Whether a rounding error may become a large one: steps and poles after something that rounds, or infinities in a free order."""
+    """Whether a rounding error may become a large one: steps and poles after something that
+    rounds, or infinities in a free order.
+    """
     nodes = list(walk(program, *(e.program for e in program.equations if isinstance(e, Invoke))))
     rounds = any(isinstance(n, Div) or isinstance(n, Call) and n.function in _ROUNDING for n in nodes)
     steps = any(_is_step(n) for n in nodes)
     sums = any(isinstance(n, Reduce) and n.op in ("sum", "prod") and n.dtype.is_float for n in nodes)
-    updates = any(isinstance(n, Equation) and n.update in ("add", "mul") and n.target.dtype.is_float for n in nodes)
-    plain = all(np.all(np.abs(a.astype(float)) <= 16) for a, t in zip(arrays, program.inputs) if t.dtype.is_float and a.dtype.kind == "f")
-    plain = plain and not any(isinstance(n, Const) and n.dtype.is_float and not abs(n.value) <= 4 for n in nodes)
-    plain = plain and not any(t.dtype.is_float and t.dtype.bits < 32 for t in (*program.inputs, *program.outputs))
-    return steps and rounds or (sums or updates) and not plain or any(isinstance(n, Reduce) and n.op == "prod" for n in nodes)
+    updates = any(
+        isinstance(n, Equation) and n.update in ("add", "mul") and n.target.dtype.is_float for n in nodes
+    )
+    plain = all(
+        np.all(np.abs(a.astype(float)) <= 16)
+        for a, t in zip(arrays, program.inputs)
+        if t.dtype.is_float and a.dtype.kind == "f"
+    )
+    plain = plain and not any(
+        isinstance(n, Const) and n.dtype.is_float and not abs(n.value) <= 4 for n in nodes
+    )
+    plain = plain and not any(
+        t.dtype.is_float and t.dtype.bits < 32 for t in (*program.inputs, *program.outputs)
+    )
+    return (
+        steps
+        and rounds
+        or (sums or updates)
+        and not plain
+        or any(isinstance(n, Reduce) and n.op == "prod" for n in nodes)
+    )
 
 
 def _is_step(n: Node) -> bool:

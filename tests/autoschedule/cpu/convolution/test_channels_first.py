@@ -1,4 +1,6 @@
-"""The ends of sums over windows whose channels come first: rows are turned in registers on their way in and out."""
+"""The ends of sums over windows whose channels come first: rows are turned in registers on their
+way in and out.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,17 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     text, sizes, square = CASES[name]
     s = tx.schedule(tx.op(text), **sizes)
-    s.steps[:], s.kernel = auto(s.kernel, replace(where, instructions=frozenset({"transpose4_f32", "transpose8_f32"})))
+    s.steps[:], s.kernel = auto(
+        s.kernel, replace(where, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
+    )
     for buffer in ("Y_tile", "M_cache"):
-        assert any(f'tensorize("{buffer}.' in line and square in line for line in s.script().splitlines()), s.script()
+        assert any(f'tensorize("{buffer}.' in line and square in line for line in s.script().splitlines()), (
+            s.script()
+        )
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
 
 
@@ -46,7 +54,10 @@ def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     text, sizes, _ = CASES["squares of 8"]
     for where, early in ((NEAR, []), (FAR, ['prefetch("M", "Y.y", 1)', 'prefetch("A", "Y.y", 1)'])):
-        steps, _ = auto(tx.schedule(tx.op(text), **sizes).kernel, replace(where, instructions=frozenset({"transpose8_f32"})))
+        steps, _ = auto(
+            tx.schedule(tx.op(text), **sizes).kernel,
+            replace(where, instructions=frozenset({"transpose8_f32"})),
+        )
         assert sorted(str(step) for step in steps if step.name == "prefetch") == sorted(early)
 
 
@@ -54,19 +65,29 @@ def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
     """A square of them would reach beyond the last lane."""
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 8, "K": 21})
-    script = [str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]]
-    assert 'layout("Y_acc", "a b c d -> a c d b")' in script and not any("Y_tile" in step or "M_cache" in step for step in script)
+    script = [
+        str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
+    ]
+    assert 'layout("Y_acc", "a b c d -> a c d b")' in script and not any(
+        "Y_tile" in step or "M_cache" in step for step in script
+    )
 
 
 def test_few_positions_are_written_lane_by_lane(monkeypatch):
     """Three positions of a row are less than a square."""
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = tx.schedule(tx.op(FIRST), N=2, C=5, K=16, H=12, W=3, R=3, Q=3, S=1, P=1)
-    script = [str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]]
+    script = [
+        str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
+    ]
     assert 'layout("Y_acc", "a b c d -> a c d b")' in script and not any("Y_tile" in step for step in script)
 
 
 def test_the_picture_of_an_end(golden, monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 16})
-    golden("\n".join(str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose8_f32"})))[0]))
+    golden(
+        "\n".join(
+            str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose8_f32"})))[0]
+        )
+    )

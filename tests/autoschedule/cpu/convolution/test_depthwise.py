@@ -1,4 +1,6 @@
-"""Windows that slide over each plane for itself: tiles of rows without conditions, whose results are those of the plain loops."""
+"""Windows that slide over each plane for itself: tiles of rows without conditions, whose results
+are those of the plain loops.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,20 @@ def scheduled(h: int, w: int, r: int, q: int, s: int, p: int, target: str = "nat
 
 
 @pytest.mark.parametrize("target", ("native", "x86-64-v3", "aarch64"))
-@pytest.mark.parametrize(("h", "w", "r", "q", "s", "p"), (
-    (12, 64, 3, 3, 1, 1), (12, 70, 3, 3, 1, 1), (13, 130, 3, 3, 2, 1), (9, 40, 3, 2, 1, 0), (3, 66, 3, 3, 1, 1), (14, 65, 5, 5, 1, 2),
-    (20, 96, 7, 7, 1, 3), (7, 33, 1, 3, 1, 1), (9, 20, 3, 3, 1, 2)))
+@pytest.mark.parametrize(
+    ("h", "w", "r", "q", "s", "p"),
+    (
+        (12, 64, 3, 3, 1, 1),
+        (12, 70, 3, 3, 1, 1),
+        (13, 130, 3, 3, 2, 1),
+        (9, 40, 3, 2, 1, 0),
+        (3, 66, 3, 3, 1, 1),
+        (14, 65, 5, 5, 1, 2),
+        (20, 96, 7, 7, 1, 3),
+        (7, 33, 1, 3, 1, 1),
+        (9, 20, 3, 3, 1, 2),
+    ),
+)
 def test_sums_are_those_of_the_plain_loops(h: int, w: int, r: int, q: int, s: int, p: int, target: str):
     """Bit for bit, and proven."""
     schedule = scheduled(h, w, r, q, s, p, target)
@@ -39,14 +52,20 @@ def test_sums_are_those_of_the_plain_loops(h: int, w: int, r: int, q: int, s: in
 
 def test_rows_at_edges_have_loops_of_their_own():
     script = scheduled(112, 112, 3, 3, 1, 1, "x86-64-v3").script()
-    assert 'peel("Y.y", 1, 1)' in script and 'split("Y.x", 8, tail="peel")\npeel("Y.xo", 1, 1)' in script, script
+    assert 'peel("Y.y", 1, 1)' in script and 'split("Y.x", 8, tail="peel")\npeel("Y.xo", 1, 1)' in script, (
+        script
+    )
 
 
-@pytest.mark.parametrize("text", (
-    "op longer(X: f32[C, H, W], F: f32[C, 3, 9]) -> Y: f32[C, H - 2, W - 8] require H >= 3, W >= 9 { "
-    "Y[c, y, x] = sum(r, q: X[c, y + r, x + q] * F[c, r, q]) }",
-    "op largest(X: f32[C, H, W], F: f32[C, 3, 3]) -> Y: f32[C, H - 2, W - 2] require H >= 3, W >= 3 { "
-    "Y[c, y, x] = max(r, q: X[c, y + r, x + q] * F[c, r, q]) }"))
+@pytest.mark.parametrize(
+    "text",
+    (
+        "op longer(X: f32[C, H, W], F: f32[C, 3, 9]) -> Y: f32[C, H - 2, W - 8] require H >= 3, W >= 9 { "
+        "Y[c, y, x] = sum(r, q: X[c, y + r, x + q] * F[c, r, q]) }",
+        "op largest(X: f32[C, H, W], F: f32[C, 3, 3]) -> Y: f32[C, H - 2, W - 2] require H >= 3, W >= 3 { "
+        "Y[c, y, x] = max(r, q: X[c, y + r, x + q] * F[c, r, q]) }",
+    ),
+)
 def test_others_have_other_schedules(text: str):
     """A long row of a window is not written out; extremes are no sums."""
     script = tx.schedule(tx.op(text), C=3, H=20, W=80).auto("x86-64-v3").script()

@@ -1,4 +1,6 @@
-"""The default schedule of sums over windows: convolutions with edges, strides, groups, of one to three dimensions."""
+"""The default schedule of sums over windows: convolutions with edges, strides, groups, of one to
+three dimensions.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,20 @@ CASES = {
     "stride 2": (IMAGE, {"N": 1, "H": 17, "W": 29, "C": 2, "R": 3, "Q": 3, "K": 8, "S": 2, "P": 1}),
     "pointwise": (IMAGE, {"N": 3, "H": 6, "W": 14, "C": 40, "R": 1, "Q": 1, "K": 32, "S": 1, "P": 0}),
     "channels first": (FIRST, {"N": 2, "H": 6, "W": 17, "C": 5, "R": 3, "Q": 3, "K": 21, "S": 1, "P": 1}),
-    "channels first, stride 2": (FIRST, {"N": 1, "H": 9, "W": 13, "C": 9, "R": 3, "Q": 3, "K": 16, "S": 2, "P": 0}),
+    "channels first, stride 2": (
+        FIRST,
+        {"N": 1, "H": 9, "W": 13, "C": 9, "R": 3, "Q": 3, "K": 16, "S": 2, "P": 0},
+    ),
     "panels": (PANELS, {"N": 2, "H": 6, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 3, "L": 8}),
     "groups": (GROUPS, {"N": 1, "H": 9, "W": 10, "G": 2, "C": 3, "R": 3, "Q": 3, "K": 8}),
-    "channels first, one tile of lanes": (FIRST, {"N": 2, "H": 9, "W": 17, "C": 20, "R": 3, "Q": 3, "K": 8, "S": 1, "P": 1}),
-    "channels first, pointwise, stride 2": (FIRST, {"N": 2, "H": 9, "W": 9, "C": 9, "R": 1, "Q": 1, "K": 16, "S": 2, "P": 0}),
+    "channels first, one tile of lanes": (
+        FIRST,
+        {"N": 2, "H": 9, "W": 17, "C": 20, "R": 3, "Q": 3, "K": 8, "S": 1, "P": 1},
+    ),
+    "channels first, pointwise, stride 2": (
+        FIRST,
+        {"N": 2, "H": 9, "W": 9, "C": 9, "R": 1, "Q": 1, "K": 16, "S": 2, "P": 0},
+    ),
     "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
     "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
 }
@@ -73,7 +84,9 @@ def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = scheduled(name, machine)
     bound = {v: CASES[name][1][v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
 
 
@@ -87,30 +100,41 @@ def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine, monkeypatch
 
 def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):
     monkeypatch.setattr(windows, "LEAST_DEPTH", 8)
-    assert '"Y.r"' in scheduled("same", FAR).script().split("cache_write")[0] and "cache_write" in scheduled("same", FAR).script()
+    assert (
+        '"Y.r"' in scheduled("same", FAR).script().split("cache_write")[0]
+        and "cache_write" in scheduled("same", FAR).script()
+    )
     assert "cache_write" not in scheduled("same", NEAR).script()
 
 
 @pytest.mark.parametrize(("images", "channels", "by_terms"), [(8, 32, False), (1, 32, False), (8, 128, True)])
 def test_blocks_of_terms_are_for_panels_whose_tiles_are_far_too(images: int, channels: int, by_terms: bool):
-    """Of 9 x 32 x 64 weights the near half of a cache holds a tile of 8 lanes and an image, of 9 x 128 x 64 it does not."""
+    """Of 9 x 32 x 64 weights the near half of a cache holds a tile of 8 lanes and an image, of 9
+    x 128 x 64 it does not.
+    """
     machine = replace(NEAR, caches=(32 << 10, 64 << 10), cores=1)
     s = tx.schedule(tx.op(IMAGE), N=images, C=channels, H=14, W=14, K=64, R=3, Q=3, S=1, P=1)
     steps, _ = auto(s.kernel, machine)
     assert any(step.name == "cache_write" for step in steps) == by_terms
-    assert 'cache_read("F", "Y.no")' in map(str, steps) or images == 1 or by_terms, "copied once for several images"
+    assert 'cache_read("F", "Y.no")' in map(str, steps) or images == 1 or by_terms, (
+        "copied once for several images"
+    )
 
 
 @pytest.mark.parametrize(("window", "stride", "rows"), [(3, 1, 10), (3, 2, 2), (1, 1, 4)])
 def test_blocks_of_rows_are_as_small_as_their_overlap_allows(window: int, stride: int, rows: int):
-    """Windows of three rows share two of them, one where every second row has a window; those of one row share none."""
+    """Windows of three rows share two of them, one where every second row has a window; those of
+    one row share none.
+    """
     machine = replace(NEAR, caches=(32 << 10, 64 << 10), cores=1)
     s = tx.schedule(tx.op(IMAGE), N=1, C=64, H=28, W=28, K=32, R=window, Q=window, S=stride, P=window // 2)
     assert f'split("Y.y", {rows}, tail="clip")' in map(str, auto(s.kernel, machine)[0])
 
 
 def test_a_panel_is_walked_along_where_its_field_is_the_larger():
-    order = next(line for line in scheduled("pointwise", NEAR).script().splitlines() if line.startswith("reorder"))
+    order = next(
+        line for line in scheduled("pointwise", NEAR).script().splitlines() if line.startswith("reorder")
+    )
     assert order.index('"Y.x"') < order.index('"Y.ko"')
 
 
@@ -120,7 +144,9 @@ def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to
     assert 'vectorize("X_cache.d3")' in beside and 'layout("X_cache"' not in beside
     for step, turned in ((2, False), (3, True)):
         s = tx.schedule(tx.op(FIRST), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=step, P=1)
-        assert ('layout("X_cache", "a b c d -> a c d b")' in [str(each) for each in auto(s.kernel, NEAR)[0]]) is turned
+        assert (
+            'layout("X_cache", "a b c d -> a c d b")' in [str(each) for each in auto(s.kernel, NEAR)[0]]
+        ) is turned
 
 
 def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
@@ -131,7 +157,9 @@ def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
 
 
 def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
-    """The gradient of a convolution that skips elements is several equations; the sums of each are laid out once."""
+    """The gradient of a convolution that skips elements is several equations; the sums of each
+    are laid out once.
+    """
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = tx.schedule(tx.grad(tx.op(FIRST), ["X"]), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
     script = "\n".join(str(step) for step in auto(s.kernel, NEAR)[0])
@@ -171,7 +199,9 @@ def test_the_pictures_of_windows(name, golden):
 
 
 def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
-    """The gradient in the weights of few channels: channels of dY lie apart, and squares of them are transposed in registers."""
+    """The gradient in the weights of few channels: channels of dY lie apart, and squares of them
+    are transposed in registers.
+    """
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 2, "C": 3, "H": 18, "W": 18, "K": 16, "R": 3, "Q": 3}
@@ -180,14 +210,20 @@ def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
     s.steps[:], s.kernel = auto(s.kernel, machine)
     assert 'tensorize("dY_cache.d3i", "transpose8_f32")' in s.script()
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
     narrow = tx.schedule(gradient, **sizes | {"H": 14, "W": 14}, S=1, P=0)
-    assert 'tensorize("dY_cache.d3i", "transpose4_f32")' in [str(step) for step in auto(narrow.kernel, machine)[0]], "12 positions"
+    assert 'tensorize("dY_cache.d3i", "transpose4_f32")' in [
+        str(step) for step in auto(narrow.kernel, machine)[0]
+    ], "12 positions"
 
 
 def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
-    """The gradient in the weights of more channels: squares of halves of registers where rows hold no whole ones."""
+    """The gradient in the weights of more channels: squares of halves of registers where rows
+    hold no whole ones.
+    """
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     gradient = tx.grad(tx.op(FIRST), ["F"])
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
@@ -195,48 +231,69 @@ def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
     s = tx.schedule(gradient, **sizes, S=1, P=0)
     s.steps[:], s.kernel = auto(s.kernel, machine)
     script = s.script()
-    assert 'split("dY_cache.d1", 16)' in script and 'tensorize("dY_cache.d3", "transpose8_f32")' in script, script
+    assert 'split("dY_cache.d1", 16)' in script and 'tensorize("dY_cache.d3", "transpose8_f32")' in script, (
+        script
+    )
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
 
 
 @pytest.mark.parametrize(("lanes", "order"), [(64, "d1o d1io d2 d3 d1ii"), (16, "d1o d2 d3 d1i")])
 def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str, monkeypatch):
-    """Squares of the same rows follow each other, line after line of each, and what comes next is asked for where it is far."""
+    """Squares of the same rows follow each other, line after line of each, and what comes next
+    is asked for where it is far.
+    """
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose8_f32"}))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=4, C=4, H=10, W=10, K=lanes, R=3, Q=3, S=1, P=0)
     script = [str(step) for step in auto(s.kernel, machine)[0]]
     loops = [f'"dY_cache.{d}"' for d in order.split()]
-    assert any(step == f"reorder({', '.join(loops)})" for step in script) and 'prefetch("dY", "dY_cache.d2", 8)' in script, script
+    assert (
+        any(step == f"reorder({', '.join(loops)})" for step in script)
+        and 'prefetch("dY", "dY_cache.d2", 8)' in script
+    ), script
     script = [str(step) for step in auto(s.kernel, replace(machine, caches=(1 << 20, 1 << 24)))[0]]
     assert not any(step.startswith("prefetch") for step in script), "everything is near"
 
 
 def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
-    """The gradient in the weights of few channels: each core turns a block of dY for all of its channels of the image."""
+    """The gradient in the weights of few channels: each core turns a block of dY for all of its
+    channels of the image.
+    """
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 4, "C": 4, "H": 10, "W": 10, "K": 8, "R": 3, "Q": 3}
     s = tx.schedule(gradient, **sizes, S=1, P=1)
     s.steps[:], s.kernel = auto(s.kernel, replace(FAR, vector_bytes=32))
     script = s.script()
-    assert 'cache_read("dY", "dF.yo")' in script and 'cache_write("dF_acc", "dF.ci")' in script and 'parallel("dF.co")' in script, script
+    assert (
+        'cache_read("dY", "dF.yo")' in script
+        and 'cache_write("dF_acc", "dF.ci")' in script
+        and 'parallel("dF.co")' in script
+    ), script
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
 
 
 def test_positions_that_skip_are_worth_a_copy():
-    """A pointwise convolution that skips positions: lanes go across channels, and neighbouring positions lie apart."""
+    """A pointwise convolution that skips positions: lanes go across channels, and neighbouring
+    positions lie apart.
+    """
     s = tx.schedule(tx.op(FIRST), N=2, C=128, H=12, W=12, K=32, R=1, Q=1, S=3, P=0)
     script = [str(step) for step in auto(s.kernel, NEAR)[0]]
     assert 'layout("X_cache", "a b c d -> a c d b")' in script and 'vectorize("Y.ki")' in script
 
 
 def test_blocks_of_terms_are_as_deep_as_the_lanes_of_a_core_allow():
-    """Half a MiB for 9 taps of the 64 or 128 lanes of a core: room for 227 or 113 channels, of which divisors are taken."""
+    """Half a MiB for 9 taps of the 64 or 128 lanes of a core: room for 227 or 113 channels, of
+    which divisors are taken.
+    """
     for lanes, depth in ((256, 128), (512, 64)):
         s = tx.schedule(tx.op(FIRST), N=8, C=256, H=8, W=8, K=lanes, R=3, Q=3, S=1, P=1)
         steps = [str(step) for step in auto(s.kernel, replace(NEAR, vector_bytes=64, cores=4))[0]]
@@ -245,9 +302,18 @@ def test_blocks_of_terms_are_as_deep_as_the_lanes_of_a_core_allow():
 
 
 def test_rows_of_windows_are_no_streams():
-    """Rows that windows share are read again: their sums stay in registers, tile by tile, instead of beside rows that come once."""
-    s = tx.schedule(tx.op("""op depthwise(X: f32[H, W, C], F: f32[R, Q, C]) -> Y: f32[H//2, W//2, C] {
-      Y[y, x, c] = sum(r, q: X[2*y + r - 1, 2*x + q - 1, c | 0] * F[r, q, c]) }"""), H=112, W=112, C=96, R=3, Q=3)
+    """Rows that windows share are read again: their sums stay in registers, tile by tile,
+    instead of beside rows that come once.
+    """
+    s = tx.schedule(
+        tx.op("""op depthwise(X: f32[H, W, C], F: f32[R, Q, C]) -> Y: f32[H//2, W//2, C] {
+      Y[y, x, c] = sum(r, q: X[2*y + r - 1, 2*x + q - 1, c | 0] * F[r, q, c]) }"""),
+        H=112,
+        W=112,
+        C=96,
+        R=3,
+        Q=3,
+    )
     wide = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
     _, kernel = auto(s.kernel, wide)
     assert [n.var.name for n in loops_around(kernel, find_loops(kernel, "Y.r")[0])] == ["y", "xo", "co"]
@@ -260,7 +326,9 @@ def test_few_terms_of_a_maximum_are_written_out(window: int, written_out: bool):
     s = tx.schedule(tx.ops.maxpool2d, R=window, Q=window, **sizes).auto("x86-64-v4")
     assert [f'unroll("Y.{name}")' in s.script() for name in "rq"] == [written_out] * 2
     bound = {v: sizes[v.name] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
     assert "every sum has all its terms" in str(s.certificate())
 
 
@@ -271,14 +339,26 @@ def test_cores_copy_a_field_with_edges_for_themselves(padding, shared):
         require R <= H + 2*P, Q <= W + 2*P {
       Y[n, y, x, (k, l)] = sum(r, q, c: X[n, y + r - P, x + q - P, c | 0] * F[k, r, q, c, l])
     }"""
-    sizes = {"N": 1, "H": 34 - 2 * padding, "W": 34 - 2 * padding, "C": 64, "K": 8, "R": 3, "Q": 3, "L": 32, "P": padding}
+    sizes = {
+        "N": 1,
+        "H": 34 - 2 * padding,
+        "W": 34 - 2 * padding,
+        "C": 64,
+        "K": 8,
+        "R": 3,
+        "Q": 3,
+        "L": 32,
+        "P": padding,
+    }
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
     steps = [str(step) for step in auto(tx.schedule(tx.op(text), **sizes).kernel, machine)[0]]
     assert f'parallel("{shared}")' in steps
 
 
 def test_loops_whose_terms_are_left_out_are_not_joined():
-    """What is left out at the edges of an image asks where in it an element is: for each lane, were rows and columns one loop."""
+    """What is left out at the edges of an image asks where in it an element is: for each lane,
+    were rows and columns one loop.
+    """
     sizes = {"N": 4, "H": 8, "W": 8, "C": 128, "K": 128, "R": 3, "Q": 3, "S": 1, "P": 1}
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=1)
     steps = [str(step) for step in auto(tx.schedule(tx.op(FIRST), **sizes).kernel, machine)[0]]
@@ -286,8 +366,12 @@ def test_loops_whose_terms_are_left_out_are_not_joined():
 
 
 def test_a_window_loses_its_edges_once():
-    """Terms in blocks of one: what bounds the terms of a block bounds the loop over blocks as well."""
+    """Terms in blocks of one: what bounds the terms of a block bounds the loop over blocks as
+    well.
+    """
     sizes = {"N": 8, "H": 7, "W": 7, "C": 512, "K": 512, "R": 3, "Q": 3, "S": 1, "P": 1}
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=2)
     steps = [str(step) for step in auto(tx.schedule(tx.op(IMAGE), **sizes).kernel, machine)[0]]
-    assert 'split("Y.q", 1, tail="clip")' in steps and [s for s in steps if s.startswith("partition")] == ['partition("Y.qi")']
+    assert 'split("Y.q", 1, tail="clip")' in steps and [s for s in steps if s.startswith("partition")] == [
+        'partition("Y.qi")'
+    ]

@@ -12,8 +12,15 @@ import texpr as tx
 
 def apart(step: int, size: int) -> tx.Op:
     """An equation for each remainder of the places in a row."""
-    lines = [f"  D[r, {step}*i + {k}] = A[r, i] * {k + 1} + B[r, {step}*i + {k}] for i in 0..{size}" for k in range(step)]
-    return tx.op(f"op apart(A: f32[R, {size}], B: f32[R, {step * size}]) -> D: f32[R, {step * size}] {{\n" + "\n".join(lines) + "\n}")
+    lines = [
+        f"  D[r, {step}*i + {k}] = A[r, i] * {k + 1} + B[r, {step}*i + {k}] for i in 0..{size}"
+        for k in range(step)
+    ]
+    return tx.op(
+        f"op apart(A: f32[R, {size}], B: f32[R, {step * size}]) -> D: f32[R, {step * size}] {{\n"
+        + "\n".join(lines)
+        + "\n}"
+    )
 
 
 @pytest.mark.parametrize("step", [2, 4])
@@ -22,7 +29,10 @@ def test_they_have_the_values_of_the_equations(step: int, size: int):
     s = tx.schedule(apart(step, size), R=3).auto()
     A, B = (np.random.default_rng(0).integers(-4, 5, (3, n)).astype("f4") for n in (size, step * size))
     factors = np.tile(np.arange(1, step + 1, dtype="f4"), size)
-    assert np.array_equal(np.asarray(s.compile()(A, B)), np.repeat(A, step, axis=1) * factors + B) and s.certificate()
+    assert (
+        np.array_equal(np.asarray(s.compile()(A, B)), np.repeat(A, step, axis=1) * factors + B)
+        and s.certificate()
+    )
 
 
 def test_one_loop_writes_them():

@@ -1,4 +1,6 @@
-"""Products of bf16 by instructions that add pairs of them: how far they are from the sums that the program means, and who chooses them."""
+"""Products of bf16 by instructions that add pairs of them: how far they are from the sums that
+the program means, and who chooses them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ from texpr.targets import find_target, symbol_of
 TEXT = "op product(A: bf16[M, K], B: bf16[K, N]) -> C: {0}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
 ROUNDED, SUMS = tx.op(TEXT.format("bf16")), tx.op(TEXT.format("f32"))
 HOST = find_target("native").machine
-NATIVE = replace(HOST, tile_registers=0, instructions=frozenset(n for n in HOST.instructions if INSTRUCTIONS[n].tiles is None))
+NATIVE = replace(
+    HOST,
+    tile_registers=0,
+    instructions=frozenset(n for n in HOST.instructions if INSTRUCTIONS[n].tiles is None),
+)
 """Without tiles, which are before other instructions."""
 TINY = 2.0**-126
 LANES = {"vdpbf16ps": 16, "bfdot": 4}
@@ -32,8 +38,14 @@ has_pairs = pytest.mark.skipif("vdpbf16ps" not in NATIVE.instructions, reason="t
 def by_hand(op: tx.Op, name: str, **sizes: int) -> tx.Schedule:
     """The inner loops run by the instruction, the right operand in panels."""
     label = "C." if op is ROUNDED else ""
-    s = tx.schedule(op, **sizes).split(f"{label}j", LANES[name], tail="exact").split(f"{label}k", 2, tail="exact")
-    s.reorder(*(label + n for n in ("jo", "i", "ko", "ji", "ki"))).cache_read("B", f"{label}jo").layout("B_cache", "k j -> k/2 j k%2")
+    s = (
+        tx.schedule(op, **sizes)
+        .split(f"{label}j", LANES[name], tail="exact")
+        .split(f"{label}k", 2, tail="exact")
+    )
+    s.reorder(*(label + n for n in ("jo", "i", "ko", "ji", "ki"))).cache_read("B", f"{label}jo").layout(
+        "B_cache", "k j -> k/2 j k%2"
+    )
     return s.tensorize(f"{label}ji", name, reassoc=True)
 
 
@@ -56,7 +68,10 @@ def numbers(bits: np.ndarray) -> np.ndarray:
 def operands(m: int, n: int, k: int, spread: int) -> list[np.ndarray]:
     """Random numbers of both signs whose exponents differ by up to `spread`, both ways."""
     random = np.random.default_rng(m + n + k)
-    return [as_bits(np.ldexp(random.uniform(-1, 1, shape), random.integers(-spread, spread + 1, shape))) for shape in ((m, k), (k, n))]
+    return [
+        as_bits(np.ldexp(random.uniform(-1, 1, shape), random.integers(-spread, spread + 1, shape)))
+        for shape in ((m, k), (k, n))
+    ]
 
 
 def assert_close(sums: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
@@ -89,20 +104,33 @@ def test_results_are_rounded_once(shape):
     random = np.random.default_rng(0)
     a, b = (as_bits(random.integers(-9, 10, s)) for s in ((m, k), (k, n)))
     found = chosen(ROUNDED, M=m, N=n, K=k).compile()(a, b)
-    np.testing.assert_array_equal(np.asarray(found).view("u2"), np.asarray(tx.interpret(ROUNDED, a, b)).view("u2"))
+    np.testing.assert_array_equal(
+        np.asarray(found).view("u2"), np.asarray(tx.interpret(ROUNDED, a, b)).view("u2")
+    )
 
 
 SPECIAL = {
-    "inf": ([np.inf, 1], [2, 3], np.inf), "inf times zero": ([np.inf, 1], [0, 3], np.nan),
-    "inf minus inf": ([np.inf, -np.inf], [1, 1], np.nan), "nan": ([1, np.nan], [1, 1], np.nan),
+    "inf": ([np.inf, 1], [2, 3], np.inf),
+    "inf times zero": ([np.inf, 1], [0, 3], np.nan),
+    "inf minus inf": ([np.inf, -np.inf], [1, 1], np.nan),
+    "nan": ([1, np.nan], [1, 1], np.nan),
     "nan after inf": ([np.inf, 1, np.nan, 1], [1, 1, 1, 1], np.nan),
-    "overflow": ([2.0**100, 1], [2.0**100, 1], np.inf), "zeros": ([-0.0, -0.0], [1, 1], 0.0),
-    "a denormal operand": ([2.0**-130, 1], [2.0**100, 0], 0.0), "a denormal operand beside": ([2.0**-130, 1], [2.0**127, 3], 3.0),
-    "a denormal number times inf": ([2.0**-130, 1], [np.inf, 1], np.nan), "a denormal product": ([2.0**-70, 0], [2.0**-70, 0], 0.0),
-    "a denormal product beside": ([2.0**-70, 1], [2.0**-70, 1], 1.0), "the least normal number": ([2.0**-63, 0], [2.0**-63, 0], TINY),
+    "overflow": ([2.0**100, 1], [2.0**100, 1], np.inf),
+    "zeros": ([-0.0, -0.0], [1, 1], 0.0),
+    "a denormal operand": ([2.0**-130, 1], [2.0**100, 0], 0.0),
+    "a denormal operand beside": ([2.0**-130, 1], [2.0**127, 3], 3.0),
+    "a denormal number times inf": ([2.0**-130, 1], [np.inf, 1], np.nan),
+    "a denormal product": ([2.0**-70, 0], [2.0**-70, 0], 0.0),
+    "a denormal product beside": ([2.0**-70, 1], [2.0**-70, 1], 1.0),
+    "the least normal number": ([2.0**-63, 0], [2.0**-63, 0], TINY),
 }
-EXACT = {**dict.fromkeys(SPECIAL), "a denormal operand": 2.0**-30, "a denormal operand beside": 3.125,
-         "a denormal number times inf": np.inf, "a denormal product": 2.0**-140}
+EXACT = {
+    **dict.fromkeys(SPECIAL),
+    "a denormal operand": 2.0**-30,
+    "a denormal operand beside": 3.125,
+    "a denormal number times inf": np.inf,
+    "a denormal product": 2.0**-140,
+}
 """What other code gives, where that is another value."""
 
 
@@ -112,9 +140,13 @@ def test_special_values(name):
     row, column, expected = SPECIAL[name]
     a, b = np.tile(as_bits(np.array(row)), (4, 1)), np.tile(as_bits(np.array(column))[:, None], (1, 16))
     m, k, n = 4, len(row), 16
-    np.testing.assert_array_equal(by_hand(SUMS, "vdpbf16ps", M=m, K=k, N=n).compile()(a, b), np.float32(expected))
+    np.testing.assert_array_equal(
+        by_hand(SUMS, "vdpbf16ps", M=m, K=k, N=n).compile()(a, b), np.float32(expected)
+    )
     other = expected if EXACT[name] is None else EXACT[name]
-    np.testing.assert_array_equal(chosen(SUMS, outrun=NATIVE.instructions, M=m, K=k, N=n).compile()(a, b), np.float32(other))
+    np.testing.assert_array_equal(
+        chosen(SUMS, outrun=NATIVE.instructions, M=m, K=k, N=n).compile()(a, b), np.float32(other)
+    )
 
 
 @has_pairs
@@ -129,12 +161,15 @@ def test_the_instruction_is_in_the_assembly():
 
 
 def test_machines_on_which_it_is_slower_do_not_choose_it():
-    """Their schedules keep the order of the sums and denormal numbers, and are those of a machine without it."""
+    """Their schedules keep the order of the sums and denormal numbers, and are those of a
+    machine without it.
+    """
     plain = chosen(ROUNDED, outrun=frozenset({"vdpbf16ps"}), M=256, N=256, K=256)
     assert "tensorize" not in plain.script()
     assert plain.certificate().flushed == ()
     assert ("tensorize" in tx.schedule(ROUNDED, M=256, N=256, K=256).auto().script()) == bool(
-        {"vdpbf16ps", "bfdot", "tdpbf16ps"} & (HOST.instructions - HOST.unprofitable_instructions))
+        {"vdpbf16ps", "bfdot", "tdpbf16ps"} & (HOST.instructions - HOST.unprofitable_instructions)
+    )
 
 
 def test_certificates_say_what_becomes_of_denormal_numbers():
@@ -194,17 +229,31 @@ def test_squares_are_within_the_bound(squares):
     """Rows that lie apart, or beside each other in squares of registers."""
     m, n, k = 6, 10, 16
     a, b = operands(m, n, k, 0)
-    s = tx.schedule(SUMS, M=m, N=n, K=k).split("i", 2, tail="exact").split("j", 2, tail="exact").split("k", 4, tail="exact")
-    s.reorder("io", "jo", "ko", "ii", "ji", "ki").cache_read("B", "io").layout("B_cache", "k j -> j/2 k/4 j%2 k%4")
+    s = (
+        tx.schedule(SUMS, M=m, N=n, K=k)
+        .split("i", 2, tail="exact")
+        .split("j", 2, tail="exact")
+        .split("k", 4, tail="exact")
+    )
+    s.reorder("io", "jo", "ko", "ii", "ji", "ki").cache_read("B", "io").layout(
+        "B_cache", "k j -> j/2 k/4 j%2 k%4"
+    )
     if squares:
-        s.cache_read("A", "io").layout("A_cache", "i k -> i/2 k/4 i%2 k%4").layout("C_acc", "i j -> i/2 j/2 i%2 j%2")
+        s.cache_read("A", "io").layout("A_cache", "i k -> i/2 k/4 i%2 k%4").layout(
+            "C_acc", "i j -> i/2 j/2 i%2 j%2"
+        )
     kernel = s.tensorize("ii", "bfmmla", reassoc=True).compile("aarch64+bf16")
     assert re.search(r"\bbfmmla\b", kernel.asm)
     assert_close(kernel.emulate(a, b), a, b)
 
 
 def test_squares_add_in_an_order_of_their_own(golden):
-    s = tx.schedule(tx.op("op f(A: bf16[2, 8], B: bf16[2, 8]) -> C: f32[2, 2] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"))
+    s = tx.schedule(
+        tx.op(
+            "op f(A: bf16[2, 8], B: bf16[2, 8]) -> C: f32[2, 2] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, "
+            "k])) }"
+        )
+    )
     s.split("k", 4, tail="exact").reorder("ko", "i", "j", "ki")
     with pytest.raises(tx.ScheduleError) as error:
         s.tensorize("i", "bfmmla")

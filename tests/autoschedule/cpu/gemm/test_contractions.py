@@ -22,8 +22,14 @@ from texpr.targets import find_target
 
 PRODUCT = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
 WIDENED = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
-TYPES = {"f32": ("f32", "f32", "f32"), "f64": ("f64", "f64", "f64"), "bf16": ("bf16", "bf16", "bf16"),
-         "i8": ("i8", "i8", "i32"), "u8": ("u8", "i8", "i32"), "i16": ("i16", "i16", "i32")}
+TYPES = {
+    "f32": ("f32", "f32", "f32"),
+    "f64": ("f64", "f64", "f64"),
+    "bf16": ("bf16", "bf16", "bf16"),
+    "i8": ("i8", "i8", "i32"),
+    "u8": ("u8", "i8", "i32"),
+    "i16": ("i16", "i16", "i32"),
+}
 NUMPY = {"f32": "f4", "f64": "f8", "bf16": "u2", "i8": "i1", "u8": "u1", "i16": "i2"}
 SHAPES = [(64, 160, 64), (41, 100, 131), (96, 49, 97), (33, 129, 1030), (7, 48, 18), (130, 47, 70)]
 INNER = re.compile(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", re.M | re.S)
@@ -88,8 +94,9 @@ tensorize("C.ji", "vpdpbssd")
 
 
 ROWS = SIGNED.replace(
-    'reorder("C.i", "C.jo", "C.k", "C.ji")', 'split("C.jo", 2, tail="clip")\nreorder("C.joo", "C.i", "C.joi", "C.k", "C.ji")').replace(
-    'cache_read("B", "C.i")', 'cache_read("B", "C.joo")')
+    'reorder("C.i", "C.jo", "C.k", "C.ji")',
+    'split("C.jo", 2, tail="clip")\nreorder("C.joo", "C.i", "C.joi", "C.k", "C.ji")',
+).replace('cache_read("B", "C.i")', 'cache_read("B", "C.joo")')
 ALONE = SIGNED.replace('cache_read("A", "C.i")\n', "")
 
 
@@ -101,29 +108,46 @@ def test_signed_bytes_are_multiplied_by_way_of_unsigned_ones(text):
     kernel = place(tx.schedule(op, M=m, N=n, K=k).replay(text).kernel)
     after = offset_signed(kernel)
     verify_kernel(after)
-    assert (instructions(after) == {"vpdpbusd"}) == ('cache_read("A"' in text) and instructions(kernel) == {"vpdpbssd"}
+    assert (instructions(after) == {"vpdpbusd"}) == ('cache_read("A"' in text) and instructions(kernel) == {
+        "vpdpbssd"
+    }
     for each in (kernel, after):
         (found,) = interpret_kernel(each, list(arrays), {})
         assert_same_bits(found, np.asarray(tx.interpret(op, *arrays)))
 
 
 @pytest.mark.parametrize(("text", "of_rows", "before"), [(SIGNED, 2, 0), (ROWS, 1, 1)])
-def test_what_the_other_sign_adds_is_summed_before_the_loop_that_repeats_it(text: str, of_rows: int, before: int):
+def test_what_the_other_sign_adds_is_summed_before_the_loop_that_repeats_it(
+    text: str, of_rows: int, before: int
+):
     kernel = offset_signed(place(tx.schedule(product("i8"), M=3, N=40, K=11).replay(text).kernel))
-    dots = [sum(isinstance(n, For) and n.kind == InstructionNest("vpdpbusd") for n in walk(rows))
-            for rows in walk(kernel) if isinstance(rows, For) and rows.var.name == "i"]
+    dots = [
+        sum(isinstance(n, For) and n.kind == InstructionNest("vpdpbusd") for n in walk(rows))
+        for rows in walk(kernel)
+        if isinstance(rows, For) and rows.var.name == "i"
+    ]
     everywhere = sum(isinstance(n, For) and n.kind == InstructionNest("vpdpbusd") for n in walk(kernel))
     assert dots == [of_rows] and everywhere == of_rows + before
 
 
 def instructions(kernel: Kernel) -> set[str]:
-    return {instruction_of(n) for n in walk(kernel) if isinstance(n, For) and isinstance(n.kind, InstructionNest)}
+    return {
+        instruction_of(n) for n in walk(kernel) if isinstance(n, For) and isinstance(n.kind, InstructionNest)
+    }
 
 
-@pytest.mark.parametrize("name, target, register, mnemonic", [
-    ("f32", "x86-64-v4", "zmm", "vfmadd231ps"), ("f64", "x86-64-v4", "zmm", "vfmadd231pd"), ("bf16", "x86-64-v4", "zmm", "vfmadd231ps"),
-    ("f32", "x86-64-v3", "ymm", "vfmadd231ps"), ("i8", "native", "zmm", "vpdpbusd"), ("u8", "native", "zmm", "vpdpbusd"),
-    ("i16", "native", "zmm", "vpdpwssd")])
+@pytest.mark.parametrize(
+    "name, target, register, mnemonic",
+    [
+        ("f32", "x86-64-v4", "zmm", "vfmadd231ps"),
+        ("f64", "x86-64-v4", "zmm", "vfmadd231pd"),
+        ("bf16", "x86-64-v4", "zmm", "vfmadd231ps"),
+        ("f32", "x86-64-v3", "ymm", "vfmadd231ps"),
+        ("i8", "native", "zmm", "vpdpbusd"),
+        ("u8", "native", "zmm", "vpdpbusd"),
+        ("i16", "native", "zmm", "vpdpwssd"),
+    ],
+)
 @pytest.mark.parametrize("shape", [(512, 512, 512), (1000, 999, 1001), (2048, 2048, 2048)], ids=str)
 def test_inner_loops_keep_their_sums_in_registers(name, target, register, mnemonic, shape):
     m, n, k = shape
@@ -142,9 +166,13 @@ def test_inner_loops_keep_their_sums_in_registers(name, target, register, mnemon
 
 
 CASES = {
-    "few panels": ("f32", 256, 256, 256), "several blocks": ("f32", 1000, 999, 1001), "deep": ("f32", 2048, 2048, 2052),
-    "doubles": ("f64", 512, 512, 512), "halves": ("bf16", 512, 512, 512),
-    "few rows": ("f32", 32, 1024, 1024), "rows whole pages apart": ("f32", 1024, 32, 1024),
+    "few panels": ("f32", 256, 256, 256),
+    "several blocks": ("f32", 1000, 999, 1001),
+    "deep": ("f32", 2048, 2048, 2052),
+    "doubles": ("f64", 512, 512, 512),
+    "halves": ("bf16", 512, 512, 512),
+    "few rows": ("f32", 32, 1024, 1024),
+    "rows whole pages apart": ("f32", 1024, 32, 1024),
 }
 
 
@@ -157,8 +185,12 @@ def test_scripts(name, golden):
 
 @pytest.mark.parametrize(("rows", "tile"), [(128, (8, 32)), (132, (6, 64)), (512, (8, 32)), (1024, (6, 64))])
 def test_tiles_leave_few_rows_over(rows: int, tile: tuple[int, int]):
-    """Tiles of six rows would compute four of 128 in vain, and are the better ones where they do not."""
-    op = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+    """Tiles of six rows would compute four of 128 in vain, and are the better ones where they do
+    not.
+    """
+    op = tx.op(
+        "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+    )
     script = tx.schedule(op, M=rows, K=784, N=512).auto("x86-64-v4").script()
     assert f'split("C.i", {tile[0]}, ' in script and f'split("C.j", {tile[1]}, ' in script
 
@@ -170,16 +202,25 @@ def test_rows_of_a_far_operand_are_packed_where_many_share_them(rows):
         s = tx.schedule(product("f32"), M=rows, N=1090, K=601).auto("x86-64-v4")
         assert ('cache_read("B", "C.ko")' in s.script()) == (rows > 32)
         arrays = operands("f32", rows, 1090, 601)
-        assert_same_bits(np.asarray(tx.schedule(product("f32"), M=rows, N=1090, K=601).auto().compile()(*arrays)), np.matmul(*arrays))
+        assert_same_bits(
+            np.asarray(tx.schedule(product("f32"), M=rows, N=1090, K=601).auto().compile()(*arrays)),
+            np.matmul(*arrays),
+        )
 
 
 EPILOGUES = {
-    "bias and relu": "op f(A: f32[M, K], B: f32[K, N], b: f32[N]) -> C: f32[M, N] { C[i, j] = max(0, b[j] + sum(k: A[i, k] * B[k, j])) }",
-    "left transposed": "op f(A: f32[K, M], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[k, j]) }",
-    "right transposed": "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }",
-    "both transposed": "op f(A: f32[K, M], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[j, k]) }",
-    "batch": "op f(A: f32[L=3, M, K], B: f32[L=3, K, N]) -> C: f32[L, M, N] { C[l, i, j] = sum(k: A[l, i, k] * B[l, k, j]) }",
-    "three operands": "op f(A: f32[M, K], w: f32[K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * w[k] * B[k, j]) }",
+    "bias and relu": "op f(A: f32[M, K], B: f32[K, N], b: f32[N]) -> C: f32[M, N] { C[i, j] = max(0, b[j] + "
+    "sum(k: A[i, k] * B[k, j])) }",
+    "left transposed": "op f(A: f32[K, M], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[k, "
+    "j]) }",
+    "right transposed": "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, "
+    "k]) }",
+    "both transposed": "op f(A: f32[K, M], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[j, "
+    "k]) }",
+    "batch": "op f(A: f32[L=3, M, K], B: f32[L=3, K, N]) -> C: f32[L, M, N] { C[l, i, j] = sum(k: A[l, i, k] "
+    "* B[l, k, j]) }",
+    "three operands": "op f(A: f32[M, K], w: f32[K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, "
+    "k] * w[k] * B[k, j]) }",
 }
 
 
@@ -188,9 +229,13 @@ def test_other_contractions(name):
     op = tx.op(EPILOGUES[name].replace("L=3", "L"))
     sizes = {"M": 70, "N": 150, "K": 90, "L": 3}
     random = np.random.default_rng(0)
-    arrays = [random.integers(-4, 5, [sizes[v.name] for v in t.shape]).astype("f4") for t in op.program().inputs]
+    arrays = [
+        random.integers(-4, 5, [sizes[v.name] for v in t.shape]).astype("f4") for t in op.program().inputs
+    ]
     known = {v.name: sizes[v.name] for v in op.program().sizes}
-    assert_same_bits(np.asarray(tx.schedule(op, **known).auto().compile()(*arrays)), np.asarray(tx.interpret(op, *arrays)))
+    assert_same_bits(
+        np.asarray(tx.schedule(op, **known).auto().compile()(*arrays)), np.asarray(tx.interpret(op, *arrays))
+    )
 
 
 @pytest.mark.parametrize("kind, size", [("i8", 4), ("i16", 2), ("f32", 8), ("f32", 16)])

@@ -1,4 +1,6 @@
-"""Products of few rows take the other operand by strips of columns, which stay in the second cache for all rows."""
+"""Products of few rows take the other operand by strips of columns, which stay in the second
+cache for all rows.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,29 @@ TWICE = replace(WIDE, fma_per_cycle=2)
 
 
 def script(m: int, n: int, k: int, machine: Machine = WIDE) -> str:
-    return "".join(f"{step}\n" for step in auto(tx.schedule(tx.op(PRODUCT), M=m, N=n, K=k).kernel, machine)[0])
+    return "".join(
+        f"{step}\n" for step in auto(tx.schedule(tx.op(PRODUCT), M=m, N=n, K=k).kernel, machine)[0]
+    )
 
 
 def test_a_picture(golden):
     golden(script(40, 1024, 1024))
 
 
-@pytest.mark.parametrize(("shape", "expected"), [
-    ((32, 1024, 1024), True), ((64, 768, 768), True), ((20, 1000, 1000), True),
-    ((8, 1024, 1024), False),    # walks along rows
-    ((96, 1024, 1024), False),   # many rows share a copy
-    ((32, 4096, 1024), False),   # the operand comes from memory
-    ((32, 64, 64), False),       # it is in the first cache
-    ((32, 100, 1000), False),    # lanes of the last tile would have nothing to do
-    ((32, 256, 4096), False),    # a strip would fill the second cache
-])
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((32, 1024, 1024), True),
+        ((64, 768, 768), True),
+        ((20, 1000, 1000), True),
+        ((8, 1024, 1024), False),  # walks along rows
+        ((96, 1024, 1024), False),  # many rows share a copy
+        ((32, 4096, 1024), False),  # the operand comes from memory
+        ((32, 64, 64), False),  # it is in the first cache
+        ((32, 100, 1000), False),  # lanes of the last tile would have nothing to do
+        ((32, 256, 4096), False),  # a strip would fill the second cache
+    ],
+)
 def test_which(shape: tuple[int, int, int], expected: bool):
     text = script(*shape)
     assert ('reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji")' in text) is expected
@@ -49,15 +58,22 @@ def test_a_picture_of_a_copy_on_the_way(golden):
 ON_THE_WAY = 'compute_at("B_cache", "C.ki", recompute=False)'
 
 
-@pytest.mark.parametrize(("shape", "expected"), [
-    ((32, 1024, 1024), True), ((16, 1024, 1024), True), ((64, 768, 768), True), ((20, 1000, 1000), True), ((32, 4096, 1024), True),
-    ((32, 1024, 60), True),      # all terms are one block
-    ((8, 1024, 1024), False),    # walks along rows
-    ((96, 1024, 1024), False),   # many rows share a copy
-    ((32, 160, 160), False),     # the operand is near
-    ((32, 100, 2000), False),    # lanes of the last tile would have nothing to do
-    ((32, 1024, 1021), False),   # no blocks of terms are equal
-])
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((32, 1024, 1024), True),
+        ((16, 1024, 1024), True),
+        ((64, 768, 768), True),
+        ((20, 1000, 1000), True),
+        ((32, 4096, 1024), True),
+        ((32, 1024, 60), True),  # all terms are one block
+        ((8, 1024, 1024), False),  # walks along rows
+        ((96, 1024, 1024), False),  # many rows share a copy
+        ((32, 160, 160), False),  # the operand is near
+        ((32, 100, 2000), False),  # lanes of the last tile would have nothing to do
+        ((32, 1024, 1021), False),  # no blocks of terms are equal
+    ],
+)
 def test_which_are_copied_on_the_way(shape: tuple[int, int, int], expected: bool):
     text = script(*shape, TWICE)
     assert (ON_THE_WAY in text or 'compute_at("B_cache", "C.k", recompute=False)' in text) is expected
@@ -65,23 +81,40 @@ def test_which_are_copied_on_the_way(shape: tuple[int, int, int], expected: bool
 
 
 def test_more_rows_are_where_loads_across_lines_are_dear():
-    assert [ON_THE_WAY in script(128, 1024, 1024, replace(TWICE, split_load_cost=n)) for n in (1, 2)] == [False, True]
+    assert [ON_THE_WAY in script(128, 1024, 1024, replace(TWICE, split_load_cost=n)) for n in (1, 2)] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_cores_take_strips(cores: int):
     text = script(32, 1024, 1024, replace(TWICE, cores=cores))
-    assert ('parallel("C.joo")' in text) is (cores > 1) and (f'split("C.jo", {-(-16 // cores)}, tail="clip")' in text) is (cores > 1)
+    assert ('parallel("C.joo")' in text) is (cores > 1) and (
+        f'split("C.jo", {-(-16 // cores)}, tail="clip")' in text
+    ) is (cores > 1)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
-@pytest.mark.parametrize(("shape", "machine"), [((32, 512, 256), WIDE), ((37, 500, 130), WIDE), ((37, 500, 520), TWICE),
-                                                ((18, 520, 520), replace(TWICE, cores=1))])
+@pytest.mark.parametrize(
+    ("shape", "machine"),
+    [
+        ((32, 512, 256), WIDE),
+        ((37, 500, 130), WIDE),
+        ((37, 500, 520), TWICE),
+        ((18, 520, 520), replace(TWICE, cores=1)),
+    ],
+)
 def test_results(shape: tuple[int, int, int], machine: Machine, dtype: str):
     m, n, k = shape
     schedule = tx.schedule(tx.op(PRODUCT.replace("f32", dtype)), M=m, N=n, K=k)
     schedule.steps[:], schedule.kernel = auto(schedule.kernel, machine)
-    assert ('reorder("C.jo"' if machine is WIDE else "recompute=False") in schedule.script() and schedule.certificate()
+    assert (
+        'reorder("C.jo"' if machine is WIDE else "recompute=False"
+    ) in schedule.script() and schedule.certificate()
     generator = np.random.default_rng(n)
-    A, B = (generator.integers(-9, 10, s).astype(np.dtype(dtype.replace("f", "float").replace("i", "int"))) for s in ((m, k), (k, n)))
+    A, B = (
+        generator.integers(-9, 10, s).astype(np.dtype(dtype.replace("f", "float").replace("i", "int")))
+        for s in ((m, k), (k, n))
+    )
     np.testing.assert_array_equal(schedule.compile()(A, B), A @ B)

@@ -15,7 +15,11 @@ TYPES = ["u8", "i8", "bool", "i16", "f16", "bf16", "i32", "i64", "f8e4m3"]
 
 def filled(t: str, *shape: int) -> np.ndarray:
     bits = np.random.default_rng(0).integers(0, 100, shape)
-    return bits.astype({"bool": "bool", "bf16": "u2", "f8e4m3": "u1"}.get(t, f"{t[0]}{int(t[1:]) // 8 if t[1:].isdigit() else 1}"))
+    return bits.astype(
+        {"bool": "bool", "bf16": "u2", "f8e4m3": "u1"}.get(
+            t, f"{t[0]}{int(t[1:]) // 8 if t[1:].isdigit() else 1}"
+        )
+    )
 
 
 @pytest.mark.parametrize("target", [WIDE, NARROW, "x86-64", "aarch64"])

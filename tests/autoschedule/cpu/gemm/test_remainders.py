@@ -1,4 +1,6 @@
-"""Products of which no size is a multiple of anything: what is left over of the lanes needs no more registers than there are."""
+"""Products of which no size is a multiple of anything: what is left over of the lanes needs no
+more registers than there are.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,12 @@ from bench.inner.assembly import inner_loops, kept
 
 TEXTS = {
     "product": "op f(A: f32[N, K], B: f32[K, M]) -> Y: f32[N, M] { Y[i, j] = sum(k: A[i, k] * B[k, j]) }",
-    "many products": "op f(A: f32[B, N, K], X: f32[B, K, M]) -> Y: f32[B, N, M] { Y[b, i, j] = sum(k: A[b, i, k] * X[b, k, j]) }",
-    "an epilogue": "op f(A: f32[N, K], B: f32[K, M], c: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(sum(k: A[i, k] * B[k, j]) + c[j], 0) }",
-    "rows that lie apart": "op f(X: f32[B, K, M], A: f32[K, N]) -> Y: f32[B, N, M] { Y[b, i, j] = sum(k: X[b, k, j] * A[k, i]) }",
+    "many products": "op f(A: f32[B, N, K], X: f32[B, K, M]) -> Y: f32[B, N, M] { Y[b, i, j] = sum(k: A[b, "
+    "i, k] * X[b, k, j]) }",
+    "an epilogue": "op f(A: f32[N, K], B: f32[K, M], c: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(sum(k: A[i, "
+    "k] * B[k, j]) + c[j], 0) }",
+    "rows that lie apart": "op f(X: f32[B, K, M], A: f32[K, N]) -> Y: f32[B, N, M] { Y[b, i, j] = sum(k: "
+    "X[b, k, j] * A[k, i]) }",
     "two products": """op f(A: f32[N, K], B: f32[K, M], C: f32[M, L]) -> Y: f32[N, L] {
       T[i, j] = max(sum(k: A[i, k] * B[k, j]), 0)
       Y[i, l] = sum(j: T[i, j] * C[j, l])
@@ -41,8 +46,10 @@ def test_elements_that_are_computed_twice_are_the_same(name: str, n: int):
     sizes = sizes_of(operator, n)
     s = tx.schedule(operator, **sizes).auto()
     assert s.certificate()
-    arrays = [np.random.default_rng(k).standard_normal([sizes[str(e.sizes[0].name)] for e in t.dims], dtype="f4")
-              for k, t in enumerate(operator.program().inputs)]
+    arrays = [
+        np.random.default_rng(k).standard_normal([sizes[str(e.sizes[0].name)] for e in t.dims], dtype="f4")
+        for k, t in enumerate(operator.program().inputs)
+    ]
     expected = tx.interpret(operator, *arrays) if n < 24 else _reference(name, *arrays)
     np.testing.assert_allclose(s.compile()(*arrays), expected, rtol=1e-3, atol=1e-3)
 

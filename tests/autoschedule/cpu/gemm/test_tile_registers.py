@@ -1,4 +1,6 @@
-"""Products by registers that hold tiles: what they add up to, for all sizes and in all threads, and what cannot be in tiles."""
+"""Products by registers that hold tiles: what they add up to, for all sizes and in all threads,
+and what cannot be in tiles.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack, products
 from bench.inner.cases import of_bench
 from tests.aot.programs import needs_gcc, run
-from tests.autoschedule.cpu.gemm.test_bf16_dot_products import EXACT, SPECIAL, SUMS, as_bits, assert_close, operands
+from tests.autoschedule.cpu.gemm.test_bf16_dot_products import (
+    EXACT,
+    SPECIAL,
+    SUMS,
+    as_bits,
+    assert_close,
+    operands,
+)
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.runtime import host
 from texpr.runtime.process import qemu
@@ -25,15 +34,27 @@ from texpr.targets import find_target
 from texpr.targets.cpu import x86
 
 TARGET = "x86-64-v4+amx"
-PRODUCTS = {"tdpbssd": ("i8", "i8"), "tdpbsud": ("i8", "u8"), "tdpbusd": ("u8", "i8"), "tdpbuud": ("u8", "u8")}
+PRODUCTS = {
+    "tdpbssd": ("i8", "i8"),
+    "tdpbsud": ("i8", "u8"),
+    "tdpbusd": ("u8", "i8"),
+    "tdpbuud": ("u8", "u8"),
+}
 SHAPES = ((64, 64, 128), (64, 64, 1280))
-"""Rows, columns and terms of products whose default schedules fit others: all terms at a time, or some of them."""
-needs_tiles = pytest.mark.skipif(not find_target("native").machine.tile_registers, reason="this process has no tiles")
+"""Rows, columns and terms of products whose default schedules fit others: all terms at a time,
+or some of them.
+"""
+needs_tiles = pytest.mark.skipif(
+    not find_target("native").machine.tile_registers, reason="this process has no tiles"
+)
 
 
 @cache
 def product(left: str, right: str, total: str, expression: str = "A[i, k] * B[k, j]") -> tx.Op:
-    return tx.op(f"op product(A: {left}[M, K], B: {right}[K, N]) -> C: {total}[M, N] {{ C[i, j] = sum(k: {expression}) }}")
+    return tx.op(
+        f"op product(A: {left}[M, K], B: {right}[K, N]) -> C: {total}[M, N] {{ C[i, j] = sum(k: "
+        f"{expression}) }}"
+    )
 
 
 @cache
@@ -54,11 +75,19 @@ def integers(op: tx.Op, m: int, n: int, k: int, seed: int = 0) -> list[np.ndarra
 
 
 def sizes(op: tx.Op) -> st.SearchStrategy[tuple[tuple[int, int, int], int, int, int]]:
-    """A shape of `SHAPES`, and sizes that its schedule fits: where it has blocks of terms, at least three of them."""
+    """A shape of `SHAPES`, and sizes that its schedule fits: where it has blocks of terms, at
+    least three of them.
+    """
+
     def of(like: tuple[int, int, int]) -> st.SearchStrategy[tuple[tuple[int, int, int], int, int, int]]:
-        tile, *block = (int(n) for n in re.findall(r'split\("C\.ko?", (\d+), tail="(?:pad|clip)"\)', script(op, like)))
+        tile, *block = (
+            int(n) for n in re.findall(r'split\("C\.ko?", (\d+), tail="(?:pad|clip)"\)', script(op, like))
+        )
         least = 2 * tile * block[0] + 1 if block else 1
-        return st.tuples(st.just(like), st.integers(1, 70), st.integers(1, 70), st.integers(least, least + 700))
+        return st.tuples(
+            st.just(like), st.integers(1, 70), st.integers(1, 70), st.integers(least, least + 700)
+        )
+
     return st.sampled_from(SHAPES).flatmap(of)
 
 
@@ -97,11 +126,19 @@ def test_special_values(name):
 
 
 @needs_tiles
-@pytest.mark.parametrize("expression, left, right", (
-    ("A[i, k] * B[j, k]", "M, K", "N, K"), ("A[k, i] * B[k, j]", "K, M", "K, N"), ("A[k, i] * B[j, k]", "K, M", "N, K")))
+@pytest.mark.parametrize(
+    "expression, left, right",
+    (
+        ("A[i, k] * B[j, k]", "M, K", "N, K"),
+        ("A[k, i] * B[k, j]", "K, M", "K, N"),
+        ("A[k, i] * B[j, k]", "K, M", "N, K"),
+    ),
+)
 def test_transposed_operands_and_batches(expression: str, left: str, right: str):
-    op = tx.op(f"op product(A: i8[L, {left}], B: i8[L, {right}]) -> C: i32[L, M, N] {{\n"
-               f"  C[l, i, j] = sum(k: {expression.replace('[', '[l, ')}) }}")
+    op = tx.op(
+        f"op product(A: i8[L, {left}], B: i8[L, {right}]) -> C: i32[L, M, N] {{\n"
+        f"  C[l, i, j] = sum(k: {expression.replace('[', '[l, ')}) }}"
+    )
     s = tx.schedule(op, L=2, M=94, N=92, K=190).auto()
     assert '"tdpbssd"' in s.script()
     shapes = [tuple({"M": 94, "N": 92, "K": 190}[n] for n in dims.split(", ")) for dims in (left, right)]
@@ -115,8 +152,10 @@ def test_transposed_operands_and_batches(expression: str, left: str, right: str)
 @needs_tiles
 @pytest.mark.parametrize("terms", (200, 1300))
 def test_what_follows_a_sum_is_computed_from_it(terms: int):
-    op = tx.op("op layer(A: i8[M, K], B: i8[K, N], c: f32[N]) -> Y: f32[M, N] {\n"
-               "  S[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j]))\n  Y[i, j] = max(0.5 * f32(S[i, j]) + c[j], 0) }")
+    op = tx.op(
+        "op layer(A: i8[M, K], B: i8[K, N], c: f32[N]) -> Y: f32[M, N] {\n"
+        "  S[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j]))\n  Y[i, j] = max(0.5 * f32(S[i, j]) + c[j], 0) }"
+    )
     s = tx.schedule(op, M=100, N=100, K=terms).auto()
     assert '"tdpbssd"' in s.script()
     a, b = (np.random.default_rng(2).integers(-9, 10, shape, "i1") for shape in ((100, terms), (terms, 100)))
@@ -164,7 +203,9 @@ def test_the_record_has_tiles_only_where_the_process_may_use_them(monkeypatch):
     monkeypatch.setattr(host, "tiles_permitted", lambda: False)
     refused = x86.target("native")
     if refused is not None:  # another processor
-        assert not refused.machine.tile_registers and not any(INSTRUCTIONS[n].tiles is not None for n in refused.machine.instructions)
+        assert not refused.machine.tile_registers and not any(
+            INSTRUCTIONS[n].tiles is not None for n in refused.machine.instructions
+        )
 
 
 def test_few_rows_are_not_filled_up_to_tiles():
@@ -173,35 +214,51 @@ def test_few_rows_are_not_filled_up_to_tiles():
     assert '"tdp' in tx.schedule(op, M=8, N=512, K=512).auto(TARGET).script()
 
 
-@pytest.mark.parametrize("kind, name, terms, blocks", (
-    ("gemm_bf16", "tdpbf16ps", 256, 1), ("gemm_bf16", "tdpbf16ps", 512, 2), ("gemm_bf16", "tdpbf16ps", 1024, 3),
-    ("gemm_int8", "tdpbssd", 256, 1), ("gemm_int8", "tdpbssd", 1024, 2), ("gemm_int8", "tdpbssd", 2048, 3)))
+@pytest.mark.parametrize(
+    "kind, name, terms, blocks",
+    (
+        ("gemm_bf16", "tdpbf16ps", 256, 1),
+        ("gemm_bf16", "tdpbf16ps", 512, 2),
+        ("gemm_bf16", "tdpbf16ps", 1024, 3),
+        ("gemm_int8", "tdpbssd", 256, 1),
+        ("gemm_int8", "tdpbssd", 1024, 2),
+        ("gemm_int8", "tdpbssd", 2048, 3),
+    ),
+)
 def test_the_inner_loops_are_loads_and_products_of_tiles(kind: str, name: str, terms: int, blocks: int):
-    """Four products of four tiles of operands, two additions for addresses and the loop; sums stay where they are. Of several blocks of
-    terms the first and the last have loops of their own.
+    """Four products of four tiles of operands, two additions for addresses and the loop; sums stay
+    where they are. Of several blocks of terms the first and the last have loops of their own.
     """
     loops = [loop for loop in inner_loops(of_bench(kind, TARGET, M=512, N=512, K=terms)) if products(loop)]
     assert len(loops) == blocks
     for main in loops:
         assert sum(n.startswith(name) for n in main) == sum(n.startswith("tileload") for n in main) == 4, main
-        assert len(main) <= 16 and not on_stack(main) and not any(n.startswith("tilestore") for n in main), main
+        assert len(main) <= 16 and not on_stack(main) and not any(n.startswith("tilestore") for n in main), (
+            main
+        )
 
 
 @needs_tiles
 @pytest.mark.parametrize("terms", (290, 512, 513, 700))
 def test_sums_of_blocks_of_terms_begin_and_end_in_tiles(terms: int):
-    """The first block of terms fetches no sums, and nothing is kept of the last one but what is computed from them."""
+    """The first block of terms fetches no sums, and nothing is kept of the last one but what is
+    computed from them.
+    """
     s = tx.schedule(SUMS, M=33, N=40, K=terms).auto("native")
     moves = re.findall(r'tensorize\(".*", "(tile(?:zero|loadd|stored)_f32)"', s.script())
     more = 0 if terms <= 512 else 1
-    assert sorted(moves) == sorted(["tilezero_f32", *["tileloadd_f32", "tilestored_f32"] * (1 + more), "tilestored_f32"])
+    assert sorted(moves) == sorted(
+        ["tilezero_f32", *["tileloadd_f32", "tilestored_f32"] * (1 + more), "tilestored_f32"]
+    )
     a, b = operands(33, 40, terms, 0)
     with tx.options(certify=True):
         assert_close(np.asarray(s.compile()(a, b)), a, b)
 
 
 def test_tiles_are_given_back_on_every_way_out():
-    """One form of tiles is loaded, outside of all loops; each return of the worker is behind a release."""
+    """One form of tiles is loaded, outside of all loops; each return of the worker is behind a
+    release.
+    """
     asm = of_bench("gemm_int8", TARGET, M=512, N=512, K=512)
     assert len(re.findall(r"\bldtilecfg\b", asm)) == 1
     worker = asm[asm.index("ldtilecfg") :]
@@ -290,7 +347,13 @@ def test_which_tile_is_meant_must_be_known(golden):
 
 def test_rows_of_a_tile_are_evenly_apart(golden):
     op = tx.op("op gather(X: i8[R, 64], I: i32[16] in 0..R) -> Y: i8[16, 64] { Y[i, k] = X[I[i], k] }")
-    s = tx.schedule(op, R=100).split("k", 64, tail="exact").reorder("ko", "i", "ki").cache_write("Y", "ko").set_scope("Y_tile", "tile")
+    s = (
+        tx.schedule(op, R=100)
+        .split("k", 64, tail="exact")
+        .reorder("ko", "i", "ki")
+        .cache_write("Y", "ko")
+        .set_scope("Y_tile", "tile")
+    )
     with pytest.raises(tx.ScheduleError) as error:
         s.tensorize("i", "tileloadd_i8").script()
     golden(str(error.value))

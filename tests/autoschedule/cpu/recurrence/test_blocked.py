@@ -1,4 +1,6 @@
-"""Sums over earlier elements of a recurrence: what a tile needs of those before it is added for all of the tile at once."""
+"""Sums over earlier elements of a recurrence: what a tile needs of those before it is added for
+all of the tile at once.
+"""
 
 from __future__ import annotations
 
@@ -96,19 +98,28 @@ def parts(X: np.ndarray) -> np.ndarray:
     return P
 
 
-@pytest.mark.parametrize(("text", "sizes"), [(ALONG, {"N": 300}), (LU, {"N": 40})], ids=["along memory", "few"])
+@pytest.mark.parametrize(
+    ("text", "sizes"), [(ALONG, {"N": 300}), (LU, {"N": 40})], ids=["along memory", "few"]
+)
 def test_others_have_none(text, sizes):
-    assert not any(str(step).startswith("expand_dim") for step in auto(tx.schedule(tx.op(text), **sizes).kernel, NEAR)[0])
+    assert not any(
+        str(step).startswith("expand_dim") for step in auto(tx.schedule(tx.op(text), **sizes).kernel, NEAR)[0]
+    )
 
 
 def test_values_that_stay_are_not_spread():
     s = tx.schedule(tx.op(RUNNING)).compute_at("s", "Y.t", recompute=False)
     with pytest.raises(tx.ScheduleError) as error:
         s.expand_dim("s", "Y.t")
-    assert str(error.value).partition("\n")[0] == "error[expand_dim]: an iteration of `t` uses what another one left in s"
+    assert (
+        str(error.value).partition("\n")[0]
+        == "error[expand_dim]: an iteration of `t` uses what another one left in s"
+    )
 
 
 def test_a_length_without_a_known_maximum_gives_no_place():
     with pytest.raises(tx.ScheduleError) as error:
         expand_dim(parse_kernel(REST), "t", "k")
-    assert str(error.value).startswith("error[expand_dim]: the length of `k` has no known maximum, so the elements have no place\n")
+    assert str(error.value).startswith(
+        "error[expand_dim]: the length of `k` has no known maximum, so the elements have no place\n"
+    )

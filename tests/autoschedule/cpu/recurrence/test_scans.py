@@ -11,11 +11,15 @@ from texpr.compiler.schedule import Schedule
 
 @pytest.mark.parametrize("name", ["cummax", "cummin", "cumprod", "cumsum"])
 def test_rows_of_running_results_run_side_by_side(name: str):
-    """A dimension of extent 1 inside of them changes nothing, and their first elements have a loop of their own."""
+    """A dimension of extent 1 inside of them changes nothing, and their first elements have a
+    loop of their own.
+    """
     op = getattr(tx.ops, name)
     program = op.program({}, {"axis": 1})
     s = Schedule(program, dict(zip(program.sizes, (42, 70, 1)))).auto("x86-64-v4")
-    assert {'peel("Y.i", 1, 0)', 'reorder("Y.i", "Y.ai")', 'unroll("Y.ai")'} <= set(s.script().split("\n")) and s.certificate()
+    assert {'peel("Y.i", 1, 0)', 'reorder("Y.i", "Y.ai")', 'unroll("Y.ai")'} <= set(
+        s.script().split("\n")
+    ) and s.certificate()
     assert "prefetch" not in s.script()
     X = np.random.default_rng(0).standard_normal((42, 70)).astype("f4")
     X[3, 7] = np.nan

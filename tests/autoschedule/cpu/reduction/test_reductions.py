@@ -26,7 +26,9 @@ def test_sums_of_a_triangle_ask_nothing_for_each_term():
     assert all("(%rsp" not in "".join(n) for n in inner_loops(s.compile(WIDE).asm))
 
 
-@pytest.mark.parametrize("condition", ["j <= i", "i > j", "j < i + 2", "i == j", "j <= 3", "j <= i and i < 4", "i + j < 9"])
+@pytest.mark.parametrize(
+    "condition", ["j <= i", "i > j", "j < i + 2", "i == j", "j <= 3", "j <= i and i < 4", "i + j < 9"]
+)
 def test_triangles_are_what_they_were(condition: str):
     operator = tx.op(TRIANGLE.replace("j <= i", condition))
     a, b = (np.random.default_rng(k).standard_normal((11, 11), dtype="f4") for k in range(2))
@@ -52,16 +54,29 @@ def test_sums_that_differ_are_told_apart():
       Y[i, j] = sum(k: X[i, k]) * sum(l: X[i, l]) + sum(k: Z[i, k]) - sum(k where k > 0: X[i, k]) + sum(k: X[k, j])
     }""")
     text = str(tx.schedule(operator, N=3, M=4))
-    assert [line.split(":")[0].strip() for line in text.splitlines() if re.match(r"\s*let Y_sum_*:", line)] == [
-        f"let Y_sum{'_' * k}" for k in range(4)]
+    assert [
+        line.split(":")[0].strip() for line in text.splitlines() if re.match(r"\s*let Y_sum_*:", line)
+    ] == [f"let Y_sum{'_' * k}" for k in range(4)]
     x, z = (np.random.default_rng(k).standard_normal((3, 4), dtype="f4") for k in range(2))
     np.testing.assert_allclose(operator(x, z), tx.interpret(operator, x, z), rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype, n, place", [("f32", 255, "u8"), ("f32", 256, "u32"), ("u8", 256, "u16"), ("u8", 65535, "u16"),
-                                             ("u8", 65536, "u32"), ("i16", 300, "u16"), ("f64", 300, "i64")])
+@pytest.mark.parametrize(
+    "dtype, n, place",
+    [
+        ("f32", 255, "u8"),
+        ("f32", 256, "u32"),
+        ("u8", 256, "u16"),
+        ("u8", 65535, "u16"),
+        ("u8", 65536, "u32"),
+        ("i16", 300, "u16"),
+        ("f64", 300, "i64"),
+    ],
+)
 def test_places_are_as_narrow_as_they_may_be(dtype: str, n: int, place: str):
-    """Along columns: many elements that lie side by side are looked at in blocks, which are short."""
+    """Along columns: many elements that lie side by side are looked at in blocks, which are
+    short.
+    """
     operator = tx.op(f"op f(X: {dtype}[N, M]) -> y: i64[M] {{ y[j] = argmax(i: X[i, j]) }}")
     assert f"y_acc: {place}" in str(tx.schedule(operator, N=n, M=1)) or place == "i64"
     for last in (0, n - 1):

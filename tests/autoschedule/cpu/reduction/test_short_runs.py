@@ -15,16 +15,23 @@ CHANNELS = "op channels(X: f32[N, C, H, W]) -> Y: f32[C] { Y[c] = sum(n, h, w: X
 NEAR = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 
 
-@pytest.mark.parametrize(("sizes", "block"), [
-    ((32, 32, 32, 32), 8), ((64, 24, 24, 24), 6),  # as many blocks as give each of two cores two
-    ((32, 32, 8, 8), 0),  # the second cache holds them
-    ((8, 32, 128, 128), 0),  # long runs
-    ((32, 7, 64, 64), 0)])  # too few sums
+@pytest.mark.parametrize(
+    ("sizes", "block"),
+    [
+        ((32, 32, 32, 32), 8),
+        ((64, 24, 24, 24), 6),  # as many blocks as give each of two cores two
+        ((32, 32, 8, 8), 0),  # the second cache holds them
+        ((8, 32, 128, 128), 0),  # long runs
+        ((32, 7, 64, 64), 0),
+    ],
+)  # too few sums
 def test_blocks_of_sums_stand_inside_of_what_leaps(sizes, block):
     s = tx.schedule(tx.op(CHANNELS), **dict(zip("NCHW", sizes)))
     script = [str(step) for step in auto(s.kernel, NEAR)[0]]
     assert (f'split("Y.c", {block}, tail="exact")' in script) is bool(block)
-    assert any(re.match(r'reorder\("Y.co", ("Y.n"|"Y.no", "Y.ni"), "Y.ci", ', step) for step in script) is bool(block)
+    assert any(
+        re.match(r'reorder\("Y.co", ("Y.n"|"Y.no", "Y.ni"), "Y.ci", ', step) for step in script
+    ) is bool(block)
 
 
 def test_they_are_what_they_were():
@@ -45,4 +52,6 @@ def test_tensors_of_a_shape_are_computed_in_one_loop():
     s = tx.schedule(op, N=1 << 16).auto("x86-64-v4")
     outside = [line for line in str(s).splitlines() if line.startswith("  for ")]
     assert len(outside) == 1
-    assert {'compute_at("M", "P.io", recompute=False)', 'compute_at("V", "P.io", recompute=False)'} <= set(map(str, s.steps))
+    assert {'compute_at("M", "P.io", recompute=False)', 'compute_at("V", "P.io", recompute=False)'} <= set(
+        map(str, s.steps)
+    )

@@ -1,4 +1,6 @@
-"""Attention on a GPU: one kernel that walks along blocks of terms, with scores, weights and sums in registers and shared memory."""
+"""Attention on a GPU: one kernel that walks along blocks of terms, with scores, weights and sums
+in registers and shared memory.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ op scaled(Q: bf16[S, D], K: bf16[T, D], V: bf16[T, E]) -> O: f32[S, E] {
   z[i] = sum(j: e[i, j])
   O[i, v] = sum(j: e[i, j] * f32(V[j, v])) / z[i]
 }"""
-CHOSEN = HEADS.replace("sum(d: Q[h, i, d] * K[h, j, d])", "if j <= i then sum(d: Q[h, i, d] * K[h, j, d]) * 2.0 else -inf")
+CHOSEN = HEADS.replace(
+    "sum(d: Q[h, i, d] * K[h, j, d])", "if j <= i then sum(d: Q[h, i, d] * K[h, j, d]) * 2.0 else -inf"
+)
 TRIANGLE = """
 op triangle(Q: f32[H, L, D], K: f32[H, M, D], V: f32[H, M, E]) -> O: f32[H, L, E] require L <= M {
   let e: f32[H, L, M]
@@ -41,7 +45,8 @@ op triangle(Q: f32[H, L, D], K: f32[H, M, D], V: f32[H, M, E]) -> O: f32[H, L, E
   O[h, i, v] = sum(j in 0..i + M - L + 1: e[h, i, j] * V[h, j, v]) / sum(j in 0..i + M - L + 1: e[h, i, j])
 }"""
 CASES = [
-    Case("heads", HEADS, ((2, 64, 32), (2, 100, 32), (2, 100, 32))), Case("scaled", SCALED, ((70, 36), (128, 36), (128, 40))),
+    Case("heads", HEADS, ((2, 64, 32), (2, 100, 32), (2, 100, 32))),
+    Case("scaled", SCALED, ((70, 36), (128, 36), (128, 40))),
     Case("chosen", CHOSEN, ((1, 100, 33), (1, 100, 33), (1, 100, 32))),
     Case("triangle", TRIANGLE, ((1, 70, 33), (1, 140, 33), (1, 140, 32))),
     Case("terms", SCALED.replace("bf16", "f32"), ((64, 33), (100, 33), (100, 32))),
@@ -81,7 +86,9 @@ def test_a_barrier_matters():
 
 
 def test_blocks_above_the_diagonal_are_not_computed():
-    """Block io of rows walks along io + 1 of 8 blocks of terms; what is chosen after its sums is computed for all, without conditions."""
+    """Block io of rows walks along io + 1 of 8 blocks of terms; what is chosen after its sums is
+    computed for all, without conditions.
+    """
     rows = str(tx.schedule(tx.op(TRIANGLE), H=2, L=512, M=512, D=64, E=64).auto("sm_80"))
     chosen = str(tx.schedule(tx.op(CHOSEN), H=2, S=512, T=512, D=64, E=64).auto("sm_80"))
     assert "for O_sum__run.1.c in 0..io + 1  #" in rows and "for O_sum__run.1.c in 0..8  #" in chosen
@@ -91,16 +98,22 @@ def test_blocks_above_the_diagonal_are_not_computed():
 
 def test_a_block_has_the_shared_memory_that_it_uses():
     said = str(tx.schedule(tx.op(HEADS), H=2, S=512, T=512, D=64, E=64).auto("sm_80"))
-    assert "blocks of 256 threads, 65792 bytes of shared memory, 2 at once" in said  # 64 x 64 of Q, K, V, e, and 64 of padding
+    assert (
+        "blocks of 256 threads, 65792 bytes of shared memory, 2 at once" in said
+    )  # 64 x 64 of Q, K, V, e, and 64 of padding
 
 
 def test_rows_and_terms_of_any_number():
-    """One kernel for all lengths, of which neither rows nor terms fill their blocks; proven for all of them."""
+    """One kernel for all lengths, of which neither rows nor terms fill their blocks; proven for
+    all of them.
+    """
     case = CASES[3]
     s = tx.schedule(tx.op(TRIANGLE), D=33, E=32).auto("sm_80")
     assert 'online_softmax("m", 64, rows=64, reassoc=True)' in s.script()
     assert s.certificate().rewrites["online_softmax"] == ("O_sum", "O_sum_")
-    np.testing.assert_allclose(s.compile("sm_80").emulate(*problem(case).inputs), problem(case).expected[0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        s.compile("sm_80").emulate(*problem(case).inputs), problem(case).expected[0], rtol=1e-4, atol=1e-4
+    )
 
 
 def test_other_maxima_are_left_alone():
@@ -111,7 +124,9 @@ def test_other_maxima_are_left_alone():
   e[i, j] = exp(X[i, j] - m[i])
   Y[i, j] = e[i, j] / sum(k: e[i, k])
 }"""
-    assert "online_softmax" not in tx.Schedule(problem(few).program, problem(few).sizes).auto("sm_80").script()
+    assert (
+        "online_softmax" not in tx.Schedule(problem(few).program, problem(few).sizes).auto("sm_80").script()
+    )
     assert "online_softmax" not in tx.schedule(tx.op(softmax), M=64, N=256).auto("sm_80").script()
 
 

@@ -1,4 +1,6 @@
-"""Attention by warpgroups: scores and exponentials stay in registers between two products of wgmma, boxes of keys and values come ahead."""
+"""Attention by warpgroups: scores and exponentials stay in registers between two products of
+wgmma, boxes of keys and values come ahead.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,14 @@ from texpr.runtime.emulator import fibers
 from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 
 F16 = HALF.replace("bf16", "f16")
-CASES = [Case("half", HALF, ((1, 64, 64), (1, 192, 64), (1, 192, 64))), Case("half", HALF, ((2, 128, 64), (2, 128, 64), (2, 128, 64))),
-         Case("half", F16, ((1, 64, 128), (1, 128, 128), (1, 128, 128))), Case("half", HALF, ((1, 128, 64), (1, 128, 64), (1, 128, 128))),
-         Case("causal", CAUSAL, ((1, 128, 128), (1, 128, 128), (1, 128, 64))),
-         *(Case("ranges", RANGES, ((1, n, 64), (1, n, 64), (1, n, 64))) for n in (192, 256))]
+CASES = [
+    Case("half", HALF, ((1, 64, 64), (1, 192, 64), (1, 192, 64))),
+    Case("half", HALF, ((2, 128, 64), (2, 128, 64), (2, 128, 64))),
+    Case("half", F16, ((1, 64, 128), (1, 128, 128), (1, 128, 128))),
+    Case("half", HALF, ((1, 128, 64), (1, 128, 64), (1, 128, 128))),
+    Case("causal", CAUSAL, ((1, 128, 128), (1, 128, 128), (1, 128, 64))),
+    *(Case("ranges", RANGES, ((1, n, 64), (1, n, 64), (1, n, 64))) for n in (192, 256)),
+]
 
 
 @cache
@@ -60,20 +66,32 @@ def right(found: np.ndarray, case: Case) -> bool:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_emulated(case: Case):
-    """Copies late and products early, or the other way round; one warpgroup and two, one panel of a row and several."""
+    """Copies late and products early, or the other way round; one warpgroup and two, one panel
+    of a row and several.
+    """
     lines = scheduled(case).script()
     kind = "f16" if '"wgmma_f16' in lines else "bf16"
     assert f'"wgmma_{kind}_n64"' in lines and f'"wgmma_{kind}_n{case.shapes[2][2]}_ra_tb"' in lines
-    assert ('"thread.z"' in lines) == (case.shapes[0][1] % 128 == 0) and lines.count("commit_mma_group") == 2 and "bulk_copy(" in lines
+    assert (
+        ('"thread.z"' in lines) == (case.shapes[0][1] % 128 == 0)
+        and lines.count("commit_mma_group") == 2
+        and "bulk_copy(" in lines
+    )
     kernel = pipeline.prepared(scheduled(case).kernel, SM90)
     number = CASES.index(case)
-    assert all(right(computed(kernel, case, backwards), case) for backwards in ((False, True) if number == 0 else (number % 2 == 0,)))
+    assert all(
+        right(computed(kernel, case, backwards), case)
+        for backwards in ((False, True) if number == 0 else (number % 2 == 0,))
+    )
 
 
 @pytest.mark.parametrize("case", (CASES[1], CASES[4], CASES[6]), ids=str)
 def test_certified(case: Case):
     said = scheduled(case).certificate().rounding
-    assert "exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_" in said and "flushed: denormal numbers are zeros in s, O_sum_run" in said
+    assert (
+        "exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_" in said
+        and "flushed: denormal numbers are zeros in s, O_sum_run" in said
+    )
 
 
 def test_blocks_above_the_diagonal_are_not_computed():
@@ -92,8 +110,9 @@ SIZES = {"narrow": (64, 64), "wide": (128, 128), "apart": (64, 128)}
 
 @pytest.mark.parametrize("name", SIZES)
 def test_assembled(name: str, tmp_path: Path):
-    """One launch, whose loop has the products of a block of terms, each of two groups with one fence and one wait, and one barrier: no
-    spills, nothing serialized, no scores in memory, one thread that orders boxes.
+    """One launch, whose loop has the products of a block of terms, each of two groups with one
+    fence and one wait, and one barrier: no spills, nothing serialized, no scores in memory, one
+    thread that orders boxes.
     """
     d, e = SIZES[name]
     s = tx.schedule(tx.op(HALF), H=32, S=1024, T=1024, D=d, E=e).auto("sm_90a")
@@ -106,10 +125,22 @@ def test_assembled(name: str, tmp_path: Path):
     products = [(op, operands.split(", ")[1]) for op, operands in hot if op.startswith("HGMMA")]
     scores, sums = products[: d // 16], products[d // 16 :]
     assert all(op == "HGMMA.64x64x16.F32.BF16" and left.startswith("gdesc") for op, left in scores)
-    assert len(sums) == 4 and all(op == f"HGMMA.64x{e}x16.F32.BF16" and left.startswith("R") for op, left in sums)
-    assert sum(operands.endswith("gsb0") for op, operands in hot if op.startswith("HGMMA")) == count(hot, "WARPGROUP.ARRIVE") == 2
-    assert count(hot, "MUFU.EX2") == 33 and len(hot) <= 400 + 8 * (d + e) // 8  # an exponential for each score of a lane, one for a row
-    assert count(hot, "BAR") == 1 and count(hot, "UTMALDG") == (d + e) // 64 and count(hot, "STG") == count(hot, "LDG") == 0
+    assert len(sums) == 4 and all(
+        op == f"HGMMA.64x{e}x16.F32.BF16" and left.startswith("R") for op, left in sums
+    )
+    assert (
+        sum(operands.endswith("gsb0") for op, operands in hot if op.startswith("HGMMA"))
+        == count(hot, "WARPGROUP.ARRIVE")
+        == 2
+    )
+    assert (
+        count(hot, "MUFU.EX2") == 33 and len(hot) <= 400 + 8 * (d + e) // 8
+    )  # an exponential for each score of a lane, one for a row
+    assert (
+        count(hot, "BAR") == 1
+        and count(hot, "UTMALDG") == (d + e) // 64
+        and count(hot, "STG") == count(hot, "LDG") == 0
+    )
 
 
 # Faults.
@@ -117,7 +148,11 @@ def test_assembled(name: str, tmp_path: Path):
 
 def shorter(node: Node) -> Node | None:
     """Some threads leave out a loop that all of them have."""
-    if isinstance(node, For) and node.kind == Thread("z") and not any(isinstance(s, WaitProducts) for s in node.body):
+    if (
+        isinstance(node, For)
+        and node.kind == Thread("z")
+        and not any(isinstance(s, WaitProducts) for s in node.body)
+    ):
         return replace(node, extent=index(1))
     return None
 
@@ -148,8 +183,20 @@ def emulated(change: Callable[[str], str], case: Case, backwards: bool) -> np.nd
     text, launches = emit_llvm(kernel, SM90)
     changed = change(text)
     assert changed != text
-    ready, out = plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {}), problem(case).empty()
-    fibers.run(changed, ready.launches, problem(case).inputs, out, ready.scratch, [], backwards=backwards, maps=ready.maps)
+    ready, out = (
+        plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {}),
+        problem(case).empty(),
+    )
+    fibers.run(
+        changed,
+        ready.launches,
+        problem(case).inputs,
+        out,
+        ready.scratch,
+        [],
+        backwards=backwards,
+        maps=ready.maps,
+    )
     return out[0]
 
 
@@ -158,7 +205,8 @@ SEEN: dict[str, Callable[[str], str]] = {
     "no barrier of the block": without_barrier(1),
     "no barrier of a warp": without_barrier(3, OF_WARP),
     "other terms of the left operand": lambda text: re.sub(
-        r"(ptr %v\d+), (ptr %v\d+), (ptr %v\d+), (ptr addrspace\(3\))", r"\2, \1, \3, \4", text),
+        r"(ptr %v\d+), (ptr %v\d+), (ptr %v\d+), (ptr addrspace\(3\))", r"\2, \1, \3, \4", text
+    ),
 }
 
 
@@ -178,7 +226,9 @@ def test_a_fault_is_seen(fault: str):
 
 
 def test_chosen_by_structure():
-    """Factors that are not rounded, rows that fill no row of 128 bytes, sums that registers do not hold; processors without warpgroups."""
+    """Factors that are not rounded, rows that fill no row of 128 bytes, sums that registers do
+    not hold; processors without warpgroups.
+    """
     exact = HALF.replace("f32(bf16(e[h, i, j]))", "e[h, i, j]")
     for text, sizes in ((exact, {"D": 64, "E": 64}), (HALF, {"D": 32, "E": 64}), (HALF, {"D": 64, "E": 192})):
         assert "_ra" not in tx.schedule(tx.op(text), H=1, S=64, T=64, **sizes).auto("sm_90a").script()
@@ -188,7 +238,9 @@ def test_chosen_by_structure():
 @pytest.mark.parametrize(("heads", "two"), [(16, False), (17, True)])
 def test_two_warpgroups_where_blocks_are_enough(heads: int, two: bool):
     """128 blocks of 128 rows are fewer than processors, 136 are not."""
-    assert ('"thread.z"' in tx.schedule(tx.op(HALF), H=heads, S=1024, T=1024, D=64, E=64).auto("sm_90a").script()) == two
+    assert (
+        '"thread.z"' in tx.schedule(tx.op(HALF), H=heads, S=1024, T=1024, D=64, E=64).auto("sm_90a").script()
+    ) == two
 
 
 def test_picture(golden):

@@ -1,4 +1,6 @@
-"""The registry of laws: a law for each step that rewrites equations, and nothing else to add for one more."""
+"""The registry of laws: a law for each step that rewrites equations, and nothing else to add for
+one more.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ SINE = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sin(X[i]) }"
 
 def _rewrites_equations(text: str) -> bool:
     """A step that changes equations takes them from `schedule.structure.equations`."""
-    return any(isinstance(n, ast.ImportFrom) and n.module == "texpr.schedule.structure.equations" for n in ast.walk(ast.parse(text)))
+    return any(
+        isinstance(n, ast.ImportFrom) and n.module == "texpr.schedule.structure.equations"
+        for n in ast.walk(ast.parse(text))
+    )
 
 
 def test_each_step_that_rewrites_equations_has_a_law():
@@ -70,6 +75,8 @@ def test_outputs_keep_their_order():
     s = tx.schedule(tx.op(text)).exp_to_exp2("Y")
     assert s.certificate().rewrites == {"exp_to_exp2": ("Y",)}
     program, outputs = s.kernel.program, s.kernel.outputs
-    s.kernel = replace(s.kernel, program=replace(program, outputs=program.outputs[::-1]), outputs=outputs[::-1])
+    s.kernel = replace(
+        s.kernel, program=replace(program, outputs=program.outputs[::-1]), outputs=outputs[::-1]
+    )
     with pytest.raises(CertificateError, match="the loops have other inputs or outputs"):
         s.certificate()

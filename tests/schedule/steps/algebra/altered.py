@@ -14,7 +14,9 @@ from texpr.schedule.structure.equations import equations_of
 
 
 def certified_with(rewritten: Schedule, naive: Schedule, rule: Callable[[Node], Node | None]) -> Certificate:
-    """The certificate of the loops of rewritten equations that a rule alters, as loops for those of another schedule."""
+    """The certificate of the loops of rewritten equations that a rule alters, as loops for those
+    of another schedule.
+    """
     program = rewritten.kernel.program
     assert program is not None
     program = rewrite(program, rule)

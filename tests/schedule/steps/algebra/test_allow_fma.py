@@ -1,4 +1,6 @@
-"""`allow_fma`: which of two products is joined with their sum does not depend on the loops around; default schedules join sums alone."""
+"""`allow_fma`: which of two products is joined with their sum does not depend on the loops
+around; default schedules join sums alone.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,33 @@ from texpr.lang import parse_kernel
 from texpr.runtime import host
 
 RANDOM = np.random.default_rng(5)
-pytestmark = pytest.mark.skipif(platform.machine() == "x86_64" and "fma" not in host.cpu_features(), reason="nothing is joined here")
+pytestmark = pytest.mark.skipif(
+    platform.machine() == "x86_64" and "fma" not in host.cpu_features(), reason="nothing is joined here"
+)
 
 
 def rounded_once(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, sign: float) -> np.ndarray:
-    """a*b + sign*c*d in f32, the second product not rounded: exact in f64, whose 53 bits hold it."""
+    """a*b + sign*c*d in f32, the second product not rounded: exact in f64, whose 53 bits hold
+    it.
+    """
     first = (a * b).astype(np.float64)
     return (first + sign * c.astype(np.float64) * d.astype(np.float64)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("value", "sign"), [("A[i]*B[i] + C[i]*D[i]", 1), ("A[i]*B[i] - C[i]*D[i]", -1), ("A[i]*B[i] + -(C[i]*D[i])", -1)])
-@pytest.mark.parametrize("steps", ["", 'split("Y.i", 8)\nvectorize("Y.ii")', 'split("Y.i", 3, tail="peel")\nunroll("Y.ii")'],
-                         ids=["scalar", "vector", "unrolled"])
+@pytest.mark.parametrize(
+    ("value", "sign"),
+    [("A[i]*B[i] + C[i]*D[i]", 1), ("A[i]*B[i] - C[i]*D[i]", -1), ("A[i]*B[i] + -(C[i]*D[i])", -1)],
+)
+@pytest.mark.parametrize(
+    "steps",
+    ["", 'split("Y.i", 8)\nvectorize("Y.ii")', 'split("Y.i", 3, tail="peel")\nunroll("Y.ii")'],
+    ids=["scalar", "vector", "unrolled"],
+)
 def test_the_second_of_two_products_is_not_rounded(value: str, sign: float, steps: str):
-    op = tx.op(f"op f(A: f32[N], B: f32[N], C: f32[N], D: f32[N]) -> (Y: f32[N], Z: f32[N]) {{ Y[i] = {value}\nZ[i] = A[i]*B[i] }}")
+    op = tx.op(
+        f"op f(A: f32[N], B: f32[N], C: f32[N], D: f32[N]) -> (Y: f32[N], Z: f32[N]) {{ Y[i] = {value}\nZ[i] "
+        f"= A[i]*B[i] }}"
+    )
     schedule = tx.schedule(op).replay("allow_fma()\n" + steps)
     arrays = [RANDOM.normal(size=100).astype(np.float32) for _ in range(4)]
     found, product = schedule.compile()(*arrays)
@@ -42,17 +57,31 @@ def test_the_second_of_two_products_is_not_rounded(value: str, sign: float, step
 EVERYWHERE = ("x86-64-v3", "x86-64-v4", "aarch64", "aarch64+sve", "sm_80", "sm_90a")
 FUSED = r"\bvfn?m(add|sub)|\bfn?ml[as]\b|\bfn?m(add|sub|ad|sb)\b|\bfma\."
 SUMS = {
-    "product": ("op f(A: f32[M, N], B: f32[N, M]) -> C: f32[M, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", {"M": 32, "N": 64}),
+    "product": (
+        "op f(A: f32[M, N], B: f32[N, M]) -> C: f32[M, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+        {"M": 32, "N": 64},
+    ),
     "dot": ("op f(A: f64[N], B: f64[N]) -> C: f64 { C = sum(k: A[k] * B[k]) }", {"N": 4096}),
-    "squares": ("op f(A: f32[M, N]) -> C: f32[M] { C[i] = sum(k: (A[i, k] - 1) * (A[i, k] - 1)) }", {"M": 64, "N": 256}),
-    "scattered": ("op f(A: f32[N, M], p: i32[N] in 0..M) -> C: f32[M, M] { C[i, j] = 0\nC[p[n], m] += A[n, m] * A[n, m] }",
-                  {"M": 32, "N": 64}),
-    "running": ("op f(A: f32[M, N], x: f32[M]) -> Y: f32[M] { Y[0] = x[0]  Y[c] = Y[c - 1] * x[c] + sum(k: A[c, k]) for c in 1..M }",
-                {"M": 32, "N": 64}),
+    "squares": (
+        "op f(A: f32[M, N]) -> C: f32[M] { C[i] = sum(k: (A[i, k] - 1) * (A[i, k] - 1)) }",
+        {"M": 64, "N": 256},
+    ),
+    "scattered": (
+        "op f(A: f32[N, M], p: i32[N] in 0..M) -> C: f32[M, M] { C[i, j] = 0\nC[p[n], m] += A[n, m] * A[n, "
+        "m] }",
+        {"M": 32, "N": 64},
+    ),
+    "running": (
+        "op f(A: f32[M, N], x: f32[M]) -> Y: f32[M] { Y[0] = x[0]  Y[c] = Y[c - 1] * x[c] + sum(k: A[c, k]) "
+        "for c in 1..M }",
+        {"M": 32, "N": 64},
+    ),
 }
 TWICE = {
-    "difference": "Y[i] = A[i] * A[i] - B[i] * B[i]", "named": "T[i] = A[i] * A[i]\nY[i] = T[i] - B[i] * B[i]",
-    "negated": "Y[i] = -(A[i] * A[i]) + B[i] * B[i]", "recurrence": "Y[i] = Y[i - 1 | 0] * A[i] + B[i]",
+    "difference": "Y[i] = A[i] * A[i] - B[i] * B[i]",
+    "named": "T[i] = A[i] * A[i]\nY[i] = T[i] - B[i] * B[i]",
+    "negated": "Y[i] = -(A[i] * A[i]) + B[i] * B[i]",
+    "recurrence": "Y[i] = Y[i - 1 | 0] * A[i] + B[i]",
     "update": "Y[i] = A[i] * A[i]\nY[i] += -(B[i] * B[i])",
     "beside a sum": "Y[i] = sum(k: A[k]) - A[i] * B[i]",
 }
@@ -119,10 +148,17 @@ def test_both_names_of_the_step():
     product = tx.op(SUMS["product"][0])
     old, new = tx.schedule(product).replay("contract()"), tx.schedule(product).allow_fma()
     assert old.steps == new.steps == tx.schedule(product).contract().steps and old.script() == "allow_fma()\n"
-    assert tx.schedule(product).replay('{"version": 1, "steps": [{"step": "contract", "args": [], "options": {}}]}').steps == old.steps
+    assert (
+        tx.schedule(product)
+        .replay('{"version": 1, "steps": [{"step": "contract", "args": [], "options": {}}]}')
+        .steps
+        == old.steps
+    )
     assert equal(parse_kernel(str(new).replace(" allow_fma\n", " contract\n")), new.kernel)
     sums = tx.schedule(product).allow_fma("sums")
-    assert str(sums).splitlines()[0].endswith(') allow_fma("sums")') and equal(parse_kernel(show_kernel(sums.kernel)), sums.kernel)
+    assert str(sums).splitlines()[0].endswith(') allow_fma("sums")') and equal(
+        parse_kernel(show_kernel(sums.kernel)), sums.kernel
+    )
     assert new.allow_fma("sums").kernel.fma == "all" and sums.allow_fma().kernel.fma == "all"
     assert sums.certificate().rounding.endswith("a * b + c is rounded once")
     with pytest.raises(tx.ScheduleError, match="allow_fma is for sums or for all, not for 'products'"):

@@ -1,4 +1,6 @@
-"""`drop_padding`: sums are what they were without the terms that are 0, the certificate derives it, and says so."""
+"""`drop_padding`: sums are what they were without the terms that are 0, the certificate derives
+it, and says so.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +50,21 @@ def test_the_loop_says_which_of_two_sums_is_meant():
     assert first.where is None and second.where is not None and len(conjuncts(second.where)) == 3
     s = s.drop_padding("q", finite=True)
     x, z, w = _random(6), _random(6) + 1, _random(5)
-    np.testing.assert_array_equal(interpret_kernel(s.kernel, [x, z, w], {"N": 6, "Q": 5})[0], tx.interpret(BOTH, x, z, w))
+    np.testing.assert_array_equal(
+        interpret_kernel(s.kernel, [x, z, w], {"N": 6, "Q": 5})[0], tx.interpret(BOTH, x, z, w)
+    )
     assert s.certificate().rewrites["drop_padding"] == ("Y_sum", "Y_sum_")
 
 
 def test_only_terms_inside_of_the_field_are_multiplied():
-    """A weight that is infinite gives NaN beside a zero of the text, and nothing where the term is left out."""
+    """A weight that is infinite gives NaN beside a zero of the text, and nothing where the term
+    is left out.
+    """
     x, w = np.ones(4, "f4"), np.array([np.inf, 1, 1], "f4")
     assert np.isnan(np.asarray(tx.interpret(SMOOTH, x, w))[0])
-    got = interpret_kernel(tx.schedule(SMOOTH).drop_padding("q", finite=True).kernel, [x, w], {"N": 4, "Q": 3})[0]
+    got = interpret_kernel(
+        tx.schedule(SMOOTH).drop_padding("q", finite=True).kernel, [x, w], {"N": 4, "Q": 3}
+    )[0]
     np.testing.assert_array_equal(got, np.array([2, np.inf, np.inf, np.inf], "f4"))
 
 
@@ -79,7 +87,10 @@ def _with_conditions(change) -> tuple:
 
 
 def test_certificate_refuses_terms_that_are_not_0():
-    for change in (lambda n: compare(">=", n.axes[0].var, index(1)), lambda n: compare("<", n.body.lhs.indices[0], index(7))):
+    for change in (
+        lambda n: compare(">=", n.axes[0].var, index(1)),
+        lambda n: compare("<", n.body.lhs.indices[0], index(7)),
+    ):
         kernel, program = _with_conditions(change)
         with pytest.raises(ScheduleError, match="the sum of Y is without a term that is not 0"):
             certify(kernel, program)
@@ -94,18 +105,25 @@ def test_needs_permission():
     assert 'help: drop_padding("q", finite=True) permits it' in str(e.value)
 
 
-@pytest.mark.parametrize("text", ["X[i + q - 1 | 1] * w[q]", "X[i + q - 1 | 0] + w[q]", "X[i + q - 1 | clamp] * w[q]", "X[i] * w[q]"])
+@pytest.mark.parametrize(
+    "text",
+    ["X[i + q - 1 | 1] * w[q]", "X[i + q - 1 | 0] + w[q]", "X[i + q - 1 | clamp] * w[q]", "X[i] * w[q]"],
+)
 def test_refuses_what_is_not_0_outside(text: str):
     op = tx.op(f"op f(X: f32[N], w: f32[Q]) -> Y: f32[N] {{ Y[i] = sum(q: {text}) }}")
     with pytest.raises(ScheduleError) as e:
         tx.schedule(op).drop_padding("q", finite=True)
-    assert "error[drop_padding]: no sum along `q` has a factor that is 0 outside of its tensor" in str(e.value)
+    assert "error[drop_padding]: no sum along `q` has a factor that is 0 outside of its tensor" in str(
+        e.value
+    )
 
 
 def test_refuses_other_loops_and_later_steps():
     with pytest.raises(ScheduleError, match="no sum along `i` has a factor"):
         tx.schedule(SMOOTH).drop_padding("i", finite=True)
-    with pytest.raises(ScheduleError, match="drop_padding rewrites the equations, before their loops are changed"):
+    with pytest.raises(
+        ScheduleError, match="drop_padding rewrites the equations, before their loops are changed"
+    ):
         tx.schedule(SMOOTH).split("i", 4).drop_padding("q", finite=True)
     with pytest.raises(ScheduleError, match="`finite` is True or False, not 1"):
         tx.schedule(SMOOTH).drop_padding("q", finite=1)  # type: ignore[arg-type]
@@ -115,17 +133,26 @@ CONVOLUTION = {"N": 2, "C": 16, "H": 8, "W": 8, "K": 32, "R": 3, "Q": 3, "PH": 1
 
 
 def test_default_schedule_of_a_window(golden):
-    """Rows have ranges of taps, tiles know which taps are theirs; both for the image and for the weights."""
+    """Rows have ranges of taps, tiles know which taps are theirs; both for the image and for the
+    weights.
+    """
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION).auto("x86-64-v4")
     assert [str(step) for step in s.steps if step.name in ("drop_padding", "partition")] == [
-        'drop_padding("Y.r", finite=True)', 'drop_padding("Y.q", finite=True)', 'partition("Y.r")']
+        'drop_padding("Y.r", finite=True)',
+        'drop_padding("Y.q", finite=True)',
+        'partition("Y.r")',
+    ]
     golden(str(s))
     assert s.certificate().rewrites["drop_padding"] == ("Y",)
 
 
-@pytest.mark.parametrize(("sizes", "copied"), [({}, False), ({"W": 16}, True), ({"W": 16, "PW": 0}, False), ({"W": 20}, True)])
+@pytest.mark.parametrize(
+    ("sizes", "copied"), [({}, False), ({"W": 16}, True), ({"W": 16, "PW": 0}, False), ({"W": 20}, True)]
+)
 def test_a_field_is_copied_if_some_of_its_outside_is_read(sizes: dict[str, int], copied: bool):
-    """Few terms lie outside along rows of 16 or more, which need a copy with zeros at their ends."""
+    """Few terms lie outside along rows of 16 or more, which need a copy with zeros at their
+    ends.
+    """
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION | sizes).auto("x86-64-v4")
     assert any(step.name == "drop_padding" for step in s.steps) and ("X_cache" in s.script()) is copied
     assert s.certificate()
@@ -140,10 +167,12 @@ def test_few_terms_outside_stay():
 
 def test_gradients_of_a_window_leave_out_zeros_too():
     """The same bits as the interpreter's sums of small whole numbers, in any order."""
-    conv = tx.op("op conv(X: f32[3, 4, 4, 4], w: f32[16, 4, 3, 3]) -> y: f32 {\n"
-                 "  let Y: f32[3, 16, 4, 4]\n"
-                 "  Y[n, k, i, j] = sum(c, r, q: X[n, c, i + r - 1, j + q - 1 | 0] * w[k, c, r, q])\n"
-                 "  y = sum(n, k, i, j: Y[n, k, i, j] * Y[n, k, i, j])\n}")
+    conv = tx.op(
+        "op conv(X: f32[3, 4, 4, 4], w: f32[16, 4, 3, 3]) -> y: f32 {\n"
+        "  let Y: f32[3, 16, 4, 4]\n"
+        "  Y[n, k, i, j] = sum(c, r, q: X[n, c, i + r - 1, j + q - 1 | 0] * w[k, c, r, q])\n"
+        "  y = sum(n, k, i, j: Y[n, k, i, j] * Y[n, k, i, j])\n}"
+    )
     rng = np.random.default_rng(0)
     x, w = rng.integers(-2, 3, (3, 4, 4, 4)).astype("f4"), rng.integers(-2, 3, (16, 4, 3, 3)).astype("f4")
     for wrt in ("X", "w"):

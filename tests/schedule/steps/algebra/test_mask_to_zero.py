@@ -1,4 +1,6 @@
-"""`mask_to_zero`: sums with terms that are 0 since a factor is; the certificate derives them, and says so."""
+"""`mask_to_zero`: sums with terms that are 0 since a factor is; the certificate derives them,
+and says so.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def test_the_picture(golden):
 
 
 def test_what_it_gives():
-    """More terms than are said, each of them 0; of a value that was not defined nothing is computed."""
+    """More terms than are said, each of them 0; of a value that was not defined nothing is
+    computed.
+    """
     kernel, (x, v) = behind_online().mask_to_zero("e_block", finite=True).compile(), given()
     np.testing.assert_allclose(kernel(x, v), tx.interpret(ATTENTION, x, v), rtol=1e-5, atol=1e-6)
     x[np.triu_indices(24, 1)] = np.nan
@@ -48,7 +52,12 @@ def test_what_is_permitted():
     """An infinity that is multiplied by 0, which the sum does not say."""
     x, v = given(8)
     v[7] = np.inf
-    found = tx.schedule(ATTENTION, N=8).online_softmax("m", 8, rows=8, reassoc=True).mask_to_zero("e_block", finite=True).compile()(x, v)
+    found = (
+        tx.schedule(ATTENTION, N=8)
+        .online_softmax("m", 8, rows=8, reassoc=True)
+        .mask_to_zero("e_block", finite=True)
+        .compile()(x, v)
+    )
     assert np.isnan(found[0]).all() and np.isfinite(np.asarray(tx.interpret(ATTENTION, x, v))[0]).all()
 
 
@@ -67,13 +76,20 @@ def test_the_certificate_refuses_others(change: str):
         match n:
             case Select(Compare(_, lhs, rhs) as cond, then, Const(0.0) as zero):
                 changed.append(n)
-                return Select(cond, then, Const(1.0, dtype=zero.dtype)) if change == "one" else Select(Compare("<=", lhs, rhs), then, zero)
+                return (
+                    Select(cond, then, Const(1.0, dtype=zero.dtype))
+                    if change == "one"
+                    else Select(Compare("<=", lhs, rhs), then, zero)
+                )
         return None
 
     whole = behind_online().mask_to_zero("e_block", finite=True)
     with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
         certified_with(whole, tx.schedule(ATTENTION, N=24), rule)
-    assert changed and certified_with(whole, tx.schedule(ATTENTION, N=24), lambda n: None).rewrites["mask_to_zero"]
+    assert (
+        changed
+        and certified_with(whole, tx.schedule(ATTENTION, N=24), lambda n: None).rewrites["mask_to_zero"]
+    )
 
 
 def complaint(s: tx.Schedule, name: str, finite: bool = True) -> str:
@@ -83,13 +99,18 @@ def complaint(s: tx.Schedule, name: str, finite: bool = True) -> str:
 
 
 def test_complaints():
-    assert "error[exact]: mask_to_zero of `e_block` adds 0 times what else is in its sums" in complaint(behind_online(), "e_block", False)
-    assert "error[mask_to_zero]: `m_scale` is not defined by one equation under a condition" in complaint(behind_online(), "m_scale")
+    assert "error[exact]: mask_to_zero of `e_block` adds 0 times what else is in its sums" in complaint(
+        behind_online(), "e_block", False
+    )
+    assert "error[mask_to_zero]: `m_scale` is not defined by one equation under a condition" in complaint(
+        behind_online(), "m_scale"
+    )
     assert "before their loops are changed" in complaint(tx.schedule(tx.op(LOWER)).split("e.i", 4), "e")
     other = LOWER.replace("sum(j where j <= i: e[i, j] * V[j, v])", "sum(j where j <= i: e[i, j] + V[j, v])")
     assert "is read by `O" in complaint(tx.schedule(tx.op(other)), "e")
     fewer = LOWER.replace("sum(j where j <= i:", "sum(j where j < i:")
     assert "is not under the condition of `e`" in complaint(tx.schedule(tx.op(fewer)), "e")
-    outside = LOWER.replace("sum(j where j <= i: e[i, j] * V[j, v])", "sum(j where j <= i: e[i, j] * V[2 * i - j, v])").replace(
-        "V: f32[N, M]", "V: f32[2 * N, M]")
+    outside = LOWER.replace(
+        "sum(j where j <= i: e[i, j] * V[j, v])", "sum(j where j <= i: e[i, j] * V[2 * i - j, v])"
+    ).replace("V: f32[N, M]", "V: f32[2 * N, M]")
     assert "would have more read `V` outside" in complaint(tx.schedule(tx.op(outside)), "e")

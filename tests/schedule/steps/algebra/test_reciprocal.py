@@ -1,4 +1,6 @@
-"""`reciprocal`: products with reciprocals stay within the bound that the step states, the certificate derives them, and says so."""
+"""`reciprocal`: products with reciprocals stay within the bound that the step states, the
+certificate derives them, and says so.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ op softmax(X: f32[N, M]) -> Y: f32[N, M] {
   e[i, j] = exp(X[i, j] - m[i])
   Y[i, j] = e[i, j] / sum(k: e[i, k])
 }""")
-BY_COLUMN = tx.op("op scaled(X: f32[N, M], d: f32[M]) -> Y: f32[N, M] {\n"
-                  "  Y[i, j] = (X[i, j] + 1) / max(d[j], 1e-3) - X[i, j] / max(d[j], 1e-3)\n}")
+BY_COLUMN = tx.op(
+    "op scaled(X: f32[N, M], d: f32[M]) -> Y: f32[N, M] {\n"
+    "  Y[i, j] = (X[i, j] + 1) / max(d[j], 1e-3) - X[i, j] / max(d[j], 1e-3)\n}"
+)
 
 
 def _divided(divisor: str) -> tx.Op:
@@ -39,9 +43,14 @@ def test_the_picture(golden):
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-@given(st.floats(2.0**-126, float(np.finfo(np.float32).max), width=32), st.lists(NUMBERS, min_size=1, max_size=20))
+@given(
+    st.floats(2.0**-126, float(np.finfo(np.float32).max), width=32),
+    st.lists(NUMBERS, min_size=1, max_size=20),
+)
 def test_products_are_near_the_quotients(divisor: float, values: list[float]):
-    """Relative to the exact quotient by 2^-23, by 2^-21 where the reciprocal is below the normal numbers; and results that are."""
+    """Relative to the exact quotient by 2^-23, by 2^-21 where the reciprocal is below the normal
+    numbers; and results that are.
+    """
     op = _divided("max(d[i], 1.1754944e-38)")
     x, d = np.array([values], "f4"), np.array([divisor], "f4")
     with np.errstate(all="ignore"):
@@ -70,31 +79,62 @@ def test_one_reciprocal_serves_equal_divisors():
     np.testing.assert_allclose(s.compile()(x, d), tx.interpret(BY_COLUMN, x, d), rtol=1e-6, atol=1e-3)
 
 
-@pytest.mark.parametrize("equations", [
-    "Y[i, j] = X[i, j] / max(d[i], 1.0)  Y[i, j] += X[i, j] / max(d[i], 2.0)",
-    "Y[i, j] = X[i, j]  Y[i, j] += X[i, j] / max(d[i], 2.0)",
-    "Y[i, 0] = X[i, 0] / max(d[i], 1.0)  Y[i, j] = X[i, j] / max(Y[i, 0], 1.0) for j in 1..M",
-    "Y[0, j] = X[0, j]  Y[i, j] = X[i, j] / max(Y[i - 1, 0], 1.0) / max(d[i], 2.0) for i in 1..N"])
+@pytest.mark.parametrize(
+    "equations",
+    [
+        "Y[i, j] = X[i, j] / max(d[i], 1.0)  Y[i, j] += X[i, j] / max(d[i], 2.0)",
+        "Y[i, j] = X[i, j]  Y[i, j] += X[i, j] / max(d[i], 2.0)",
+        "Y[i, 0] = X[i, 0] / max(d[i], 1.0)  Y[i, j] = X[i, j] / max(Y[i, 0], 1.0) for j in 1..M",
+        "Y[0, j] = X[0, j]  Y[i, j] = X[i, j] / max(Y[i - 1, 0], 1.0) / max(d[i], 2.0) for i in 1..N",
+    ],
+)
 def test_several_equations_of_a_tensor(equations: str):
     op = tx.op(f"op f(X: f32[N, M], d: f32[N]) -> Y: f32[N, M] require N >= 1, M >= 1 {{ {equations} }}")
     s = tx.schedule(op).reciprocal("Y")
     assert s.certificate().rewrites["reciprocal"] == ("Y",)
-    x, d = np.random.default_rng(0).standard_normal((6, 5)).astype("f4"), 3 * np.random.default_rng(1).random(6, "f4")
+    x, d = (
+        np.random.default_rng(0).standard_normal((6, 5)).astype("f4"),
+        3 * np.random.default_rng(1).random(6, "f4"),
+    )
     np.testing.assert_allclose(s.compile()(x, d), tx.interpret(op, x, d), rtol=1e-6)
 
 
 def test_a_divisor_is_read_only_where_it_was():
     """Rows without elements have no divisor."""
-    op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { s[i] = max(j: abs(X[i, j]))  Y[i, j] = X[i, j] / max(s[i], 1e-9) }")
+    op = tx.op(
+        "op f(X: f32[N, M]) -> Y: f32[N, M] { s[i] = max(j: abs(X[i, j]))  Y[i, j] = X[i, j] / max(s[i], "
+        "1e-9) }"
+    )
     s = tx.schedule(op).reciprocal("Y")
     assert "require M >= 1 or N == 0" in str(s)
     assert s.compile()(np.zeros((0, 3), "f4")).shape == (0, 3)
 
 
-PROVEN = ["max(d[i], 1e-9)", "sqrt(d[i] * d[i] + 1e-5)", "1 + exp(d[i])", "2 + abs(d[i]) / 3", "max(exp(d[i]) + 0.5, d[i])",
-          "sqrt(d[i]) + 1e-5", "min(1 + exp(d[i]), 3)", "sum(k: X[i, k] * X[i, k]) + 0.001"]
-UNPROVEN = ["d[i]", "exp(d[i])", "abs(d[i])", "d[i] * d[i]", "max(d[i], 1e-39)", "min(d[i], 1)", "1 - exp(d[i])", "sum(k: X[i, k])",
-            "sum(k: exp(X[i, k]))", "-max(d[i], 1)", "1e-5 + d[i]", "sqrt(d[i])", "max(d[i], 1) * d[i]"]
+PROVEN = [
+    "max(d[i], 1e-9)",
+    "sqrt(d[i] * d[i] + 1e-5)",
+    "1 + exp(d[i])",
+    "2 + abs(d[i]) / 3",
+    "max(exp(d[i]) + 0.5, d[i])",
+    "sqrt(d[i]) + 1e-5",
+    "min(1 + exp(d[i]), 3)",
+    "sum(k: X[i, k] * X[i, k]) + 0.001",
+]
+UNPROVEN = [
+    "d[i]",
+    "exp(d[i])",
+    "abs(d[i])",
+    "d[i] * d[i]",
+    "max(d[i], 1e-39)",
+    "min(d[i], 1)",
+    "1 - exp(d[i])",
+    "sum(k: X[i, k])",
+    "sum(k: exp(X[i, k]))",
+    "-max(d[i], 1)",
+    "1e-5 + d[i]",
+    "sqrt(d[i])",
+    "max(d[i], 1) * d[i]",
+]
 
 
 @pytest.mark.parametrize("divisor", PROVEN)
@@ -107,28 +147,52 @@ def test_divisors_that_are_proven_to_be_large_enough(divisor: str):
 def test_divisors_that_may_be_too_small_are_refused(divisor: str):
     with pytest.raises(ScheduleError) as e:
         tx.schedule(_divided(divisor)).reciprocal("Y")
-    assert "error[reciprocal]: a divisor of `Y` is not proven to be so large that its reciprocal is finite" in str(e.value)
+    assert (
+        "error[reciprocal]: a divisor of `Y` is not proven to be so large that its reciprocal is finite"
+        in str(e.value)
+    )
     assert "help: divide by max(d, 1e-30), by sqrt(v + 1e-5), or leave the quotient as it is" in str(e.value)
 
 
-@pytest.mark.parametrize("change", [
-    ("exp(X[i, j] - m[i])", "exp(X[i, j] - 2 * m[i])"), ("exp(X[i, j] - m[i])", "exp(m[i] - X[i, j])"),
-    ("max(j: X[i, j])", "min(j: X[i, j])"), ("max(j: X[i, j])", "max(j: X[j, i])"), ("sum(k: e[i, k])", "sum(k: e[k, i])"),
-    ("max(j: X[i, j])", "max(j in 0..N - 1: X[i, j])"), ("sum(k: e[i, k])", "sum(k in 1..N: e[i, k])"),
-    ("max(j: X[i, j])", "max(j where j != 1: X[i, j])"), ("sum(k: e[i, k])", "sum(k: e[i, k] * e[i, k] * 1e-30)")])
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("exp(X[i, j] - m[i])", "exp(X[i, j] - 2 * m[i])"),
+        ("exp(X[i, j] - m[i])", "exp(m[i] - X[i, j])"),
+        ("max(j: X[i, j])", "min(j: X[i, j])"),
+        ("max(j: X[i, j])", "max(j: X[j, i])"),
+        ("sum(k: e[i, k])", "sum(k: e[k, i])"),
+        ("max(j: X[i, j])", "max(j in 0..N - 1: X[i, j])"),
+        ("sum(k: e[i, k])", "sum(k in 1..N: e[i, k])"),
+        ("max(j: X[i, j])", "max(j where j != 1: X[i, j])"),
+        ("sum(k: e[i, k])", "sum(k: e[i, k] * e[i, k] * 1e-30)"),
+    ],
+)
 def test_sums_that_need_not_hold_the_greatest_exponential(change: tuple[str, str]):
-    text = ("op f(X: f32[N, N]) -> Y: f32[N, N] require N >= 2 { m[i] = max(j: X[i, j])  e[i, j] = exp(X[i, j] - m[i])  "
-            "Y[i, j] = e[i, j] / sum(k: e[i, k]) }")
+    text = (
+        "op f(X: f32[N, N]) -> Y: f32[N, N] require N >= 2 { m[i] = max(j: X[i, j])  e[i, j] = exp(X[i, j] - "
+        "m[i])  "
+        "Y[i, j] = e[i, j] / sum(k: e[i, k]) }"
+    )
     assert tx.schedule(tx.op(text)).reciprocal("Y").certificate().rewrites["reciprocal"] == ("Y",)
     with pytest.raises(ScheduleError, match="not proven to be so large"):
         tx.schedule(tx.op(text.replace(*change))).reciprocal("Y")
 
 
-@pytest.mark.parametrize("value", ["X[i, j] / X[i, j]", "X[i, j] * d[i]", "if d[i] > 0 then X[i, j] / max(d[i], 1) else 0",
-                                   "sum(k: X[i, k] / max(d[i], 1)) + X[i, j]"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "X[i, j] / X[i, j]",
+        "X[i, j] * d[i]",
+        "if d[i] > 0 then X[i, j] / max(d[i], 1) else 0",
+        "sum(k: X[i, k] / max(d[i], 1)) + X[i, j]",
+    ],
+)
 def test_refuses_what_has_no_divisor_of_its_own(value: str):
     op = tx.op(f"op f(X: f32[N, M], d: f32[N]) -> Y: f32[N, M] {{ Y[i, j] = {value} }}")
-    with pytest.raises(ScheduleError, match="`Y` is not divided by floats that are the same along one of its axes") as e:
+    with pytest.raises(
+        ScheduleError, match="`Y` is not divided by floats that are the same along one of its axes"
+    ) as e:
         tx.schedule(op).reciprocal("Y")
     assert f"{value}\n" in str(e.value) or f"{value} }}" in str(e.value)
 
@@ -137,7 +201,9 @@ def test_refuses_other_tensors_and_later_steps():
     with pytest.raises(ScheduleError) as e:
         tx.schedule(SOFTMAX).reciprocal("Z")
     assert "error[tensor]: there is no tensor `Z`\n    tensors: X, Y, m, e, Y_sum" in str(e.value)
-    with pytest.raises(ScheduleError, match="reciprocal rewrites the equations, before their loops are changed"):
+    with pytest.raises(
+        ScheduleError, match="reciprocal rewrites the equations, before their loops are changed"
+    ):
         tx.schedule(SOFTMAX).split("Y.j", 4).reciprocal("Y")
 
 
@@ -146,9 +212,15 @@ def test_certificate_refuses_what_is_no_reciprocal():
         return Div(Const(0.5, dtype=n.dtype), n.rhs) if isinstance(n, Div) else None
 
     def squared(n: Node) -> Node | None:
-        return Mul(n, n.rhs) if isinstance(n, Mul) and isinstance(n.rhs, Read) and n.rhs.tensor.name == "Y_inv" else None
+        return (
+            Mul(n, n.rhs)
+            if isinstance(n, Mul) and isinstance(n.rhs, Read) and n.rhs.tensor.name == "Y_inv"
+            else None
+        )
 
-    assert certified_with(tx.schedule(SOFTMAX).reciprocal("Y"), tx.schedule(SOFTMAX), lambda n: None).rewrites["reciprocal"] == ("Y",)
+    assert certified_with(
+        tx.schedule(SOFTMAX).reciprocal("Y"), tx.schedule(SOFTMAX), lambda n: None
+    ).rewrites["reciprocal"] == ("Y",)
     for rule in (halved, squared):
         with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
             certified_with(tx.schedule(SOFTMAX).reciprocal("Y"), tx.schedule(SOFTMAX), rule)
@@ -182,5 +254,8 @@ def test_with_a_maximum_that_runs_along():
     s = tx.schedule(op).reciprocal("O").online_softmax("m", 4, reassoc=True)
     found = s.certificate()
     assert found.rewrites["reciprocal"] == ("O",) and set(found.rewrites["online_softmax"]) == {"t", "O"}
-    x, v = np.random.default_rng(0).standard_normal((5, 11)).astype("f4"), np.random.default_rng(1).random((11, 3), "f4")
+    x, v = (
+        np.random.default_rng(0).standard_normal((5, 11)).astype("f4"),
+        np.random.default_rng(1).random((11, 3), "f4"),
+    )
     np.testing.assert_allclose(s.compile()(x, v), tx.interpret(op, x, v), rtol=2e-6)

@@ -1,4 +1,6 @@
-"""`logistic`: quotients for sums of 1 and a tanh stay within the stated bound, the certificate derives them, and says so."""
+"""`logistic`: quotients for sums of 1 and a tanh stay within the stated bound, the certificate
+derives them, and says so.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from texpr.ir.expr import Call, Const, Div, Mul, Node
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.support.errors import ScheduleError
 
-GELU = tx.op("op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * X[i] * (1 + tanh(0.8 * (X[i] + 0.045 * X[i] * X[i] * X[i]))) }")
+GELU = tx.op(
+    "op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * X[i] * (1 + tanh(0.8 * (X[i] + 0.045 * X[i] * X[i] * "
+    "X[i]))) }"
+)
 SUM = "op sums(X: {t}[N]) -> Y: {t}[N] {{ Y[i] = tanh(X[i]) + 1 }}"
 
 
@@ -39,7 +44,10 @@ def test_infinities_and_nan_give_what_the_sum_gives(dtype: str):
 
 def test_the_certificate_names_the_law():
     certificate = tx.schedule(GELU).tanh_to_sigmoid("Y").certificate()
-    assert certificate.rounding == "tanh_to_sigmoid: 1 + tanh(u) = 2 / (1 + exp(-2 u)) in Y" and not certificate.bit_exact
+    assert (
+        certificate.rounding == "tanh_to_sigmoid: 1 + tanh(u) = 2 / (1 + exp(-2 u)) in Y"
+        and not certificate.bit_exact
+    )
     assert certificate.rewrites["tanh_to_sigmoid"] == ("Y",)
 
 
@@ -53,7 +61,9 @@ def test_the_certificate_refuses_another_quotient():
     def halved(n: Node) -> Node | None:
         return Div(Const(1.0, dtype=n.dtype), n.rhs) if isinstance(n, Div) else None
 
-    assert certified_with(tx.schedule(GELU).tanh_to_sigmoid("Y"), tx.schedule(GELU), lambda n: None).rewrites["tanh_to_sigmoid"] == ("Y",)
+    assert certified_with(tx.schedule(GELU).tanh_to_sigmoid("Y"), tx.schedule(GELU), lambda n: None).rewrites[
+        "tanh_to_sigmoid"
+    ] == ("Y",)
     for rule in (with_factor, halved):
         with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
             certified_with(tx.schedule(GELU).tanh_to_sigmoid("Y"), tx.schedule(GELU), rule)
@@ -65,13 +75,16 @@ def test_both_forms_in_one_equation_are_what_they_are():
     assert tx.schedule(tx.op(text)).tanh_to_sigmoid("Y").certificate().rewrites["tanh_to_sigmoid"] == ("Y",)
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("0.5 * X[i] * (1 + tanh(X[i]))", True),
-    ("(tanh(X[i]) + 1) * (1 + tanh(X[i]))", True),
-    ("(1 + tanh(X[i])) * tanh(X[i])", False),  # which would be computed beside the exponential
-    ("1 - tanh(X[i])", False),
-    ("2 + tanh(X[i])", False),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.5 * X[i] * (1 + tanh(X[i]))", True),
+        ("(tanh(X[i]) + 1) * (1 + tanh(X[i]))", True),
+        ("(1 + tanh(X[i])) * tanh(X[i])", False),  # which would be computed beside the exponential
+        ("1 - tanh(X[i])", False),
+        ("2 + tanh(X[i])", False),
+    ],
+)
 def test_the_default_schedule(text: str, expected: bool):
     op = tx.op(f"op f(X: f32[N]) -> Y: f32[N] {{ Y[i] = {text} }}")
     schedule = tx.schedule(op, N=1000).auto()
@@ -84,6 +97,10 @@ def test_complaints():
     with pytest.raises(ScheduleError) as error:
         tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = 1 - tanh(X[i]) }")).tanh_to_sigmoid("Y")
     assert "error[tanh_to_sigmoid]: `Y` has no 1 + tanh(u) of f32 or f64" in str(error.value)
-    with pytest.raises(ScheduleError, match="tanh_to_sigmoid rewrites the equations, before their loops are changed"):
+    with pytest.raises(
+        ScheduleError, match="tanh_to_sigmoid rewrites the equations, before their loops are changed"
+    ):
         tx.schedule(GELU).split("i", 4).tanh_to_sigmoid("Y")
-    assert interpret_kernel(tx.schedule(GELU).tanh_to_sigmoid("Y").kernel, [np.zeros(2, "f4")], {"N": 2})[0].tolist() == [0, 0]
+    assert interpret_kernel(tx.schedule(GELU).tanh_to_sigmoid("Y").kernel, [np.zeros(2, "f4")], {"N": 2})[
+        0
+    ].tolist() == [0, 0]

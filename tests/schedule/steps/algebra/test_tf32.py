@@ -1,4 +1,6 @@
-"""`tf32`: factors of sums of f32 rounded for tensor cores, said by the script and the certificate."""
+"""`tf32`: factors of sums of f32 rounded for tensor cores, said by the script and the
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from texpr.passes.lowering.lower import loops_of
 from texpr.poly.certificate import certify
 from texpr.support.errors import ScheduleError
 
-MATMUL = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
-SAID = tx.op("op said(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: tf32(A[i, k]) * tf32(B[k, j])) }")
+MATMUL = tx.op(
+    "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
+SAID = tx.op(
+    "op said(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: tf32(A[i, k]) * tf32(B[k, j])) }"
+)
 MEAN = tx.op("op mean(X: f32[N, M], w: f32[M]) -> Y: f32[N] { Y[i] = sum(j: X[i, j] * w[j]) / sum(j: w[j]) }")
 
 
@@ -31,7 +37,9 @@ def test_the_picture(golden):
 
 
 def test_it_computes_what_it_says():
-    """Bit for bit: the loops, the compiled loops, and the equations with the rounding written down."""
+    """Bit for bit: the loops, the compiled loops, and the equations with the rounding written
+    down.
+    """
     s, given = tx.schedule(MATMUL).tf32("k"), inputs()
     sizes = {"M": 5, "K": 40, "N": 6}
     wanted = tx.interpret(SAID, *given)
@@ -68,7 +76,9 @@ def _wrong(rule) -> tx.Schedule:
     """A kernel whose equations are those of the step, changed."""
     s = tx.schedule(MATMUL, M=4, K=4, N=4).tf32("k")
     program = rewrite(s.kernel.program, rule)
-    return certify(replace(loops_of(program), program=program), tx.schedule(MATMUL, M=4, K=4, N=4).kernel.program)
+    return certify(
+        replace(loops_of(program), program=program), tx.schedule(MATMUL, M=4, K=4, N=4).kernel.program
+    )
 
 
 def _one_factor(n: Node) -> Node | None:
@@ -80,7 +90,11 @@ def _doubled(n: Node) -> Node | None:
 
 
 def _twice(n: Node) -> Node | None:
-    return replace(n, rhs=Call("tf32", (Mul(n.rhs, n.rhs),))) if isinstance(n, Mul) and isinstance(n.rhs, Call) else None
+    return (
+        replace(n, rhs=Call("tf32", (Mul(n.rhs, n.rhs),)))
+        if isinstance(n, Mul) and isinstance(n.rhs, Call)
+        else None
+    )
 
 
 @pytest.mark.parametrize("rule", [_one_factor, _doubled, _twice])
@@ -97,5 +111,13 @@ def complaint(s: tx.Schedule, loop: str) -> str:
 
 def test_refusals(golden):
     f64 = tx.op(str(MATMUL).replace("f32", "f64"))
-    golden("\n\n".join([complaint(tx.schedule(MATMUL), "i"), complaint(tx.schedule(f64), "k"), complaint(tx.schedule(SAID), "k"),
-                        complaint(tx.schedule(MATMUL).split("k", 4), "ki")]))
+    golden(
+        "\n\n".join(
+            [
+                complaint(tx.schedule(MATMUL), "i"),
+                complaint(tx.schedule(f64), "k"),
+                complaint(tx.schedule(SAID), "k"),
+                complaint(tx.schedule(MATMUL).split("k", 4), "ki"),
+            ]
+        )
+    )

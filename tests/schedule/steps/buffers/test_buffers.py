@@ -29,7 +29,10 @@ def test_what_has_wrapped_is_not_divided():
 SUMS = {
     "twice": ("matmul", f'{TILES}.cache_write("C_acc", "ko").cache_write("C_acc_tile", "ki")'),
     "outermost": ("matmul", 's.reorder("k", "i", "j").cache_write("C_acc", "k")'),
-    "rows": ("matmul", 's.split("k", 4).reorder("ko", "i", "j", "ki").cache_write("C_acc", "j").parallel("C.i")'),
+    "rows": (
+        "matmul",
+        's.split("k", 4).reorder("ko", "i", "j", "ki").cache_write("C_acc", "j").parallel("C.i")',
+    ),
     "output": ("matmul", 's.reorder("k", "i", "j").cache_write("C_acc", "i").cache_write("C", "i")'),
     "scatter": ("scatter", 's.cache_write("Y", "i")'),
     "strips": ("scatter", 's.split("i", 4).cache_write("Y", "io")'),
@@ -49,13 +52,18 @@ def test_sums_that_come_back_are_certified(name):
 
 def test_buffers_are_private_to_threads():
     s = tx.schedule(OPS["matmul"], **SQUARE)
-    eval(f'{TILES}.cache_read("A", "ko").cache_read("B", "ko").cache_write("C_acc", "ko").parallel("io")', {"s": s})
+    eval(
+        f'{TILES}.cache_read("A", "ko").cache_read("B", "ko").cache_write("C_acc", "ko").parallel("io")',
+        {"s": s},
+    )
     bound = dict.fromkeys(s.program.sizes, 64)
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "serial")
 
 
 def test_a_shared_buffer_is_no_buffer_of_each_thread():
-    """A parallel loop around statements that use one buffer in turn: the buffer has to be filled in each iteration."""
+    """A parallel loop around statements that use one buffer in turn: the buffer has to be filled
+    in each iteration.
+    """
     s = tx.schedule(OPS["matmul"], **SQUARE)
     eval(f'{TILES}.parallel("io").cache_read("B", "ko")', {"s": s})
     assert "parallel" in str(s)
@@ -69,9 +77,12 @@ CONTRACTIONS = {
     "nt": "op nt(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }",
     "tn": "op tn(A: f32[K, M], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[k, j]) }",
     "tt": "op tt(A: f32[K, M], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[j, k]) }",
-    "batched": "op batched(A: f64[2, M, K], B: f64[2, K, N]) -> C: f64[2, M, N] { C[b, i, j] = sum(k: A[b, i, k] * B[b, k, j]) }",
-    "integers": "op integers(A: i32[M, K], B: i32[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
-    "pointwise": "op pointwise(X: f32[M, K, 3], W: f32[K, 3, N]) -> Y: f32[M, N] { Y[i, j] = sum(k, c: X[i, k, c] * W[k, c, j]) }",
+    "batched": "op batched(A: f64[2, M, K], B: f64[2, K, N]) -> C: f64[2, M, N] { C[b, i, j] = sum(k: A[b, "
+    "i, k] * B[b, k, j]) }",
+    "integers": "op integers(A: i32[M, K], B: i32[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, "
+    "j]) }",
+    "pointwise": "op pointwise(X: f32[M, K, 3], W: f32[K, 3, N]) -> Y: f32[M, N] { Y[i, j] = sum(k, c: X[i, "
+    "k, c] * W[k, c, j]) }",
 }
 
 
@@ -83,7 +94,9 @@ def test_large_contractions_keep_every_bit(name, size, monkeypatch):
     s.steps[:], s.kernel = auto(s.kernel, TINY)
     assert "cache_read" in s.script(), s.script()
     bound = {v: size["MNK".index(v.name)] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
 
 
 @pytest.mark.parametrize("name", CONTRACTIONS)
@@ -105,13 +118,17 @@ def test_a_convolution_is_a_contraction(sizes, monkeypatch):
     s.steps[:], s.kernel = auto(s.kernel, TINY)
     assert "cache_read" in s.script(), s.script()
     bound = {v: sizes["BHWCRSO".index(v.name)] for v in s.program.sizes}
-    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
 
 
 @pytest.mark.parametrize("name", ["nn", "nt"])
 def test_auto_of_a_large_product(name, golden):
     s = tx.schedule(tx.op(CONTRACTIONS[name]), M=1000, N=1024, K=2048)
-    s.steps[:], s.kernel = auto(s.kernel, Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2))
+    s.steps[:], s.kernel = auto(
+        s.kernel, Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+    )
     golden(f"{s.script()}\n{show_kernel(s.kernel)}")
 
 
@@ -119,7 +136,10 @@ def test_buffers_fit_the_machine(golden):
     tiles = 's.split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji").cache_write("C_acc", "jo", name="t")'
     marks = '.unroll("C.ii").vectorize("C.ji")'
     texts = {
-        "x86-64-v4": [f'{tiles}.scope("t", "register")', f'{tiles}{marks}.cache_read("A", "io").set_scope("A_cache", "shared")'],
+        "x86-64-v4": [
+            f'{tiles}.scope("t", "register")',
+            f'{tiles}{marks}.cache_read("A", "io").set_scope("A_cache", "shared")',
+        ],
         "x86-64-v3": [f'{tiles}{marks}.scope("t", "register")'],
     }
     found = []
@@ -141,12 +161,18 @@ def test_a_tile_in_registers_compiles():
 
 @pytest.mark.parametrize("name", ["t", "t_acc"])
 def test_a_buffer_is_not_shared_by_iterations_that_run_at_once(name):
-    """Each iteration of a parallel loop computes t for itself, until a buffer around the loop is all of theirs."""
-    operator = tx.op("op f(X: f32[K], Z: f32[M, N]) -> Y: f32[M, N] {\n  t = sum(k: X[k])\n  Y[i, j] = Z[i, j] * t\n}")
+    """Each iteration of a parallel loop computes t for itself, until a buffer around the loop is
+    all of theirs.
+    """
+    operator = tx.op(
+        "op f(X: f32[K], Z: f32[M, N]) -> Y: f32[M, N] {\n  t = sum(k: X[k])\n  Y[i, j] = Z[i, j] * t\n}"
+    )
     s = tx.schedule(operator).compute_at("t", "Y.j", recompute=True)
     tx.schedule(operator).replay(s.script()).cache_write(name, "Y.i")  # one after the other they may share it
     s.parallel("Y.j")
-    with pytest.raises(tx.ScheduleError, match="after cache_write, parallel run of `j`: its iterations depend on each other") as error:
+    with pytest.raises(
+        tx.ScheduleError, match="after cache_write, parallel run of `j`: its iterations depend on each other"
+    ) as error:
         s.cache_write(name, "Y.i")
     assert error.value.witness
     assert s.cache_write(name, "Y.j").certificate()
@@ -158,32 +184,52 @@ def test_conversions_of_what_a_buffer_converted_stay():
     s.split("i", 4).cache_read("X", "io", dtype="bf16")
     assert "= bf16(X[" in str(s) and "f32(X_cache[ii]) * 3.0" in str(s)
     x = np.linspace(0, 1, 8, dtype=np.float32)
-    np.testing.assert_array_equal(interpret_kernel(s.kernel, [x], {})[0], interpret_kernel(s.naive, [x], {})[0])
+    np.testing.assert_array_equal(
+        interpret_kernel(s.kernel, [x], {})[0], interpret_kernel(s.naive, [x], {})[0]
+    )
 
 
 def test_quotients_of_tiles_are_their_numbers():
-    s = tx.schedule(tx.op("op f(X: f32[6], Z: f32[4]) -> Y: f32[24] { Y[i] = X[i // 4] * Z[i % 4] }")).split("i", 8).split("ii", 4)
+    s = (
+        tx.schedule(tx.op("op f(X: f32[6], Z: f32[4]) -> Y: f32[24] { Y[i] = X[i // 4] * Z[i % 4] }"))
+        .split("i", 8)
+        .split("ii", 4)
+    )
     assert "Y[io * 8 + (iio * 4 + iii)] = X[io * 2 + iio] * Z[iii]" in str(s)
     s.certificate()
 
 
 def test_partial_results_under_a_condition_around():
-    """What says which rows there are stands around the loop that is reduced, and what says which terms there are inside."""
-    operator = tx.op("op f(X: f32[5, 7]) -> m: f32[5, 2] { m[i, c] = max(u in 0..4 where 4*c + u < 7: X[i, 4*c + u]) }")
+    """What says which rows there are stands around the loop that is reduced, and what says which
+    terms there are inside.
+    """
+    operator = tx.op(
+        "op f(X: f32[5, 7]) -> m: f32[5, 2] { m[i, c] = max(u in 0..4 where 4*c + u < 7: X[i, 4*c + u]) }"
+    )
     s = tx.schedule(operator).split("i", 4).reorder("io", "c", "ii").rfactor("u")
     s.certificate()
     x = np.random.default_rng(1).standard_normal((5, 7)).astype("f4")
     np.testing.assert_array_equal(interpret_kernel(s.kernel, [x], {})[0], tx.interpret(operator, x))
 
 
-@pytest.mark.parametrize("how, shape", (
-    ("", (4, 16)), ('.pad("B_cache", 1, 1, extra=3)', (4, 19)), ('.pad("B_cache", 1, 32)', (4, 32)),
-    ('.pad("B_cache", 0, 1, extra=1)', (5, 16)),
-    ('.pad("B_cache", 1, 1, extra=3).pad("B_cache", 0, 8)', (8, 19))))
+@pytest.mark.parametrize(
+    "how, shape",
+    (
+        ("", (4, 16)),
+        ('.pad("B_cache", 1, 1, extra=3)', (4, 19)),
+        ('.pad("B_cache", 1, 32)', (4, 32)),
+        ('.pad("B_cache", 0, 1, extra=1)', (5, 16)),
+        ('.pad("B_cache", 1, 1, extra=3).pad("B_cache", 0, 8)', (8, 19)),
+    ),
+)
 def test_a_small_buffer_keeps_the_room_between_its_rows(how: str, shape: tuple[int, ...]):
-    """`place` makes a buffer of what one iteration of the loops around uses; what `pad` has added to its rows stays."""
+    """`place` makes a buffer of what one iteration of the loops around uses; what `pad` has
+    added to its rows stays.
+    """
     s = eval(f'{TILES}.cache_read("B", "ko"){how}', {"s": tx.schedule(OPS["matmul"], **SQUARE)})
-    made = next(n.tensor for n in walk(place(s.kernel)) if isinstance(n, Alloc) and n.tensor.name == "B_cache")
+    made = next(
+        n.tensor for n in walk(place(s.kernel)) if isinstance(n, Alloc) and n.tensor.name == "B_cache"
+    )
     assert tuple(map(integer, made.shape)) == shape
 
 

@@ -8,16 +8,39 @@ from tests.schedule.steps.cases import SQUARE, TILES, buffered, refusals, tiles_
 
 BUFFERED = {
     "cache_read": ("matmul", SQUARE, f'{TILES}.cache_read("B", "ko")'),
-    "cache_read_clipped": ("matmul", {"M": 7, "N": 30, "K": 5}, f'{TILES}.cache_read("A", "ko", name="panel")'),
+    "cache_read_clipped": (
+        "matmul",
+        {"M": 7, "N": 30, "K": 5},
+        f'{TILES}.cache_read("A", "ko", name="panel")',
+    ),
     "cache_read_symbolic": ("matmul", {}, f'{TILES}.cache_read("A", "io").cache_read("B", "jo")'),
     "cache_read_halo": ("blur", {}, 's.split("h.i", 4).cache_read("X", "h.io")'),
-    "cache_read_padded": ("conv", {"M": 64, "N": 64},
-                          's.split("y", 8).split("x", 16).reorder("yo", "xo", "yi", "p", "q", "xi").cache_read("X", "xo")'),
+    "cache_read_padded": (
+        "conv",
+        {"M": 64, "N": 64},
+        's.split("y", 8).split("x", 16).reorder("yo", "xo", "yi", "p", "q", "xi").cache_read("X", "xo")',
+    ),
     "cache_read_two_paddings": ("twice", {}, 's.split("i", 4).cache_read("X", "io")'),
-    "cache_read_gather": ("gather", {}, 's.split("d", 4).reorder("do", "k", "di").cache_read("E", "do").cache_read("idx", "k")'),
-    "cache_read_widened": ("narrow", {}, 's.split("j", 16, tail="pad").reorder("jo", "i", "k", "ji").cache_read("B", "jo", dtype="f32")'),
-    "cache_read_along": ("gram", {"M": 64, "K": 64}, f'{TILES}.cache_read("A", "jo", along="ji").cache_read("A", "ko", along="ii")'),
-    "cache_read_every_third": ("thirds", {}, 's.split("i", 4, tail="clip").cache_read("X", "io").layout("X_cache", "i -> i/2 i%2")'),
+    "cache_read_gather": (
+        "gather",
+        {},
+        's.split("d", 4).reorder("do", "k", "di").cache_read("E", "do").cache_read("idx", "k")',
+    ),
+    "cache_read_widened": (
+        "narrow",
+        {},
+        's.split("j", 16, tail="pad").reorder("jo", "i", "k", "ji").cache_read("B", "jo", dtype="f32")',
+    ),
+    "cache_read_along": (
+        "gram",
+        {"M": 64, "K": 64},
+        f'{TILES}.cache_read("A", "jo", along="ji").cache_read("A", "ko", along="ii")',
+    ),
+    "cache_read_every_third": (
+        "thirds",
+        {},
+        's.split("i", 4, tail="clip").cache_read("X", "io").layout("X_cache", "i -> i/2 i%2")',
+    ),
     "cache_read_wrapped": ("wrapped", {}, 's.split("i", 4).cache_read("X", "io")'),
 }
 

@@ -11,8 +11,16 @@ BUFFERED = {
     "cache_write_sum": ("matmul", SQUARE, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
     "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
     "cache_write_output": ("matmul", SQUARE, f'{TILES}.cache_write("C", "io")'),
-    "cache_write_every_other": ("interleaved", {}, 's.split("Y.0.i", 4, tail="overlap").cache_write("Y", "Y.0.io")'),
-    "cache_write_every_other_guarded": ("interleaved", {}, 's.split("Y.1.i", 4).cache_write("Y", "Y.1.io").parallel("Y.1.io")'),
+    "cache_write_every_other": (
+        "interleaved",
+        {},
+        's.split("Y.0.i", 4, tail="overlap").cache_write("Y", "Y.0.io")',
+    ),
+    "cache_write_every_other_guarded": (
+        "interleaved",
+        {},
+        's.split("Y.1.i", 4).cache_write("Y", "Y.1.io").parallel("Y.1.io")',
+    ),
 }
 
 

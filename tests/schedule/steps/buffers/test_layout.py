@@ -8,9 +8,12 @@ from tests.schedule.steps.cases import SQUARE, TILES, buffered, refusals, tiles_
 
 BUFFERED = {
     "layout": ("matmul", SQUARE, f'{TILES}.cache_read("B", "io").layout("B_cache", "k j -> j/16 k j%16")'),
-    "layout_copy": ("matmul", SQUARE,
-                    f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
-                    '.vectorize("B_cache.d1i")'),
+    "layout_copy": (
+        "matmul",
+        SQUARE,
+        f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
+        '.vectorize("B_cache.d1i")',
+    ),
     "layout_intermediate": ("chain", {}, 's.layout("t", "i j -> j i")'),
 }
 

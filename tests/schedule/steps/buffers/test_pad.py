@@ -7,7 +7,11 @@ import pytest
 from tests.schedule.steps.cases import TILES, buffered, refusals, tiles_of_any_size
 
 BUFFERED = {
-    "pad": ("matmul", {}, f'{TILES}.cache_read("B", "io").pad("B_cache", 1, 16, extra=16).pad("B_cache", 0, 4)'),
+    "pad": (
+        "matmul",
+        {},
+        f'{TILES}.cache_read("B", "io").pad("B_cache", 1, 16, extra=16).pad("B_cache", 0, 4)',
+    )
 }
 
 

@@ -7,8 +7,12 @@ import pytest
 from tests.schedule.steps.cases import SQUARE, TILES, buffered, refusals, tiles_of_any_size
 
 BUFFERED = {
-    "scope": ("matmul", SQUARE, f'{TILES}.cache_read("A", "ko").cache_write("C_acc", "ko").set_scope("A_cache", "heap")'
-              '.set_scope("C_acc_tile", "register").set_scope("C_acc", "stack")'),
+    "scope": (
+        "matmul",
+        SQUARE,
+        f'{TILES}.cache_read("A", "ko").cache_write("C_acc", "ko").set_scope("A_cache", "heap")'
+        '.set_scope("C_acc_tile", "register").set_scope("C_acc", "stack")',
+    )
 }
 
 
@@ -27,7 +31,11 @@ REFUSED = [
     ("matmul", {}, 's.set_scope("C_acc", "disk")'),
     ("matmul", {}, 's.set_scope("A", "stack")'),
     ("matmul", {}, 's.cache_read("B", "i").set_scope("B_cache", "stack")'),
-    ("matmul", {}, 's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").set_scope("C_acc", "stack")'),
+    (
+        "matmul",
+        {},
+        's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").set_scope("C_acc", "stack")',
+    ),
 ]
 
 

@@ -1,4 +1,6 @@
-"""Swizzled tiles in shared memory: columns without bank conflicts, and no padding. The default schedules have them (`test_gemm`)."""
+"""Swizzled tiles in shared memory: columns without bank conflicts, and no padding. The default
+schedules have them (`test_gemm`).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def default(case: Case) -> str:
 
 
 def script(case: Case, a: str = "", b: str = "") -> str:
-    """The default schedule with one buffer, and other lines in place of those that say how the tiles of the operands lie."""
+    """The default schedule with one buffer, and other lines in place of those that say how the
+    tiles of the operands lie.
+    """
     lines = re.sub("pipeline.*", "", default(case))
     for name, line in (("A_cache", a), ("B_cache", b)):
         lines = re.sub(rf'(swizzle|pad)\("{name}".*\n', f"{line}\n" if line else "", lines)
@@ -47,7 +51,9 @@ def test_every_element_has_a_place(unit: int, count: int, row: int):
 def test_rows_as_they_are_have_conflicts():
     s = tx.Schedule(problem(HALVES).program, problem(HALVES).sizes).replay(script(HALVES))
     assert "reads B_cache with 8-way bank conflicts, reads A_cache with 4-way bank conflicts" in str(s)
-    s = tx.Schedule(problem(HALVES).program, problem(HALVES).sizes).replay(script(HALVES, 'swizzle("A_cache", 8, 2, 64)'))
+    s = tx.Schedule(problem(HALVES).program, problem(HALVES).sizes).replay(
+        script(HALVES, 'swizzle("A_cache", 8, 2, 64)')
+    )
     assert "reads A_cache with 2-way bank conflicts" in str(s)
 
 
@@ -76,8 +82,11 @@ def test_units_that_an_instruction_would_cross():
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(HALVES, SM80, script(HALVES, 'swizzle("A_cache", 4, 4, 64)')), SM80)
     assert str(error.value) == (
-        "error[target]: 8 neighbours of A_cache are used at once, which swizzle(4, 4, 64) may have moved apart\n"
-        "  help: they must begin at multiples of their number; use units of as many elements, or leave the buffer as it is")
+        "error[target]: 8 neighbours of A_cache are used at once, which swizzle(4, 4, 64) may have moved "
+        "apart\n"
+        "  help: they must begin at multiples of their number; use units of as many elements, or leave the "
+        "buffer as it is"
+    )
 
 
 TURNED = """cache_read("X", "b")
@@ -90,8 +99,12 @@ bind("X_cache.d1", "thread.x")"""
 
 
 def test_lanes_along_a_column():
-    case = Case("turn", "op turn(X: f32[2, 64, 8]) -> Y: f32[2, 8, 64] { Y[b, i, j] = X[b, j, i] }", ((2, 64, 8),))
-    with pytest.raises(CompileError, match="lanes use elements of X_cache that lie apart, and it is swizzled"):
+    case = Case(
+        "turn", "op turn(X: f32[2, 64, 8]) -> Y: f32[2, 8, 64] { Y[b, i, j] = X[b, j, i] }", ((2, 64, 8),)
+    )
+    with pytest.raises(
+        CompileError, match="lanes use elements of X_cache that lie apart, and it is swizzled"
+    ):
         emit_llvm(kernel_of(case, SM80, TURNED), SM80)
 
 
@@ -105,13 +118,27 @@ def test_listings_are_read_back():
             parse_kernel(text.replace("(8, 4, 64)", wrong))
 
 
-@pytest.mark.parametrize(("steps", "said", "help"), [
-    ('swizzle("B", 8, 4, 64)', "error[swizzle]: swizzle of the input B: the caller decides how it lies in memory",
-     'cache_read("B", loop) makes a buffer'),
-    ('swizzle("B_cache", 8, 4, 64)', "error[swizzle]: B_cache has no banks: it does not live in shared memory",
-     'set_scope("B_cache", "shared")'),
-    ('set_scope("B_cache", "shared")\nswizzle("B_cache", 8, 3, 64)', "error[swizzle]: swizzle of 3 units of 8 elements in rows of 64",
-     'powers of two up to 2^20, at least two units, and rows of at least as many elements: swizzle("B_cache", 8, 8, 64)')])
+@pytest.mark.parametrize(
+    ("steps", "said", "help"),
+    [
+        (
+            'swizzle("B", 8, 4, 64)',
+            "error[swizzle]: swizzle of the input B: the caller decides how it lies in memory",
+            'cache_read("B", loop) makes a buffer',
+        ),
+        (
+            'swizzle("B_cache", 8, 4, 64)',
+            "error[swizzle]: B_cache has no banks: it does not live in shared memory",
+            'set_scope("B_cache", "shared")',
+        ),
+        (
+            'set_scope("B_cache", "shared")\nswizzle("B_cache", 8, 3, 64)',
+            "error[swizzle]: swizzle of 3 units of 8 elements in rows of 64",
+            "powers of two up to 2^20, at least two units, and rows of at least as many elements: "
+            'swizzle("B_cache", 8, 8, 64)',
+        ),
+    ],
+)
 def test_complaints(steps: str, said: str, help: str):
     s = tx.schedule(tx.op(HALF), M=64, N=64, K=64).replay('cache_read("B", "i")')
     with pytest.raises(ScheduleError) as error:

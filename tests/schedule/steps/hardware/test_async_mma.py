@@ -1,5 +1,5 @@
-"""Products that go on while their threads do: waits stand where they must, for all sizes; a fault is found by the proof and seen by the
-emulator.
+"""Products that go on while their threads do: waits stand where they must, for all sizes; a fault
+is found by the proof and seen by the emulator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 
 ONE = 'pipeline("ko", 3, asynchronous=True, lead=1)\nasync_mma("ko", 1)\n'
-"""Three buffers: one is copied to, one is read by the products that begin, one by those that are under way."""
+"""Three buffers: one is copied to, one is read by the products that begin, one by those that are
+under way.
+"""
 NONE = 'pipeline("ko", 2, asynchronous=True)\nasync_mma("ko")\n'
 GIVEN = Case("linear", LINEAR, ((64, 384), (64, 384)), fixed=True)
 
@@ -43,7 +45,16 @@ def computed(kernel: Kernel, given: Case, backwards: bool) -> np.ndarray:
     text, launches = emit_llvm(kernel, SM90)
     ready = plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {})
     out = problem(given).empty()
-    fibers.run(text, ready.launches, problem(given).inputs, out, ready.scratch, [], backwards=backwards, maps=ready.maps)
+    fibers.run(
+        text,
+        ready.launches,
+        problem(given).inputs,
+        out,
+        ready.scratch,
+        [],
+        backwards=backwards,
+        maps=ready.maps,
+    )
     return out[0]
 
 
@@ -61,10 +72,14 @@ def test_picture(golden):
     golden(show_kernel(scheduled().kernel))
 
 
-@pytest.mark.parametrize("lines", (ONE, NONE, ONE.replace("3", "4").replace("lead=1", "lead=2")), ids=("one", "none", "ahead"))
+@pytest.mark.parametrize(
+    "lines", (ONE, NONE, ONE.replace("3", "4").replace("lead=1", "lead=2")), ids=("one", "none", "ahead")
+)
 @pytest.mark.parametrize("n", (64, 256))
 def test_emulated(lines: str, n: int):
-    """Products at once and copies late, and the other way round; fewer iterations than buffers included."""
+    """Products at once and copies late, and the other way round; fewer iterations than buffers
+    included.
+    """
     for terms in (64, 128, 448):
         given = Case("linear", LINEAR, ((128, terms), (2 * n, terms)), fixed=True)
         kernel = kernel_of(given, SM90, script(n, pipelined=lines))
@@ -86,11 +101,17 @@ def test_the_interpreter_is_done_where_it_stands():
 
 @pytest.mark.parametrize("n", (64, 128, 256))
 def test_assembled(n: int, tmp_path: Path):
-    """Four products of an iteration are one group of the processor; nothing but the barrier's instructions waits for them in the loop."""
+    """Four products of an iteration are one group of the processor; nothing but the barrier's
+    instructions waits for them in the loop.
+    """
     given = Case("linear", LINEAR, ((64, 512), (n, 512)), fixed=True)
     text = compile_kernel(kernel_of(given, SM90, script(n, pipelined=ONE)), SM90).assembly
     said = assemble(text, "sm_90a", tmp_path)
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said and "C75" not in said and ".local" not in text
+    assert (
+        " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
+        and "C75" not in said
+        and ".local" not in text
+    )
     code = instructions(text, "sm_90a", tmp_path)
     body = next(b for b in loops(code) if count(b, "HGMMA"))
     products = [operands.rpartition(", ")[2] for op, operands in body if op.startswith("HGMMA")]
@@ -102,7 +123,9 @@ def test_assembled(n: int, tmp_path: Path):
 # Faults.
 
 
-def without(kind: type[Stmt], which: Callable[[Stmt], bool] = lambda s: True) -> Callable[[Node], Node | None]:
+def without(
+    kind: type[Stmt], which: Callable[[Stmt], bool] = lambda s: True
+) -> Callable[[Node], Node | None]:
     def rule(node: Node) -> Node | None:
         if isinstance(node, For | If) and any(isinstance(s, kind) and which(s) for s in node.body):
             return replace(node, body=tuple(s for s in node.body if not (isinstance(s, kind) and which(s))))
@@ -113,7 +136,9 @@ def without(kind: type[Stmt], which: Callable[[Stmt], bool] = lambda s: True) ->
 
 def later(pending: int) -> Callable[[Node], Node | None]:
     """A wait of so many groups that lets one more go on."""
-    return lambda node: WaitProducts(pending + 1) if isinstance(node, WaitProducts) and node.pending == pending else None
+    return lambda node: (
+        WaitProducts(pending + 1) if isinstance(node, WaitProducts) and node.pending == pending else None
+    )
 
 
 def swapped(node: Node) -> Node | None:
@@ -145,15 +170,23 @@ def early(node: Node) -> Node | None:
     return None
 
 
-FAULTS = {"no wait": (without(WaitProducts), "unfinished"), "no last wait": (without(WaitProducts, lambda s: s.pending == 0), "unfinished"),
-          "no wait in the loop": (without(WaitProducts, lambda s: s.pending == 1), "operand"),
-          "no commit": (without(CommitProducts), "unfinished"),
-          "the last wait is too little": (later(0), "unfinished"), "a wait in the loop is too little": (later(1), "operand"),
-          "the wait is too late for others": (swapped, "operand"), "the last wait is too late": (behind, "unfinished"),
-          "too few buffers": (fewer, "operand"), "committed too early": (early, "unfinished")}
+FAULTS = {
+    "no wait": (without(WaitProducts), "unfinished"),
+    "no last wait": (without(WaitProducts, lambda s: s.pending == 0), "unfinished"),
+    "no wait in the loop": (without(WaitProducts, lambda s: s.pending == 1), "operand"),
+    "no commit": (without(CommitProducts), "unfinished"),
+    "the last wait is too little": (later(0), "unfinished"),
+    "a wait in the loop is too little": (later(1), "operand"),
+    "the wait is too late for others": (swapped, "operand"),
+    "the last wait is too late": (behind, "unfinished"),
+    "too few buffers": (fewer, "operand"),
+    "committed too early": (early, "unfinished"),
+}
 
 
-def refused_and_made(kernel: Kernel, fault: tuple[Callable[[Node], Node | None], str], monkeypatch: pytest.MonkeyPatch) -> Kernel:
+def refused_and_made(
+    kernel: Kernel, fault: tuple[Callable[[Node], Node | None], str], monkeypatch: pytest.MonkeyPatch
+) -> Kernel:
     """A kernel with a fault, which the proof refuses, made ready for code all the same."""
     change, kind = fault
     wrong = rewrite(kernel, change)
@@ -168,7 +201,9 @@ def refused_and_made(kernel: Kernel, fault: tuple[Callable[[Node], Node | None],
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
-    """The proof refuses it before code is made; where code is made all the same, another result shows it."""
+    """The proof refuses it before code is made; where code is made all the same, another result
+    shows it.
+    """
     wrong = refused_and_made(scheduled().kernel, FAULTS[fault], monkeypatch)
     assert not all(right(computed(wrong, GIVEN, backwards)) for backwards in (False, True))
 
@@ -182,7 +217,9 @@ def test_a_wait_for_all_covers_what_is_in_a_group():
 def test_a_fault_is_told():
     with pytest.raises(ScheduleError) as error:
         check_arrivals(rewrite(scheduled().kernel, behind))
-    assert str(error.value) == """\
+    assert (
+        str(error.value)
+        == """\
 error[arrival]: products for C_acc are not proven to be done here: no wait for products in front of it covers them
   --> kernel:42:11
   42 |           C[io * 64 + ii, jo * 64 + ji] = C_acc[io * 64 + ii, jo * 64 + ji]
@@ -190,6 +227,7 @@ error[arrival]: products for C_acc are not proven to be done here: no wait for p
     begun by: C_acc[io * 64 + ii, jo * 64 + ji] += f32(A_cache[ko % 3, io * 64 + ii, kio * 16 + kii]) \
 * f32(B_cache[ko % 3, jo * 64 + ji, kio * 16 + kii])  reassoc asynchronous
   help: in_flight and together place waits and barriers; steps after it must leave them where they are"""
+    )
 
 
 def refusal(lines: str, whole: str = "") -> str:
@@ -199,40 +237,58 @@ def refusal(lines: str, whole: str = "") -> str:
 
 
 def test_too_few_buffers():
-    assert "error[arrival]: products for C_acc read what this overwrites, and are not proven" in refusal(ONE.replace("3", "2"))
+    assert "error[arrival]: products for C_acc read what this overwrites, and are not proven" in refusal(
+        ONE.replace("3", "2")
+    )
 
 
 def test_no_products():
-    assert refusal("", 'async_mma("k")') == """\
+    assert (
+        refusal("", 'async_mma("k")')
+        == """\
 error[async_mma]: no iteration of `C.k` runs products that can be begun and waited for
   --> <op>:1:73
   1 | op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }
     |                                                                         ^ now `for C.k in 0..384`
     step 1, script:1: async_mma("k")
   help: tensorize(..., "wgmma_bf16_n64", reassoc=True) makes such products"""
+    )
 
 
 def test_groups_are_counted():
-    assert refusal('async_mma("ko", 9)\n') == """\
+    assert (
+        refusal('async_mma("ko", 9)\n')
+        == """\
 error[async_mma]: products of 0 to 7 iterations are in flight, not 9
     step 30, script:30: async_mma("ko", 9)"""
+    )
 
 
 def test_copies_run_ahead():
-    assert refusal('pipeline("ko", 3, asynchronous=True, lead=3)\n') == """\
+    assert (
+        refusal('pipeline("ko", 3, asynchronous=True, lead=3)\n')
+        == """\
 error[pipeline]: copies into 3 buffers run 1 to 2 iterations ahead, not 3
     step 30, script:30: pipeline("ko", 3, asynchronous=True, lead=3)
   help: only those of asynchronous=True may run less than depth - 1 iterations ahead"""
-    assert "copies into 3 buffers run 1 to 2 iterations ahead, not 1" in refusal('pipeline("ko", 3, lead=1)\n')
+    )
+    assert "copies into 3 buffers run 1 to 2 iterations ahead, not 1" in refusal(
+        'pipeline("ko", 3, lead=1)\n'
+    )
 
 
 def test_registers_are_known():
     """Two tiles of rows one after the other, in a loop that is not written out."""
     given = Case("linear", LINEAR, ((128, 128), (64, 128)), fixed=True)
-    lines = script(pipelined=ONE).replace('split("i", 64, tail="exact")', 'split("i", 128, tail="exact")\nsplit("ii", 64, tail="exact")')
+    lines = script(pipelined=ONE).replace(
+        'split("i", 64, tail="exact")', 'split("i", 128, tail="exact")\nsplit("ii", 64, tail="exact")'
+    )
     lines = lines.replace('"kio", "ii"', '"kio", "iio", "iii"').replace('tensorize("ii"', 'tensorize("iii"')
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(given, SM90, lines), SM90)
-    assert str(error.value) == """\
+    assert (
+        str(error.value)
+        == """\
 error[target]: products that go on add to registers, and which of C_acc depends on a loop
   help: unroll the loops between in_flight's and the product"""
+    )

@@ -1,4 +1,6 @@
-"""Clusters of blocks on sm_90a, and copies that their blocks order together: right in the emulator, proven, and faults found by either."""
+"""Clusters of blocks on sm_90a, and copies that their blocks order together: right in the
+emulator, proven, and faults found by either.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,13 @@ from texpr.targets.gpu.clusters import read_by_descriptors_alone
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk_copy("ko")\n'
 FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nasync_mma("ko", 1)\nbulk_copy("ko")\n'
-COLUMNS = 'split("jo", 2, tail="exact")\nbind("joo", "block.x")\nbind("joi", "cluster.x")\nbind("io", "block.y")\n'
-ROWS = 'split("io", 2, tail="exact")\nbind("jo", "block.x")\nbind("ioo", "block.y")\nbind("ioi", "cluster.y")\n'
-BOTH = COLUMNS.replace('bind("io", "block.y")\n', '') + ROWS.replace('bind("jo", "block.x")\n', '')
+COLUMNS = (
+    'split("jo", 2, tail="exact")\nbind("joo", "block.x")\nbind("joi", "cluster.x")\nbind("io", "block.y")\n'
+)
+ROWS = (
+    'split("io", 2, tail="exact")\nbind("jo", "block.x")\nbind("ioo", "block.y")\nbind("ioi", "cluster.y")\n'
+)
+BOTH = COLUMNS.replace('bind("io", "block.y")\n', "") + ROWS.replace('bind("jo", "block.x")\n', "")
 WALKING = """split("io", 2, tail="exact")
 bind("jo", "block.x")
 bind("ioo", "block.y", max_blocks=2)
@@ -91,10 +97,15 @@ CASES = {
     "four": (linear(64, 256, 256), clustered(COLUMNS.replace('"jo", 2', '"jo", 4'), FLYING, A)),
     "done at once": (linear(128, 128, 448), clustered(COLUMNS, PLAIN, A)),
     "ends": (linear(100, 90, 200), clustered(COLUMNS, FLYING, A, "pad")),
-    "walking": (linear(640, 128, 192), clustered(WALKING, FLYING.replace("lead=2", 'lead=2, through="iooo"'), B)),
+    "walking": (
+        linear(640, 128, 192),
+        clustered(WALKING, FLYING.replace("lead=2", 'lead=2, through="iooo"'), B),
+    ),
     "by threads": (Case("weighted", SHARED, ((7, 64), (4,)), fixed=True), BY_THREADS),
 }
-"""Clusters of 2 and 4 along columns, along rows and along both; tiles that end outside; five rows of tiles for two clusters."""
+"""Clusters of 2 and 4 along columns, along rows and along both; tiles that end outside; five
+rows of tiles for two clusters.
+"""
 
 
 @cache
@@ -154,15 +165,20 @@ def _too_far(node: Node) -> Node | None:
 
 def _along(axes: str) -> Callable[[Node], Node | None]:
     """Other copies, or all of them, are ordered together."""
-    return lambda node: replace(node, kind=BulkCopy(axes)) if isinstance(node, For) and is_bulk(node) else None
+    return lambda node: (
+        replace(node, kind=BulkCopy(axes)) if isinstance(node, For) and is_bulk(node) else None
+    )
 
 
 def _one_block_waits(more: bool) -> Callable[[Node], Node | None]:
     """A barrier that one block leaves out, or one `more` that only one comes to."""
+
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For) or not isinstance(node.body[0], Wait):
             return None
-        (first, *_) = (n.var for n in walk(schedule("columns").kernel) if isinstance(n, For) and n.kind == Cluster("x"))
+        (first, *_) = (
+            n.var for n in walk(schedule("columns").kernel) if isinstance(n, For) and n.kind == Cluster("x")
+        )
         alone = compare("==", first, index(0))
         if more:
             return replace(node, body=(*node.body, If(alone, (Barrier(True),))))
@@ -172,22 +188,36 @@ def _one_block_waits(more: bool) -> Callable[[Node], Node | None]:
 
 
 FAULTS: dict[str, tuple[Callable[[Node], Node | None], str]] = {
-    "barriers of blocks": (_of_a_block, "turn"), "no barrier": (without(Barrier), "turn"), "no wait": (without(Wait), "turn"),
-    "wrong parity": (_counted(_other_phase), "phase"), "wrong counter": (_counted(_other_counter), "counter"),
-    "too many bytes": (_more(64), "bytes"), "bytes of its own part": (_more(-4096), "bytes"),
-    "begins what is not expected": (_always_begun, "bytes"), "begins what is not waited for": (_too_far, "left"),
-    "tiles that differ": (_along("x"), "apart"), "along another axis": (_along("y"), "apart"),
-    "one block does not wait": (_one_block_waits(False), "turn"), "one block waits": (_one_block_waits(True), "uneven"),
+    "barriers of blocks": (_of_a_block, "turn"),
+    "no barrier": (without(Barrier), "turn"),
+    "no wait": (without(Wait), "turn"),
+    "wrong parity": (_counted(_other_phase), "phase"),
+    "wrong counter": (_counted(_other_counter), "counter"),
+    "too many bytes": (_more(64), "bytes"),
+    "bytes of its own part": (_more(-4096), "bytes"),
+    "begins what is not expected": (_always_begun, "bytes"),
+    "begins what is not waited for": (_too_far, "left"),
+    "tiles that differ": (_along("x"), "apart"),
+    "along another axis": (_along("y"), "apart"),
+    "one block does not wait": (_one_block_waits(False), "turn"),
+    "one block waits": (_one_block_waits(True), "uneven"),
 }
 
 
 def caught(kernel: Kernel, case: Case, change: Callable[[str], str] = lambda text: text) -> bool:
     """Whether the emulator finds fault with a kernel, in one of the two orders."""
+
     def wrong(backwards: bool) -> bool:
         try:
             return not right(emulated(kernel, case, backwards, change), case)
         except AssertionError as error:
-            return re.search("copies that does not end|told twice|under way|has ended|than a cluster|threads", str(error)) is not None
+            return (
+                re.search(
+                    "copies that does not end|told twice|under way|has ended|than a cluster|threads",
+                    str(error),
+                )
+                is not None
+            )
 
     return any(map(wrong, (False, True)))
 
@@ -201,14 +231,18 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     assert not equal(wrong, kernel) and poly.unproven_copy(kernel) is None
     found = poly.unproven_copy(wrong)
     assert found is not None and found.kind == kind
-    if "along another" not in fault and "one block" not in fault:  # there is no code for that axis, and barriers stand under no condition
+    if (
+        "along another" not in fault and "one block" not in fault
+    ):  # there is no code for that axis, and barriers stand under no condition
         monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
         assert caught(pipeline.prepared(wrong, SM90), case)
 
 
 @pytest.mark.parametrize("which", ("columns", "walking"))
 def test_products_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.MonkeyPatch):
-    """In front of the barrier of the cluster, not behind it: the next copies overwrite what products read."""
+    """In front of the barrier of the cluster, not behind it: the next copies overwrite what
+    products read.
+    """
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, swapped)
     found = poly.unproven_product(wrong)
@@ -231,7 +265,9 @@ def test_reads_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, _of_a_block)
     found = poly.unproven_copy(wrong)
-    assert found is not None and found.kind == "turn" and caught(pipeline.prepared(wrong, SM90), CASES[which][0])
+    assert (
+        found is not None and found.kind == "turn" and caught(pipeline.prepared(wrong, SM90), CASES[which][0])
+    )
 
 
 MEETING = r"  call void @llvm\.nvvm\.barrier\.cluster\.arrive[\w.]*\(\)\n  call void @llvm\.nvvm\.barrier\.cluster\.wait\.aligned\(\)\n"
@@ -290,8 +326,18 @@ def test_blocks_have_memory_of_their_own(backwards: bool):
 
 
 def test_a_block_that_does_not_come():
-    with pytest.raises(AssertionError, match="threads wait at different places: warp 0 of block 1 ended, warp 0 of block 0 at barrier"):
-        fibers.run(TOGETHER.replace("%block, 2", "%block, 1"), [("k", (2, 1, 1), (1, 1, 1), 0)], [], [np.empty(4, "i4")], [], [])
+    with pytest.raises(
+        AssertionError,
+        match="threads wait at different places: warp 0 of block 1 ended, warp 0 of block 0 at barrier",
+    ):
+        fibers.run(
+            TOGETHER.replace("%block, 2", "%block, 1"),
+            [("k", (2, 1, 1), (1, 1, 1), 0)],
+            [],
+            [np.empty(4, "i4")],
+            [],
+            [],
+        )
 
 
 def test_a_grid_has_whole_clusters():
@@ -302,20 +348,35 @@ def test_a_grid_has_whole_clusters():
 # Processors.
 
 
-@pytest.mark.parametrize(("which", "shared", "alone", "cluster"), [
-    ("columns", 2, 2, "2, 1, 1"), ("rows", 2, 2, "1, 2, 1"), ("both", 4, 0, "2, 2, 1"), ("walking", 3, 3, "1, 2, 1"),
-    ("by threads", 2, 0, "2, 1, 1")])
+@pytest.mark.parametrize(
+    ("which", "shared", "alone", "cluster"),
+    [
+        ("columns", 2, 2, "2, 1, 1"),
+        ("rows", 2, 2, "1, 2, 1"),
+        ("both", 4, 0, "2, 2, 1"),
+        ("walking", 3, 3, "1, 2, 1"),
+        ("by threads", 2, 0, "2, 1, 1"),
+    ],
+)
 def test_assembled(which: str, shared: int, alone: int, cluster: str, tmp_path: Path):
-    """No spills and no message C75..; in the loop a barrier of the cluster, without fences where only products read."""
+    """No spills and no message C75..; in the loop a barrier of the cluster, without fences where
+    only products read.
+    """
     case, lines = CASES[which]
     text = compile_kernel(kernel_of(case, SM90, lines), SM90).assembly
     said = assemble(text, "sm_90a", tmp_path)
-    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said and "C75" not in said and ".local" not in text
+    assert (
+        " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
+        and "C75" not in said
+        and ".local" not in text
+    )
     assert f".explicitcluster\n.reqnctapercluster {cluster}\n" in text
     code = instructions(text, "sm_90a", tmp_path)
     copies = [op for op, _ in code if op.startswith("UTMALDG")]
     assert sum(op.endswith("MULTICAST") for op in copies) == shared and len(copies) == shared + alone
-    assert count(code, "UCGABAR_ARV") == count(code, "UCGABAR_WAIT") == 2 and count(code, "MEMBAR.ALL.GPU") == (which == "by threads")
+    assert count(code, "UCGABAR_ARV") == count(code, "UCGABAR_WAIT") == 2 and count(
+        code, "MEMBAR.ALL.GPU"
+    ) == (which == "by threads")
 
 
 def test_who_reads_what_is_copied():
@@ -324,15 +385,19 @@ def test_who_reads_what_is_copied():
     (nest,), buffers = kernel.body, {t for t in kernel.temporaries if t.scope == "shared"}
     plain = Store(kernel.outputs[0], (index(0), index(0)), Read(next(iter(buffers)), (index(0),) * 3))
     assert len(buffers) == 2 and read_by_descriptors_alone(nest, buffers)
-    assert not read_by_descriptors_alone(If(compare("<", index(0), kernel.outputs[0].shape[0]), (nest, plain)), buffers)
+    assert not read_by_descriptors_alone(
+        If(compare("<", index(0), kernel.outputs[0].shape[0]), (nest, plain)), buffers
+    )
 
 
 def test_other_processors_lack_it():
     case, _ = CASES["by threads"]
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(case, find_target("sm_80"), ALONE), find_target("sm_80"))
-    assert str(error.value) == ("error[target]: sm_80 has no clusters of blocks, and `hi` is bound to cluster.x\n"
-                                "  help: sm_90 and sm_90a have them; bind it to block.x, or leave it out")
+    assert str(error.value) == (
+        "error[target]: sm_80 has no clusters of blocks, and `hi` is bound to cluster.x\n"
+        "  help: sm_90 and sm_90a have them; bind it to block.x, or leave it out"
+    )
     text, _ = emit_llvm(kernel_of(case, find_target("sm_90"), ALONE), find_target("sm_90"))
     assert '"nvvm.cluster_dim"="2,1,1"' in text
 
@@ -348,15 +413,24 @@ def _refusal(case: Case, lines: str) -> str:
 
 def test_refusals(golden):
     given = linear(64, 640, 128)
-    symbolic = Case("row", "op row(X: f32[N, 64]) -> Y: f32[N, 64] { Y[i, j] = 2 * X[i, j] }", ((8, 64),), fixed=False)
-    golden("\n\n".join([
-        _refusal(given, clustered(COLUMNS.replace('"jo", 2', '"jo", 10'), FLYING, A)),
-        _refusal(given, clustered(COLUMNS.replace('"jo", 2', '"jo", 5'), FLYING, A)),
-        _refusal(given, clustered(COLUMNS.replace('"jo", 2', '"jo", 4').replace("exact", "guard"), FLYING, A)),
-        _refusal(given, clustered(COLUMNS, FLYING, 'multicast("B_cache", "joi")\n')),
-        _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache", "joo")\n')),
-        _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache")\n')),
-        _refusal(given, clustered(COLUMNS, FLYING.replace('bulk_copy("ko")\n', ""), A)),
-        _refusal(given, clustered(COLUMNS.replace('"cluster.x"', '"cluster.w"'), FLYING, A)),
-        _refusal(symbolic, 'bind("i", "cluster.x")\n'),
-    ]))
+    symbolic = Case(
+        "row", "op row(X: f32[N, 64]) -> Y: f32[N, 64] { Y[i, j] = 2 * X[i, j] }", ((8, 64),), fixed=False
+    )
+    golden(
+        "\n\n".join(
+            [
+                _refusal(given, clustered(COLUMNS.replace('"jo", 2', '"jo", 10'), FLYING, A)),
+                _refusal(given, clustered(COLUMNS.replace('"jo", 2', '"jo", 5'), FLYING, A)),
+                _refusal(
+                    given,
+                    clustered(COLUMNS.replace('"jo", 2', '"jo", 4').replace("exact", "guard"), FLYING, A),
+                ),
+                _refusal(given, clustered(COLUMNS, FLYING, 'multicast("B_cache", "joi")\n')),
+                _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache", "joo")\n')),
+                _refusal(given, clustered(COLUMNS, FLYING, 'multicast("A_cache")\n')),
+                _refusal(given, clustered(COLUMNS, FLYING.replace('bulk_copy("ko")\n', ""), A)),
+                _refusal(given, clustered(COLUMNS.replace('"cluster.x"', '"cluster.w"'), FLYING, A)),
+                _refusal(symbolic, 'bind("i", "cluster.x")\n'),
+            ]
+        )
+    )

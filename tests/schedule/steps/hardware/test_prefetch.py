@@ -50,9 +50,16 @@ CENTRED = tx.op("""op centred(X: f32[N, M]) -> Y: f32[N, M] {
   Y[i, j] = T[i, j] - S[i]
 }""")
 LATER = [
-    ("", 5), ('s.layout("T", "i j -> i j/4 j%4")', 5), ('s.compute_at("T", "S.i")', 5), ('s.inline("T")', 2), ('s.vectorize("Y.i", 4)', 5),
-    ('s.compute_at("S", "Y.i").pipeline("S", 2)', 7), ('s.compute_at("S", "Y.i").fold_storage("S", 0)', 5), ('s.parallel("S.i")', 5),
-    ('s.split("Y.i", 4, tail="peel").unroll("Y.ii").parallel("Y.io")', 8), ('s.pad("T", 1, 8).set_scope("T", "heap")', 5),
+    ("", 5),
+    ('s.layout("T", "i j -> i j/4 j%4")', 5),
+    ('s.compute_at("T", "S.i")', 5),
+    ('s.inline("T")', 2),
+    ('s.vectorize("Y.i", 4)', 5),
+    ('s.compute_at("S", "Y.i").pipeline("S", 2)', 7),
+    ('s.compute_at("S", "Y.i").fold_storage("S", 0)', 5),
+    ('s.parallel("S.i")', 5),
+    ('s.split("Y.i", 4, tail="peel").unroll("Y.ii").parallel("Y.io")', 8),
+    ('s.pad("T", 1, 8).set_scope("T", "heap")', 5),
 ]
 
 
@@ -74,7 +81,14 @@ TWICE = tx.op("op twice(X: f32[N]) -> Y: f32[N] { let T: f32[N]  T[i] = 2 * X[i]
 
 
 def test_buffers_of_threads_are_not_asked_for_outside_of_them():
-    s = tx.schedule(TWICE, N=8).split("Y.i", 4).compute_at("T", "Y.ii").unroll("Y.ii").prefetch("T", "Y.io", 1).parallel("Y.ii")
+    s = (
+        tx.schedule(TWICE, N=8)
+        .split("Y.i", 4)
+        .compute_at("T", "Y.ii")
+        .unroll("Y.ii")
+        .prefetch("T", "Y.io", 1)
+        .parallel("Y.ii")
+    )
     assert "prefetch T" in show_kernel(s.kernel) and "prefetch" not in show_kernel(place(s.kernel))
     verify_kernel(place(s.kernel))
     X = np.arange(8, dtype=np.float32)
@@ -88,14 +102,24 @@ def test_reads_in_loops_inside_unrolled_ones_are_asked_for_there():
 
 def test_lanes_that_lie_side_by_side_are_asked_for_line_by_line():
     s = tx.schedule(CENTRED, M=100).split("Y.j", 40).vectorize("Y.ji").prefetch("T", "Y.i", 1)
-    assert re.findall(r"prefetch T\[min\(i \+ 1, N - 1\), (.*)\]", show_kernel(s.kernel)) == ["jo * 40", "jo * 40 + 16", "jo * 40 + 32"]
+    assert re.findall(r"prefetch T\[min\(i \+ 1, N - 1\), (.*)\]", show_kernel(s.kernel)) == [
+        "jo * 40",
+        "jo * 40 + 16",
+        "jo * 40 + 32",
+    ]
     s = tx.schedule(MATMUL, M=8).vectorize("i", 4).prefetch("A", "C.io", 1)
     assert show_kernel(s.kernel).count("prefetch") == 1
 
 
 def test_rows_that_are_woven_into_lanes_are_asked_for_each():
     s = tx.schedule(tx.op("op woven(X: f32[M, 64]) -> Y: f32[M, 64] { Y[i, j] = 2 * X[i, j] }"), M=8)
-    s = s.split("i", 2, tail="exact").reorder("io", "j", "ii").split("j", 16, tail="exact").unroll("ii").vectorize("ji")
+    s = (
+        s.split("i", 2, tail="exact")
+        .reorder("io", "j", "ii")
+        .split("j", 16, tail="exact")
+        .unroll("ii")
+        .vectorize("ji")
+    )
     asked = re.findall(r"prefetch X\[(.*), (.*)\]", show_kernel(s.prefetch("X", "io", 1).kernel))
     assert [j for _, j in asked] == ["jo * 16"] * 2 and asked[0][0] != asked[1][0]
 
@@ -113,18 +137,23 @@ def test_a_prefetch_is_an_instruction():
 
 
 def test_an_instruction_is_asked_for_row_by_row():
-    """Eight rows of eight elements, each in a line of its own; the instruction keeps the nest that it runs."""
+    """Eight rows of eight elements, each in a line of its own; the instruction keeps the nest
+    that it runs.
+    """
     op = tx.op("op turned(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = X[j, i] }")
     s = tx.schedule(op, N=64).split("i", 8).split("j", 8).reorder("io", "jo", "ii", "ji")
     s = s.tensorize("ii", "transpose8_f32").prefetch("X", "jo", 2)
     listing = str(s)
-    assert listing[listing.index("      for Y.ji") :] == """\
+    assert (
+        listing[listing.index("      for Y.ji") :]
+        == """\
       for Y.ji in 0..8  # independent
         prefetch X[min(jo + 2, 7) * 8 + ji, io * 8]
       for Y.ii in 0..8 instruction.transpose8_f32  # proven independent, 64 bytes an iteration
         for Y.ji in 0..8  # independent
           Y[io * 8 + ii, jo * 8 + ji] = X[jo * 8 + ji, io * 8 + ii]
 """
+    )
     x = np.random.default_rng(0).random((64, 64), np.float32)
     np.testing.assert_array_equal(s.compile()(x), x.T)
 
@@ -138,10 +167,14 @@ def test_machines_without_it_leave_it_out():
 SCALE = tx.op("op scale(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }")
 
 
-@pytest.mark.parametrize("columns, lanes, streams", [
-    (64, 16, True), (64, 32, True), (48, 8, True), (63, 16, False), (72, 16, False), (72, 8, False)])
+@pytest.mark.parametrize(
+    "columns, lanes, streams",
+    [(64, 16, True), (64, 32, True), (48, 8, True), (63, 16, False), (72, 16, False), (72, 8, False)],
+)
 def test_whole_aligned_vectors_stream(columns, lanes, streams):
-    """Where rows begin at multiples of a vector; a fence stands behind them. The values are the same wherever the array stands."""
+    """Where rows begin at multiples of a vector; a fence stands behind them. The values are the
+    same wherever the array stands.
+    """
     s = tx.schedule(SCALE, N=6, M=columns).split("j", lanes, tail="peel").vectorize("ji").nontemporal("Y")
     asm = s.compile("x86-64-v4").asm
     assert (re.search(r"vmovnt", asm) is not None) == streams
@@ -161,9 +194,14 @@ def test_threads_that_stream_wait_for_memory():
     assert worker and "!nontemporal" in worker[0] and "fence" in worker[0]
 
 
-@pytest.mark.parametrize("text", [
-    "op f(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = 2 * X[i]\n Z[i] = Y[i] + 1 }",
-    "op f(X: f32[N], K: i32[N] in 0..8) -> Y: f32[8] { Y[k] = 0\n Y[K[i]] += X[i] }"], ids=["read", "updated"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op f(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = 2 * X[i]\n Z[i] = Y[i] + 1 }",
+        "op f(X: f32[N], K: i32[N] in 0..8) -> Y: f32[8] { Y[k] = 0\n Y[K[i]] += X[i] }",
+    ],
+    ids=["read", "updated"],
+)
 def test_what_is_read_again_does_not_stream(text, golden):
     with pytest.raises(tx.ScheduleError) as error:
         tx.schedule(tx.op(text)).nontemporal("Y")
@@ -172,14 +210,24 @@ def test_what_is_read_again_does_not_stream(text, golden):
 
 def test_a_gpu_leaves_streaming_out():
     target = next(name for name in ("sm_80", "sm_90") if find_target(name))
-    s = tx.schedule(SCALE, N=64, M=64).bind("i", "block.x").split("j", 4).bind("jo", "thread.x").vectorize("ji").nontemporal("Y")
+    s = (
+        tx.schedule(SCALE, N=64, M=64)
+        .bind("i", "block.x")
+        .split("j", 4)
+        .bind("jo", "thread.x")
+        .vectorize("ji")
+        .nontemporal("Y")
+    )
     assert "nontemporal" not in s.compile(target).llvm
 
 
 def test_a_copy_for_one_size_runs_for_that_size():
     s = tx.schedule(MATMUL).specialize(N=8).vectorize("j_N8").parallel("i_N8").parallel("i")
     for n in (7, 8, 9):
-        a, b = np.random.default_rng(n).random((2, 3, 5), np.float32)[0], np.random.default_rng(n).random((5, n), np.float32)
+        a, b = (
+            np.random.default_rng(n).random((2, 3, 5), np.float32)[0],
+            np.random.default_rng(n).random((5, n), np.float32),
+        )
         np.testing.assert_array_equal(s.compile()(a, b), tx.interpret(MATMUL, a, b))
 
 
@@ -192,7 +240,11 @@ def test_lanes_in_several_registers_ask_once_for_what_they_share():
 
 
 LISTINGS = {
-    "prefetch": ("matmul", {"N": 16}, 's.reorder("i", "k", "j").vectorize("C.j").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
+    "prefetch": (
+        "matmul",
+        {"N": 16},
+        's.reorder("i", "k", "j").vectorize("C.j").prefetch("B", "k", 8).prefetch("A", "i", 2)',
+    ),
     "prefetch_gather": ("gather", {}, 's.prefetch("E", "k", 4)'),
 }
 

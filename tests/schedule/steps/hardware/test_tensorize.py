@@ -1,4 +1,6 @@
-"""Instructions: nests that are one and nests that are none, what they compute, and the instruction in the assembly."""
+"""Instructions: nests that are one and nests that are none, what they compute, and the
+instruction in the assembly.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from texpr.lang import parse_kernel
 from texpr.runtime.process import qemu
 from texpr.targets import find_target
 
-BYTES = "op bytes(A: {0}[M, K], B: {1}[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+BYTES = (
+    "op bytes(A: {0}[M, K], B: {1}[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+)
 OPS = {
     "vpdpbusd": (BYTES.format("u8", "i8"), 16, 4),
     "vpdpwssd": (BYTES.format("i16", "i16"), 16, 2),
@@ -27,18 +31,24 @@ OPS = {
 
 
 def scheduled(name: str, **sizes: int) -> tx.Schedule:
-    """A product of small integers, the right operand in panels, its inner loops run by the instruction."""
+    """A product of small integers, the right operand in panels, its inner loops run by the
+    instruction.
+    """
     text, lanes, terms = OPS[name]
     s = tx.schedule(tx.op(text), **sizes).split("j", lanes, tail="exact").split("k", terms, tail="exact")
-    s.reorder("jo", "i", "ko", "ji", "ki").cache_read("B", "jo").layout("B_cache", f"k j -> k/{terms} j k%{terms}")
+    s.reorder("jo", "i", "ko", "ji", "ki").cache_read("B", "jo").layout(
+        "B_cache", f"k j -> k/{terms} j k%{terms}"
+    )
     return s.tensorize("ji", name)
 
 
 def arrays(s: tx.Schedule, m: int, k: int, n: int) -> list[np.ndarray]:
     generator = np.random.default_rng(0)
     types = [np.dtype(f"{'uint' if t.dtype.kind == 'u' else 'int'}{t.dtype.bits}") for t in s.program.inputs]
-    return [generator.integers(np.iinfo(t).min, np.iinfo(t).max, shape, dtype=t, endpoint=True)
-            for t, shape in zip(types, ((m, k), (k, n)))]
+    return [
+        generator.integers(np.iinfo(t).min, np.iinfo(t).max, shape, dtype=t, endpoint=True)
+        for t, shape in zip(types, ((m, k), (k, n)))
+    ]
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -46,7 +56,11 @@ def test_the_meaning_is_what_runs(name):
     s = scheduled(name, M=3, K=16, N=32)
     assert f"instruction.{name}" in str(s)
     assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
-    check(Scheduled(s.program, dict(zip(s.program.sizes, (3, 16, 32))), s.kernel, s.steps), s.kernel, arrays(s, 3, 16, 32))
+    check(
+        Scheduled(s.program, dict(zip(s.program.sizes, (3, 16, 32))), s.kernel, s.steps),
+        s.kernel,
+        arrays(s, 3, 16, 32),
+    )
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -83,7 +97,9 @@ def test_a_picture(golden):
 
 
 NUMBERS = {name for name, t in DTYPES.items() if t.is_int or name in ("f16", "f32", "f64")}
-SQUARES = [name for name in INSTRUCTIONS if name.startswith("transpose") and name.rpartition("_")[2] in NUMBERS]
+SQUARES = [
+    name for name in INSTRUCTIONS if name.startswith("transpose") and name.rpartition("_")[2] in NUMBERS
+]
 """Those of numbers that NumPy adds as well; others are in `test_turned.py`."""
 
 
@@ -91,7 +107,11 @@ def turned(name: str, **sizes: int) -> tx.Schedule:
     """A transposition plus something, squares of it run by the instruction."""
     lanes, _, dtype = name.removeprefix("transpose").partition("_")
     op = tx.op(f"op turn(X: {dtype}[N, M], b: {dtype}[N]) -> Y: {dtype}[M, N] {{ Y[j, i] = X[i, j] + b[i] }}")
-    s = tx.schedule(op, **sizes).tile("j", "i", sizes=(int(lanes), int(lanes)), tail="peel").cache_read("X", "io")
+    s = (
+        tx.schedule(op, **sizes)
+        .tile("j", "i", sizes=(int(lanes), int(lanes)), tail="peel")
+        .cache_read("X", "io")
+    )
     s.layout("X_cache", "i j -> j i").reorder("X_cache.d1", "X_cache.d0").tensorize("X_cache.d1", name)
     return s.unroll("ji").vectorize("ii")
 
@@ -108,11 +128,19 @@ def test_squares_are_transposed(name):
         assert s.certificate() and (s.compile()(*given) == given[0].T + given[1]).all()
 
 
-@pytest.mark.parametrize("target, name, register", [("x86-64-v4", "transpose16_f32", "zmm"), ("x86-64-v4", "transpose8_f64", "zmm"),
-                                                    ("x86-64-v3", "transpose4_f64", "ymm")])
+@pytest.mark.parametrize(
+    "target, name, register",
+    [
+        ("x86-64-v4", "transpose16_f32", "zmm"),
+        ("x86-64-v4", "transpose8_f64", "zmm"),
+        ("x86-64-v3", "transpose4_f64", "ymm"),
+    ],
+)
 def test_a_square_stays_in_registers(target, name, register):
-    """Each element is loaded and stored once: as many loads of rows as stores, nothing on the stack."""
-    lanes = int(name[len("transpose"):].partition("_")[0])
+    """Each element is loaded and stored once: as many loads of rows as stores, nothing on the
+    stack.
+    """
+    lanes = int(name[len("transpose") :].partition("_")[0])
     asm = turned(name, N=10 * lanes, M=10 * lanes).compile(target).asm
     assert not re.search(rf"%{register}\d+, -?\d*\(%rsp|-?\d*\(%rsp\).*%{register}", asm)
     assert len(re.findall(rf"vmovup[sd]\s+%{register}\d+, ", asm)) == lanes
@@ -121,23 +149,43 @@ def test_a_square_stays_in_registers(target, name, register):
 
 def test_a_transposition_within_a_tensor_is_refused(golden):
     """Rows that are read after others were written would be read before."""
-    s = tx.schedule(tx.op("""op f(X: f32[16, 16]) -> Y: f32[32, 16] {
+    s = tx.schedule(
+        tx.op("""op f(X: f32[16, 16]) -> Y: f32[32, 16] {
       Y[i, j] = X[i, j] for i in 0..16
       Y[i + 16, j] = Y[j, i] for i in 0..16
-    }"""))
+    }""")
+    )
     with pytest.raises(tx.ScheduleError) as error:
         s.tensorize("Y.1.i", "transpose16_f32")
     golden(str(error.value))
 
 
 REFUSED = {
-    "sums of floats": ("op f(A: f32[M, 8], B: f32[8, 16]) -> C: f32[M, 16] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", "",
-                       's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
-    "another number of lanes": ("", "M=4, K=8, N=8", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
-    "rows apart": ("", "M=4, K=8, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
-    "a condition": ("", "M=4, K=8, N=20",
-                    's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")'),
-    "a condition inside": ("", "M=4, K=6, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
+    "sums of floats": (
+        "op f(A: f32[M, 8], B: f32[8, 16]) -> C: f32[M, 16] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+        "",
+        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")',
+    ),
+    "another number of lanes": (
+        "",
+        "M=4, K=8, N=8",
+        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")',
+    ),
+    "rows apart": (
+        "",
+        "M=4, K=8, N=16",
+        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")',
+    ),
+    "a condition": (
+        "",
+        "M=4, K=8, N=20",
+        's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")',
+    ),
+    "a condition inside": (
+        "",
+        "M=4, K=6, N=16",
+        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")',
+    ),
     "other loops": ("", "M=4, K=4, N=16", 's.tensorize("j", "vpdpbusd")'),
     "no such instruction": ("", "", 's.tensorize("j", "vpdpbusds")'),
     "no name": ("", "", 's.tensorize("j", [1])'),

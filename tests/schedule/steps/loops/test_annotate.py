@@ -7,7 +7,12 @@ import pytest
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
 LISTINGS = {
-    "annotate": ("stencil", {}, 's.annotate("i", tuned=16, by="hand, twice").parallel("i").annotate("j", w=0.5).annotate("i", tuned=8)'),
+    "annotate": (
+        "stencil",
+        {},
+        's.annotate("i", tuned=16, by="hand, twice").parallel("i").annotate("j", w=0.5).annotate("i", '
+        "tuned=8)",
+    )
 }
 
 

@@ -19,15 +19,23 @@ RUNNING = tx.op("op running(X: f32[M]) -> Y: f32[M] { Y[0] = X[0]  Y[i] = Y[i - 
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 4), (4, 5), (12, 64)])
 def test_values_and_certificate(blocks: int, threads: int, shape: tuple[int, int], fixed: bool):
     sizes = dict(zip("MN", shape)) if fixed else {}
-    s = tx.schedule(ADD, **sizes).bind("i", "block.x", max_blocks=blocks).bind("j", "thread.x", max_blocks=threads)
+    s = (
+        tx.schedule(ADD, **sizes)
+        .bind("i", "block.x", max_blocks=blocks)
+        .bind("j", "thread.x", max_blocks=threads)
+    )
     x, y = (np.random.default_rng(k).standard_normal(shape, np.float32) for k in range(2))
-    np.testing.assert_array_equal(interpret_kernel(s.kernel, [x, y], dict(zip("MN", shape)) if not fixed else {})[0], x + 2 * y)
+    np.testing.assert_array_equal(
+        interpret_kernel(s.kernel, [x, y], dict(zip("MN", shape)) if not fixed else {})[0], x + 2 * y
+    )
     assert s.certificate().bit_exact
     np.testing.assert_array_equal(np.asarray(s.compile("sm_80").emulate(x, y)), x + 2 * y)
 
 
 def test_it_is_said_to_the_launch():
-    """As many blocks as are asked for, whatever the size is, and no loop where there are no more iterations."""
+    """As many blocks as are asked for, whatever the size is, and no loop where there are no more
+    iterations.
+    """
     s = tx.schedule(ADD, N=8).bind("i", "block.x", max_blocks=4).bind("j", "thread.x", max_blocks=8)
     assert s.script() == 'bind("i", "block.x", max_blocks=4)\nbind("j", "thread.x", max_blocks=8)\n'
     assert [n.name for n in s.loops] == ["ii", "io", "j"]
@@ -41,8 +49,16 @@ def test_iterations_that_depend_on_each_other_are_refused():
 
 LISTINGS = {
     "bind": ("stencil", {"M": 64, "N": 64}, 's.bind("i", "block.x").bind("j", "thread.x")'),
-    "bind_at_most": ("stencil", {"M": 70, "N": 64}, 's.bind("i", "block.x", max_blocks=16).bind("j", "thread.x", max_blocks=32)'),
-    "bind_at_most_symbolic": ("stencil", {}, 's.bind("i", "block.x", max_blocks=16, names=("round", "block"))'),
+    "bind_at_most": (
+        "stencil",
+        {"M": 70, "N": 64},
+        's.bind("i", "block.x", max_blocks=16).bind("j", "thread.x", max_blocks=32)',
+    ),
+    "bind_at_most_symbolic": (
+        "stencil",
+        {},
+        's.bind("i", "block.x", max_blocks=16, names=("round", "block"))',
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""`fuse` where the inner extent is a size: what later steps make of the joined loop, and what they may not."""
+"""`fuse` where the inner extent is a size: what later steps make of the joined loop, and what
+they may not.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,27 @@ from texpr.ir.printing.loop import show_kernel
 
 OPS = {
     "plain": "op plain(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + 1 }",
-    "product": "op product(A: f32[M, 3], B: f32[3, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+    "product": "op product(A: f32[M, 3], B: f32[3, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) "
+    "}",
     "cube": "op cube(X: f32[M, N, 3], w: f32[N]) -> Y: f32[M, N, 3] { Y[i, j, k] = X[i, j, k] * w[j] }",
     "volume": "op volume(X: f32[M, N, M]) -> Y: f32[M, N, M] { Y[i, j, k] = X[k, j, i] + 1 }",
-    "chain": "op chain(X: f32[M, N]) -> Y: f32[M, N] { h[i, j] = exp(X[i, j])  Y[i, j] = h[i, j] + h[i, max(j - 1, 0)] }",
+    "chain": "op chain(X: f32[M, N]) -> Y: f32[M, N] { h[i, j] = exp(X[i, j])  Y[i, j] = h[i, j] + h[i, "
+    "max(j - 1, 0)] }",
     "rows": "op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }",
     "whole": "op whole(X: i32[M, N]) -> y: i32 { y = sum(i, j: X[i, j]) }",
     "down": "op down(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = Y[i - 1, j | 0] + X[i, j] }",
     "right": "op right(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = Y[i, j - 1 | 0] + X[i, j] }",
     "far": "op far(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = Y[i, j - 9 | 0] + X[i, j] }",
-    "both": "op both(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = max(Y[i - 1, j | 0], Y[i, j - 1 | 0]) + X[i, j] }",
-    "wrapped": "op wrapped(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = (if j > 0 then Y[i, j - 1 | 0] else Y[i - 1, N - 1 | 0]) + X[i, j] }",
+    "both": "op both(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = max(Y[i - 1, j | 0], Y[i, j - 1 | 0]) + X[i, "
+    "j] }",
+    "wrapped": "op wrapped(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = (if j > 0 then Y[i, j - 1 | 0] else Y[i "
+    "- 1, N - 1 | 0]) + X[i, j] }",
     "inner": """op inner(X: f32[M, N]) -> Y: f32[M, N] require M >= 2, N >= 2 {
         Y[i, j] = 0
         Y[i, j] += X[i, j] for i in 1..M - 1, j in 1..N - 1 }""",
     "band": "op band(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = if i <= j then X[i, j] else 0 }",
-    "scatter": "op scatter(p: i32[M, N] in 0..3, X: i32[M, N]) -> y: i32[3] { y[k] = 0  y[p[i, j]] += X[i, j] }",
+    "scatter": "op scatter(p: i32[M, N] in 0..3, X: i32[M, N]) -> y: i32[3] { y[k] = 0  y[p[i, j]] += X[i, "
+    "j] }",
 }
 LEGAL = [
     ("plain", 'fuse("i", "j")'),
@@ -48,7 +55,11 @@ LEGAL = [
     ("plain", 'fuse("i", "j")\nbind("ij", "thread.x")'),
     ("plain", 'fuse("i", "j")\nsplit("ij", 4)\nbind("ijo", "block.x")\nbind("iji", "thread.x")'),
     ("plain", 'parallel("i")\nfuse("i", "j")'),
-    ("plain", 'split("i", 2)\nsplit("j", 3)\nreorder("io", "jo", "ii", "ji")\nfuse("io", "jo")\nparallel("iojo")\nvectorize("ji")'),
+    (
+        "plain",
+        'split("i", 2)\nsplit("j", 3)\nreorder("io", "jo", "ii", "ji")\nfuse("io", '
+        '"jo")\nparallel("iojo")\nvectorize("ji")',
+    ),
     ("plain", 'split("j", 2)\nfuse("i", "jo")\nparallel("ijo")\nunroll("ji")'),
     ("plain", 'cache_read("X", "j")\nfuse("i", "j")\nparallel("ij")'),
     ("plain", 'fuse("i", "j")\ncache_read("X", "ij")\ncache_write("Y", "ij")\nparallel("Y.ij")'),
@@ -62,7 +73,11 @@ LEGAL = [
     ("product", 'fuse("i", "j")\nreorder("k", "ij")'),
     ("product", 'reorder("k", "i", "j")\nfuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")'),
     ("product", 'fuse("i", "j")\nfuse("ij", "k")'),
-    ("product", 'split("i", 2)\nsplit("j", 2)\nreorder("io", "jo", "k", "ii", "ji")\nfuse("io", "jo")\nparallel("iojo")\nvectorize("ji")'),
+    (
+        "product",
+        'split("i", 2)\nsplit("j", 2)\nreorder("io", "jo", "k", "ii", "ji")\nfuse("io", '
+        '"jo")\nparallel("iojo")\nvectorize("ji")',
+    ),
     ("cube", 'fuse("i", "j")\nfuse("ij", "k")\nsplit("ijk", 4)\nparallel("ijko")\nvectorize("ijki")'),
     ("cube", 'fuse("j", "k")\nfuse("i", "jk")\nparallel("ijk")'),
     ("cube", 'fuse("i", "j")\nreorder("k", "ij")\nparallel("ij")'),
@@ -78,21 +93,34 @@ LEGAL = [
     ("down", 'fuse("i", "j")\nsplit("ij", 4)'),
     ("both", 'fuse("i", "j")\nsplit("ij", 4)\nunroll("iji")'),
     ("wrapped", 'fuse("i", "j")'),
-    ("inner", 'fuse("Y.0.i", "Y.0.j")\nparallel("Y.0.ij")\nfuse("Y.1.i", "Y.1.j")\nsplit("Y.1.ij", 4)\nparallel("Y.1.ijo")'),
+    (
+        "inner",
+        'fuse("Y.0.i", "Y.0.j")\nparallel("Y.0.ij")\nfuse("Y.1.i", "Y.1.j")\nsplit("Y.1.ij", '
+        '4)\nparallel("Y.1.ijo")',
+    ),
     ("band", 'fuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")\nvectorize("iji")'),
     ("scatter", 'fuse("i", "j")\nsplit("ij", 4)'),
 ]
 """Schedules that keep every bit."""
 
 REFUSED = [
-    ("down", 'fuse("i", "j")\nparallel("ij")'),  # what an iteration of the outer loop needs, of the inner one, of either
+    (
+        "down",
+        'fuse("i", "j")\nparallel("ij")',
+    ),  # what an iteration of the outer loop needs, of the inner one, of either
     ("right", 'fuse("i", "j")\nparallel("ij")'),
     ("both", 'fuse("i", "j")\nparallel("ij")'),
     ("wrapped", 'fuse("i", "j")\nparallel("ij")'),
     ("down", 'fuse("i", "j")\nsplit("ij", 4)\nvectorize("iji")'),
-    ("right", 'fuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")'),  # two different tiles, at sizes at which there are two
+    (
+        "right",
+        'fuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")',
+    ),  # two different tiles, at sizes at which there are two
     ("down", 'fuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")'),
-    ("far", 'fuse("i", "j")\nsplit("ij", 4)\nvectorize("iji")'),  # legal, but tiles of pairs are no linear question
+    (
+        "far",
+        'fuse("i", "j")\nsplit("ij", 4)\nvectorize("iji")',
+    ),  # legal, but tiles of pairs are no linear question
     ("right", 'parallel("i")\nfuse("i", "j")'),
     ("whole", 'fuse("i", "j")\nparallel("ij")'),
     ("scatter", 'fuse("i", "j")\nparallel("ij")'),
@@ -127,7 +155,9 @@ def test_every_bit_is_kept(name: str, script: str):
     assert s.certificate()
 
 
-@pytest.mark.parametrize(("name", "script"), REFUSED, ids=[f"{name}-{k}" for k, (name, _) in enumerate(REFUSED)])
+@pytest.mark.parametrize(
+    ("name", "script"), REFUSED, ids=[f"{name}-{k}" for k, (name, _) in enumerate(REFUSED)]
+)
 def test_refused(name: str, script: str, golden):
     *before, last = script.split("\n")
     s = tx.schedule(tx.op(OPS[name])).replay("\n".join(before))
@@ -145,7 +175,13 @@ def test_fuse(golden):
 
 
 def test_what_provers_see(golden):
-    s = tx.schedule(tx.op(OPS["product"])).split("i", 2).split("j", 4).reorder("io", "jo", "k", "ii", "ji").fuse("io", "jo")
+    s = (
+        tx.schedule(tx.op(OPS["product"]))
+        .split("i", 2)
+        .split("j", 4)
+        .reorder("io", "jo", "k", "ii", "ji")
+        .fuse("io", "jo")
+    )
     golden(show_kernel(parted(s.parallel("iojo").kernel).kernel))
 
 
@@ -163,12 +199,21 @@ def test_compiled(shape):
     np.testing.assert_array_equal(s.compile()(x), x * 2 + 1)
     w = np.random.default_rng(1).standard_normal((*shape, 3)).astype(np.float32)
     v = np.ones(shape[1], np.float32)
-    t = tx.schedule(tx.op(OPS["cube"])).fuse("i", "j").fuse("ij", "k").split("ijk", 8).parallel("ijko").vectorize("ijki")
+    t = (
+        tx.schedule(tx.op(OPS["cube"]))
+        .fuse("i", "j")
+        .fuse("ij", "k")
+        .split("ijk", 8)
+        .parallel("ijko")
+        .vectorize("ijki")
+    )
     np.testing.assert_array_equal(t.compile()(w, v), w * v[:, None])
 
 
 def test_more_iterations_than_a_number_counts():
-    s = tx.schedule(tx.op("op f(X: f32[M], Y: f32[N]) -> s: f32 { s = sum(i, j: X[i] * Y[j]) }")).fuse("i", "j")
+    s = tx.schedule(tx.op("op f(X: f32[M], Y: f32[N]) -> s: f32 { s = sum(i, j: X[i] * Y[j]) }")).fuse(
+        "i", "j"
+    )
     kernel = s.compile()
     shapes = (1 << 31,), (1 << 31,)
     with pytest.raises(tx.ResourceError) as e:

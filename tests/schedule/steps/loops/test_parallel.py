@@ -6,9 +6,7 @@ import pytest
 
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
-LISTINGS = {
-    "parallel": ("stencil", {}, 's.parallel("i")'),
-}
+LISTINGS = {"parallel": ("stencil", {}, 's.parallel("i")')}
 
 
 @pytest.mark.parametrize("name", LISTINGS)

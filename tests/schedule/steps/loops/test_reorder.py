@@ -1,4 +1,6 @@
-"""`reorder(..., reassoc=True)`: terms of float sums change places, where that is said, and nothing else does."""
+"""`reorder(..., reassoc=True)`: terms of float sums change places, where that is said, and
+nothing else does.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def test_what_is_read_stays_in_order():
 
 def test_other_orders_keep_their_roundings():
     """Loops over elements change places: sums are what they were."""
-    product = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+    product = tx.op(
+        "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+    )
     assert tx.schedule(product, M=4, N=4, K=8).reorder("j", "i").certificate().reassociated == ()
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
-LISTINGS = {
-    "reverse": ("ragged", {}, 's.reverse("i")'),
-}
+LISTINGS = {"reverse": ("ragged", {}, 's.reverse("i")')}
 
 
 @pytest.mark.parametrize("name", LISTINGS)

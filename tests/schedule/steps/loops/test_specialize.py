@@ -8,7 +8,11 @@ from tests.schedule.steps.cases import EIGHT, listing, refusals
 
 LISTINGS = {
     "specialize": ("sequence", {}, 's.specialize("Y.i", N=8).vectorize("j_N8").specialize(M=4)'),
-    "specialize_condition": ("stencil", {}, 's.specialize("N % 8 == 0 and M >= 64").split("j_Nx8_Mge64", 8, tail="exact").split("j", 8)'),
+    "specialize_condition": (
+        "stencil",
+        {},
+        's.specialize("N % 8 == 0 and M >= 64").split("j_Nx8_Mge64", 8, tail="exact").split("j", 8)',
+    ),
 }
 
 
@@ -18,13 +22,13 @@ def test_listing(name, golden):
 
 
 REFUSED = [
-    ("matmul", EIGHT, 's.specialize()'),
-    ("matmul", EIGHT, 's.specialize(N=8)'),
+    ("matmul", EIGHT, "s.specialize()"),
+    ("matmul", EIGHT, "s.specialize(N=8)"),
     ("matmul", EIGHT, 's.specialize("x", N=8)'),
-    ("matmul", {}, 's.specialize(Q=8)'),
-    ("matmul", {}, 's.specialize(N=-1)'),
-    ("matmul", {}, 's.specialize(N=True)'),
-    ("matmul", {}, 's.specialize(N=2**50)'),
+    ("matmul", {}, "s.specialize(Q=8)"),
+    ("matmul", {}, "s.specialize(N=-1)"),
+    ("matmul", {}, "s.specialize(N=True)"),
+    ("matmul", {}, "s.specialize(N=2**50)"),
     ("matmul", {}, 's.specialize(N=8).specialize(N="8")'),
     ("matmul", {}, 's.specialize("N % 2")'),
     ("matmul", {}, 's.specialize("Q >= 8")'),

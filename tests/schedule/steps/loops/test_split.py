@@ -31,7 +31,7 @@ REFUSED = [
     ("matmul", EIGHT, 's.split("x", 4)'),
     ("matmul", EIGHT, 's.split("ii", 4)'),
     ("matmul", EIGHT, 's.split("C.ii", 4)'),
-    ("matmul", EIGHT, 's.split(3, 4)'),
+    ("matmul", EIGHT, "s.split(3, 4)"),
     ("matmul", EIGHT, "s.split(None, 4)"),
     ("matmul", EIGHT, 's.split("", 4)'),
     ("matmul", EIGHT, 's.split("i", 4, names=("a",))'),

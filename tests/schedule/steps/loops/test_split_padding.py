@@ -1,4 +1,6 @@
-"""`split(tail="pad")` of a reduction: what may be added past its end, and that it changes no bit."""
+"""`split(tail="pad")` of a reduction: what may be added past its end, and that it changes no
+bit.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,15 @@ import texpr as tx
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 REFUSED = {
-    "one operand": ("op one(A: f32[M, K], b: f32[M]) -> c: f32[M] { c[i] = sum(k: A[i, k] * b[i]) }", "c_acc"),
+    "one operand": (
+        "op one(A: f32[M, K], b: f32[M]) -> c: f32[M] { c[i] = sum(k: A[i, k] * b[i]) }",
+        "c_acc",
+    ),
     "no product": ("op no(A: f32[M, K]) -> c: f32[M] { c[i] = sum(k: A[i, k] + 1) }", "c_acc"),
-    "longer": ("op longer(A: f32[M, K], B: f32[M, K + 3]) -> c: f32[M] { c[i] = sum(k in 0..K: A[i, k] * B[i, k]) }", "c_acc"),
+    "longer": (
+        "op longer(A: f32[M, K], B: f32[M, K + 3]) -> c: f32[M] { c[i] = sum(k in 0..K: A[i, k] * B[i, k]) }",
+        "c_acc",
+    ),
     "negative": ("op negative(A: f32[M, K]) -> c: f32[M] { c[i] = sum(k: -A[i, k]) }", "c_acc"),
     "function": ("op function(A: f32[M, K]) -> c: f32[M] { c[i] = sum(k: exp(A[i, k])) }", "c_acc"),
 }

@@ -9,8 +9,12 @@ from tests.schedule.steps.cases import EIGHT, listing, refusals
 LISTINGS = {
     "tile": ("matmul", {}, 's.tile("i", "j", sizes=(4, 8))'),
     "tile_skewed": ("diagonal", {}, 's.skew("j", "i", 1).tile("i", "j", sizes=(4, 8))'),
-    "tiled": ("matmul", {"M": 64, "N": 64, "K": 64}, """s.split("i", 32).split("j", 64).reorder("io", "jo", "k", "ii", "ji")
-s.vectorize("ji").parallel("io")"""),
+    "tiled": (
+        "matmul",
+        {"M": 64, "N": 64, "K": 64},
+        """s.split("i", 32).split("j", 64).reorder("io", "jo", "k", "ii", "ji")
+s.vectorize("ji").parallel("io")""",
+    ),
 }
 
 

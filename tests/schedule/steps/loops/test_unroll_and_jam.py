@@ -6,9 +6,7 @@ import pytest
 
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
-LISTINGS = {
-    "jam": ("matmul", {"M": 6}, 's.unroll_and_jam("i", 4)'),
-}
+LISTINGS = {"jam": ("matmul", {"M": 6}, 's.unroll_and_jam("i", 4)')}
 
 
 @pytest.mark.parametrize("name", LISTINGS)

@@ -64,7 +64,14 @@ def test_joined_loops_that_would_overflow_stay_apart():
 
 def test_one_lane_of_a_tile_that_has_one_element():
     operator = tx.op("op f(X: i32[N], b: i32[N]) -> Y: i32[N] { Y[i] = X[i] + b[i] }")
-    schedule = tx.schedule(operator).cache_read("b", "i").set_scope("b_cache", "stack").split("i", 1).split("ii", 2).vectorize("iii")
+    schedule = (
+        tx.schedule(operator)
+        .cache_read("b", "i")
+        .set_scope("b_cache", "stack")
+        .split("i", 1)
+        .split("ii", 2)
+        .vectorize("iii")
+    )
     x = np.arange(7, dtype=np.int32)
     np.testing.assert_array_equal(schedule.compile()(x, 10 * x), 11 * x)
 

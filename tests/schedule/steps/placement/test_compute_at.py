@@ -15,7 +15,11 @@ from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite
 
 LISTINGS = {
-    "compute_at": ("softmax", {}, 's.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i")'),
+    "compute_at": (
+        "softmax",
+        {},
+        's.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i")',
+    ),
     "compute_at_inner": ("sequence", {}, 's.compute_at("t", "Y.j")'),
 }
 
@@ -32,45 +36,98 @@ EXACT = {
     "tile_of_constants": ("blur", {"M": 8, "N": 16}, TILED + 's.compute_at("h", "Y.jo")'),
     "tile_rows": ("blur", {}, TILED + 's.compute_at("h", "Y.io").parallel("Y.io")'),
     "row_of_tile": ("blur", {}, TILED + 's.compute_at("h", "Y.ii")'),
-    "peeled_tile": ("blur", {"M": 8, "N": 20}, 's.split("Y.i", 4).split("Y.j", 8, tail="peel").compute_at("h", "Y.io")'),
+    "peeled_tile": (
+        "blur",
+        {"M": 8, "N": 20},
+        's.split("Y.i", 4).split("Y.j", 8, tail="peel").compute_at("h", "Y.io")',
+    ),
     "tiles_alike": ("both", {}, 's.split("g.i", 4).split("Y.i", 4).compute_at("g", "Y.ii", recompute=False)'),
-    "on_the_way": ("matmul", {"M": 7, "K": 4}, 's.split("C.i", 2, tail="peel").split("C.j", 4)'
-                   '.reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji").cache_read("B", "C.jo").peel("C.io", 1, 0)'
-                   '.split("B_cache.d0", 4).compute_at("B_cache", "C.k", recompute=False)'),
-    "tiles_alike_under_conditions": ("sequence", {}, 's.tile("t.i", "t.j", sizes=(4, 8)).tile("Y.i", "Y.j", sizes=(4, 8))'
-                                     '.compute_at("t", "Y.ji", recompute=False)'),
-    "fused_under_a_condition": ("blur", {}, 's.tile("Y.i", "Y.j", sizes=(4, 8)).fuse("Y.ii", "Y.ji").compute_at("h", "Y.iiji")'),
+    "on_the_way": (
+        "matmul",
+        {"M": 7, "K": 4},
+        's.split("C.i", 2, tail="peel").split("C.j", 4)'
+        '.reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji").cache_read("B", "C.jo").peel("C.io", 1, 0)'
+        '.split("B_cache.d0", 4).compute_at("B_cache", "C.k", recompute=False)',
+    ),
+    "tiles_alike_under_conditions": (
+        "sequence",
+        {},
+        's.tile("t.i", "t.j", sizes=(4, 8)).tile("Y.i", "Y.j", sizes=(4, 8))'
+        '.compute_at("t", "Y.ji", recompute=False)',
+    ),
+    "fused_under_a_condition": (
+        "blur",
+        {},
+        's.tile("Y.i", "Y.j", sizes=(4, 8)).fuse("Y.ii", "Y.ji").compute_at("h", "Y.iiji")',
+    ),
     "read_elsewhere": ("two_readers", {}, 's.compute_at("h", "Y.i", recompute=True).compute_at("h", "Z.i")'),
     "read_elsewhere_in_parts": ("rest", {}, 's.split("z.i", 4).compute_at("h", "z.io").parallel("z.io")'),
     "output": ("sums", {}, 's.compute_at("a", "b.i")'),
     "of_a_sum_read_elsewhere": ("chain_of_sums", {}, 's.split("Y.i", 4).compute_at("D", "Y.io")'),
     "peeled": ("blur", {}, 's.split("Y.i", 4, tail="peel").compute_at("h", "Y.ii")'),
-    "peeled_alike": ("sequence", {}, 's.split("Y.i", 4, tail="peel").split("t.i", 4, tail="peel").compute_at("t", "Y.ii")'),
-    "specialized_alike": ("sequence", {}, 's.specialize(N=4).compute_at("t", "Y.i_N4", recompute=False)'
-                          '.compute_at("t", "Y.i", recompute=False)'),
+    "peeled_alike": (
+        "sequence",
+        {},
+        's.split("Y.i", 4, tail="peel").split("t.i", 4, tail="peel").compute_at("t", "Y.ii")',
+    ),
+    "specialized_alike": (
+        "sequence",
+        {},
+        's.specialize(N=4).compute_at("t", "Y.i_N4", recompute=False)'
+        '.compute_at("t", "Y.i", recompute=False)',
+    ),
     "peeled_sliding": ("blur", {}, 's.split("Y.i", 4, tail="peel").compute_at("h", "Y.ii", slide=True)'),
     "in_time": ("decay", {}, 's.compute_at("g", "h.n")'),
     "in_time_once": ("decay", {}, 's.compute_at("g", "h.n", recompute=False)'),
     "sliding": ("blur", {}, 's.compute_at("h", "Y.i", slide=True)'),
-    "sliding_in_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).parallel("Y.io")'),
+    "sliding_in_strips": (
+        "blur",
+        {},
+        's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).parallel("Y.io")',
+    ),
     "sliding_by_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io", slide=True)'),
     "sliding_down": ("downwards", {}, 's.compute_at("h", "Y.i", slide=True)'),
     "sliding_sums": ("windows", {}, 's.compute_at("h", "Y.i", slide=True)'),
     "in_parallel": ("lag", {}, 's.parallel("Y.i").compute_at("h", "Y.i")'),
     "on_request": ("lag", {}, 's.compute_at("h", "Y.i", recompute=True).parallel("Y.i")'),
     "several_equations": ("padded", {}, 's.compute_at("t", "Y.i")'),
-    "scheduled_producer": ("blur", {"N": 16}, 's.split("h.j", 8).vectorize("h.ji").split("Y.j", 8).split("Y.i", 4)'
-                           '.reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo")'),
-    "distributed_producer": ("matmul_relu", {}, 's.reorder("D.k", "D.j").split("Y.i", 4).compute_at("D", "Y.io")'),
-    "reduction": ("matmul_relu", {}, 's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("D", "Y.jo")'),
-    "softmax": ("softmax", {}, 's.split("Y.i", 4).compute_at("Y_sum", "Y.io").compute_at("e", "Y.io").compute_at("m", "Y.io")'),
+    "scheduled_producer": (
+        "blur",
+        {"N": 16},
+        's.split("h.j", 8).vectorize("h.ji").split("Y.j", 8).split("Y.i", 4)'
+        '.reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo")',
+    ),
+    "distributed_producer": (
+        "matmul_relu",
+        {},
+        's.reorder("D.k", "D.j").split("Y.i", 4).compute_at("D", "Y.io")',
+    ),
+    "reduction": (
+        "matmul_relu",
+        {},
+        's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("D", "Y.jo")',
+    ),
+    "softmax": (
+        "softmax",
+        {},
+        's.split("Y.i", 4).compute_at("Y_sum", "Y.io").compute_at("e", "Y.io").compute_at("m", "Y.io")',
+    ),
     "every_element": ("softmax", {}, 's.compute_at("Y_sum", "Y.j")'),
     "strided": ("pooled", {}, 's.split("Y.i", 4).compute_at("h", "Y.io")'),
     "halves": ("doubled", {}, 's.split("Y.k", 4).compute_at("h", "Y.ko")'),
     "flip": ("halves_of", {}, 's.split("Y.i", 4).compute_at("h", "Y.io")'),
-    "chain": ("six", {}, 's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("e", "Y.ji")'
-              '.compute_at("d", "Y.jo").compute_at("c", "Y.jo").compute_at("b", "Y.jo").compute_at("a", "Y.jo").parallel("Y.io")'),
-    "nested": ("six", {}, 's.compute_at("a", "b.i").compute_at("b", "c.i").split("d.i", 4).compute_at("d", "e.i")'),
+    "chain": (
+        "six",
+        {},
+        's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("e", "Y.ji")'
+        '.compute_at("d", "Y.jo").compute_at("c", "Y.jo").compute_at("b", "Y.jo").compute_at("a", '
+        '"Y.jo").parallel("Y.io")',
+    ),
+    "nested": (
+        "six",
+        {},
+        's.compute_at("a", "b.i").compute_at("b", "c.i").split("d.i", 4).compute_at("d", "e.i")',
+    ),
 }
 
 
@@ -98,7 +155,12 @@ REFUSED = [
     ("blur", {}, 's.compute_at("Y", "Y.i")'),
     ("blur", {}, 's.compute_at("X", "Y.i")'),
     ("blur", {}, 's.compute_at("h", "Y.j", slide=True)'),
-    ("blur", {}, 's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo", slide=True)'),
+    (
+        "blur",
+        {},
+        's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo", '
+        "slide=True)",
+    ),
     ("blur", {}, 's.parallel("Y.i").compute_at("h", "Y.i", slide=True)'),
     ("blur", {}, 's.compute_at("h", "Y.i").compute_at("h", "Y.i")'),
     ("tally", {}, 's.compute_at("h", "Y.i")'),
@@ -110,10 +172,18 @@ def test_refusals(golden):
     golden(refusals(REFUSED))
 
 
-@pytest.mark.parametrize("steps, times", [('s.compute_at("h", "Y.i")', 3), ('s.compute_at("h", "Y.i", slide=True)', 1),
-                                          ('s.split("Y.i", 4).compute_at("h", "Y.ii", slide=True)', 1.5)])
+@pytest.mark.parametrize(
+    "steps, times",
+    [
+        ('s.compute_at("h", "Y.i")', 3),
+        ('s.compute_at("h", "Y.i", slide=True)', 1),
+        ('s.split("Y.i", 4).compute_at("h", "Y.ii", slide=True)', 1.5),
+    ],
+)
 def test_how_often_rows_are_computed(steps, times):
-    """A row by itself needs three; a sliding window needs it once, but for two more per strip where it starts anew."""
+    """A row by itself needs three; a sliding window needs it once, but for two more per strip
+    where it starts anew.
+    """
     s = tx.schedule(OPS["blur"], M=64, N=4)
     exec(steps, {"s": s})
     assert abs(stores_of(s.kernel, "h") / (64 * 4) - times) < 0.05
@@ -134,5 +204,7 @@ def stores_of(kernel: Kernel, name: str) -> int:
 
     counting = rewrite(kernel, rule)
     start = Store(counter, (index(0), index(0)), Const(0.0, dtype=counter.dtype))
-    (found,) = interpret_kernel(replace(counting, body=(start, *counting.body)), [np.zeros((64, 4), np.float32)], {})
+    (found,) = interpret_kernel(
+        replace(counting, body=(start, *counting.body)), [np.zeros((64, 4), np.float32)], {}
+    )
     return int(found[0, 0])

@@ -6,9 +6,7 @@ import pytest
 
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
-LISTINGS = {
-    "expand": ("ragged", {}, 's.split("i", 4).expand_dim("Y_acc", "ii")'),
-}
+LISTINGS = {"expand": ("ragged", {}, 's.split("i", 4).expand_dim("Y_acc", "ii")')}
 
 
 @pytest.mark.parametrize("name", LISTINGS)

@@ -13,15 +13,32 @@ from texpr.schedule.steps.placement.fold_storage import folded_storage
 EXACT = {
     "window": ("blur", {}, 's.compute_at("h", "Y.i", slide=True).fold_storage("h", 0)'),
     "window_given": ("blur", {}, 's.compute_at("h", "Y.i", slide=True).fold_storage("h", "Y.i", 4)'),
-    "window_of_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io", slide=True).fold_storage("h", 0)'),
-    "strips_of_windows": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).fold_storage("h", 0).parallel("Y.io")'),
+    "window_of_strips": (
+        "blur",
+        {},
+        's.split("Y.i", 4).compute_at("h", "Y.io", slide=True).fold_storage("h", 0)',
+    ),
+    "strips_of_windows": (
+        "blur",
+        {},
+        's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).fold_storage("h", 0).parallel("Y.io")',
+    ),
     "behind": ("lag", {}, 's.compute_at("h", "Y.i").fold_storage("h", "Y.i")'),
     "recurrence": ("fibonacci", {}, 's.reverse_compute_at("y", "h.t").fold_storage("h", 0)'),
     "consumer": ("blur", {}, 's.reverse_compute_at("Y", "h.i").fold_storage("h", 0)'),
-    "once_each": ("chain", {}, 's.compute_at("z", "Y.i").compute_at("t", "Y.i").fold_storage("t", 0).fold_storage("z_acc", 0)'),
+    "once_each": (
+        "chain",
+        {},
+        's.compute_at("z", "Y.i").compute_at("t", "Y.i").fold_storage("t", 0).fold_storage("z_acc", 0)',
+    ),
     "updates": ("softmax", {}, 's.fold_storage("Y_sum_acc", 0)'),
     "downwards": ("downwards", {}, 's.compute_at("h", "Y.i", slide=True).fold_storage("h", 0)'),
-    "two_windows": ("six", {}, 's.compute_at("b", "c.i").compute_at("a", "c.i", slide=True).fold_storage("a", 0).fold_storage("b", 0)'),
+    "two_windows": (
+        "six",
+        {},
+        's.compute_at("b", "c.i").compute_at("a", "c.i", slide=True).fold_storage("a", 0).fold_storage("b", '
+        "0)",
+    ),
 }
 
 
@@ -51,7 +68,9 @@ def test_refusals(golden):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_one_less_is_too_few(name):
-    """A depth that fold finds is the smallest that keeps the answer: with one less, some run is wrong, or the depth is 1."""
+    """A depth that fold finds is the smallest that keeps the answer: with one less, some run is
+    wrong, or the depth is 1.
+    """
     op, sizes, text = EXACT[name]
     if "given" in name:
         return
@@ -78,7 +97,9 @@ def test_certified(name):
 
 
 def test_one_buffer_less_is_too_few():
-    """With the indices of two buffers taken modulo one, what is computed ahead takes the place of what is still needed."""
+    """With the indices of two buffers taken modulo one, what is computed ahead takes the place
+    of what is still needed.
+    """
     s = tx.schedule(OPS["blur"], M=8, N=4).split("Y.i", 2).compute_at("h", "Y.io").pipeline("h")
     buffer = next(t for t in s.kernel.temporaries if t.name == "h")
     small = folded_storage(s.kernel, buffer, 0, 1)

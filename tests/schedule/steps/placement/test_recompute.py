@@ -1,4 +1,6 @@
-"""Tiles that overlap may run at once where an element tells which instance of its equation writes it: both tiles write one value."""
+"""Tiles that overlap may run at once where an element tells which instance of its equation
+writes it: both tiles write one value.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def test_accepted_and_certified(name: str):
     op = tx.op(text)
     s = tx.schedule(op).split(loop, 4, tail="overlap").parallel(f"{loop}o")
     assert s.certificate().bit_exact
-    given = [np.arange(N, dtype="f4"), np.random.default_rng(0).permutation(N).astype("i4")][: len(op.signature.inputs)]
+    given = [np.arange(N, dtype="f4"), np.random.default_rng(0).permutation(N).astype("i4")][
+        : len(op.signature.inputs)
+    ]
     np.testing.assert_array_equal(s.compile()(*given), tx.interpret(op, *given))
 
 

@@ -7,16 +7,28 @@ import pytest
 from tests.schedule.steps.cases import exact, refusals
 
 EXACT = {
-    "epilogue": ("matmul_relu", {}, 's.split("D.i", 4).split("D.j", 4).reorder("D.io", "D.jo", "D.k", "D.ii", "D.ji")'
-                 '.reverse_compute_at("Y", "D.jo").parallel("D.io")'),
+    "epilogue": (
+        "matmul_relu",
+        {},
+        's.split("D.i", 4).split("D.j", 4).reorder("D.io", "D.jo", "D.k", "D.ii", "D.ji")'
+        '.reverse_compute_at("Y", "D.jo").parallel("D.io")',
+    ),
     "element": ("matmul_relu", {}, 's.reverse_compute_at("Y", "D.j")'),
     "halo": ("blur", {}, 's.reverse_compute_at("Y", "h.i")'),
-    "halo_of_tile": ("blur", {}, 's.split("h.i", 4).split("h.j", 4).reorder("h.io", "h.jo", "h.ii", "h.ji")'
-                     '.reverse_compute_at("Y", "h.jo")'),
+    "halo_of_tile": (
+        "blur",
+        {},
+        's.split("h.i", 4).split("h.j", 4).reorder("h.io", "h.jo", "h.ii", "h.ji")'
+        '.reverse_compute_at("Y", "h.jo")',
+    ),
     "behind": ("lag", {}, 's.split("h.i", 4).reverse_compute_at("Y", "h.io")'),
     "flip": ("flip", {}, 's.split("h.i", 4).reverse_compute_at("Y", "h.io")'),
-    "softmax": ("softmax", {}, 's.reverse_compute_at("e", "m.i").reverse_compute_at("Y_sum", "m.i").reverse_compute_at("Y", "m.i")'
-                '.parallel("m.i")'),
+    "softmax": (
+        "softmax",
+        {},
+        's.reverse_compute_at("e", "m.i").reverse_compute_at("Y_sum", "m.i").reverse_compute_at("Y", "m.i")'
+        '.parallel("m.i")',
+    ),
     "output": ("keeps", {}, 's.split("a.i", 4).reverse_compute_at("b", "a.io")'),
     "two_inputs": ("both", {}, 's.compute_at("g", "h.i").reverse_compute_at("Y", "h.i")'),
     "valid": ("valid", {}, 's.split("h.i", 4).reverse_compute_at("Y", "h.io")'),

@@ -20,12 +20,24 @@ from texpr.poly.certificate import certify
 from texpr.schedule.structure.loops import stores
 
 HISTOGRAM = "op histogram(X: i32[N] in 0..5, w: {t}[N]) -> H: {t}[5] {{ H[b] = 1  H[X[i]] {update} w[i] }}"
-ROWS = "op rows(G: f32[B, D], idx: i32[B] in 0..7) -> dE: f32[7, D] { dE[v, d] = 0  dE[idx[b], d] += G[b, d] }"
+ROWS = (
+    "op rows(G: f32[B, D], idx: i32[B] in 0..7) -> dE: f32[7, D] { dE[v, d] = 0  dE[idx[b], d] += G[b, d] }"
+)
 TOTAL = "op total(X: f32[N]) -> s: f32 { s = sum(i: X[i]) }"
 GENERATOR = np.random.default_rng(0)
 PLACES = GENERATOR.integers(0, 5, 100).astype(np.int32)
-TYPES = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64,
-         "f16": np.float16, "f32": np.float32, "f64": np.float64}
+TYPES = {
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 
 
 def histogram(t: str = "f32", update: str = "+=") -> tx.Op:
@@ -48,20 +60,32 @@ def test_every_type(t: str, update: str, processor: str, tmp_path: Path):
 def test_special_numbers(update: str, value: float):
     op, weights = histogram(update=update), np.array([0.0, value, 2, value, 1], np.float32)
     places = np.array([0, 0, 1, 1, 2], np.int32)
-    found, expected = tx.schedule(op).auto("sm_80").compile("sm_80").emulate(places, weights), tx.interpret(op, places, weights)
+    found, expected = (
+        tx.schedule(op).auto("sm_80").compile("sm_80").emulate(places, weights),
+        tx.interpret(op, places, weights),
+    )
     np.testing.assert_array_equal(found, expected)
     assert isinstance(found, np.ndarray) and isinstance(expected, np.ndarray)
-    np.testing.assert_array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(expected) & ~np.isnan(expected))
+    np.testing.assert_array_equal(
+        np.signbit(found) & ~np.isnan(found), np.signbit(expected) & ~np.isnan(expected)
+    )
 
 
 @pytest.mark.parametrize(("rows", "width"), [(20, 13), (1, 1), (0, 3), (9, 64)])
 def test_lanes_add_one_after_the_other(rows: int, width: int):
-    """Vectors of the gradient, with a condition that differs between lanes where no whole number of them fits."""
+    """Vectors of the gradient, with a condition that differs between lanes where no whole number
+    of them fits.
+    """
     steps = 'atomic("dE", reassoc=True)\nbind("b", "block.x")\nsplit("dE.1.d", 4)\nbind("dE.1.do", "thread.x")\nvectorize("dE.1.di")'
     op, s = tx.op(ROWS), tx.schedule(tx.op(ROWS)).replay(steps)
-    gradient, index = GENERATOR.standard_normal((rows, width), dtype=np.float32), GENERATOR.integers(0, 7, rows).astype(np.int32)
+    gradient, index = (
+        GENERATOR.standard_normal((rows, width), dtype=np.float32),
+        GENERATOR.integers(0, 7, rows).astype(np.int32),
+    )
     s.certificate()
-    np.testing.assert_allclose(s.compile("sm_80").emulate(gradient, index), tx.interpret(op, gradient, index), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        s.compile("sm_80").emulate(gradient, index), tx.interpret(op, gradient, index), rtol=1e-5, atol=1e-5
+    )
     np.testing.assert_array_equal(s.compile()(gradient, index), tx.interpret(op, gradient, index))
 
 
@@ -75,7 +99,13 @@ def test_in_shared_memory(place: str):
 
 def test_no_barriers_between_updates():
     """Threads that only add go on; those that read what was added wait."""
-    s = tx.schedule(tx.op(ROWS), B=64, D=3).split("b", 8).atomic("dE", reassoc=True).bind("bi", "thread.x").bind("v", "block.x")
+    s = (
+        tx.schedule(tx.op(ROWS), B=64, D=3)
+        .split("b", 8)
+        .atomic("dE", reassoc=True)
+        .bind("bi", "thread.x")
+        .bind("v", "block.x")
+    )
     assert "atom" in s.compile("sm_80").ptx and "bar.sync" not in s.compile("sm_80").ptx
     total = tx.schedule(tx.op(TOTAL), N=64).atomic("s_acc", reassoc=True).bind("i", "thread.x")
     assert total.compile("sm_80").ptx.count("bar.sync") == 2, "behind the start, and in front of the result"
@@ -118,28 +148,63 @@ def test_the_default_schedule_takes_it_where_it_must():
 
 def test_one_instruction(tmp_path: Path):
     """Nobody needs what was there before: a reduction, which waits for nothing."""
-    code = instructions(tx.schedule(tx.op(ROWS), B=4096, D=64).auto("sm_80").compile("sm_80").ptx, "sm_80", tmp_path)
+    code = instructions(
+        tx.schedule(tx.op(ROWS), B=4096, D=64).auto("sm_80").compile("sm_80").ptx, "sm_80", tmp_path
+    )
     assert count(code, "RED") == 1 and count(code, "ATOMG") == count(code, "ATOM") == 0
 
 
-@pytest.mark.parametrize(("text", "steps", "said"), [
-    (HISTOGRAM.format(t="f32", update="+="), 's.atomic("H")',
-     """error[atomic]: `H` is a sum of floats, which would be added in an order that is not known
+@pytest.mark.parametrize(
+    ("text", "steps", "said"),
+    [
+        (
+            HISTOGRAM.format(t="f32", update="+="),
+            's.atomic("H")',
+            """error[atomic]: `H` is a sum of floats, which would be added in an order that is not known
   --> <op>:1:69
   1 | op histogram(X: i32[N] in 0..5, w: f32[N]) -> H: f32[5] { H[b] = 1  H[X[i]] += w[i] }
     |                                                                     ^^^^^^^^^^^^^^^
     step 1, test_atomic.py:LINE: atomic("H")
-  help: atomic("H", reassoc=True) permits it"""),
-    (HISTOGRAM.format(t="f32", update="*="), 's.atomic("H", reassoc=True)', "no processor has atomic updates of `H`: mul"),
-    (HISTOGRAM.format(t="bf16", update="+="), 's.atomic("H", reassoc=True)', "no processor has atomic updates of `H`: bf16"),
-    (HISTOGRAM.format(t="i32", update="+="), 's.atomic("w")', "nothing is added to `w`: only updates are atomic"),
-    (HISTOGRAM.format(t="i32", update="+="), 's.atomic("Q")', "there is no tensor `Q`"),
-    (HISTOGRAM.format(t="i32", update="+="), 's.atomic("H", reassoc=1)', "`reassoc` is True or False, not 1"),
-    (HISTOGRAM.format(t="i32", update="+="), 's.atomic("H").parallel("i")', "parallel of `i`: its iterations depend on each other"),
-    ("op f(X: i32[N]) -> Y: i32[N] { Y[i] = 0  Y[i] += X[i] }", 's.atomic("Y")', "no two iterations of a loop update one element of `Y`"),
-    ("op f(X: i32[N]) -> (S: i32[N], t: i32) { S[i] = S[i - 1 | 0] + X[i]  t = sum(i: X[i]) }",
-     's.merge("S.i", "t.i").atomic("t_acc")', "iterations of `i` use what others write in other statements too"),
-])
+  help: atomic("H", reassoc=True) permits it""",
+        ),
+        (
+            HISTOGRAM.format(t="f32", update="*="),
+            's.atomic("H", reassoc=True)',
+            "no processor has atomic updates of `H`: mul",
+        ),
+        (
+            HISTOGRAM.format(t="bf16", update="+="),
+            's.atomic("H", reassoc=True)',
+            "no processor has atomic updates of `H`: bf16",
+        ),
+        (
+            HISTOGRAM.format(t="i32", update="+="),
+            's.atomic("w")',
+            "nothing is added to `w`: only updates are atomic",
+        ),
+        (HISTOGRAM.format(t="i32", update="+="), 's.atomic("Q")', "there is no tensor `Q`"),
+        (
+            HISTOGRAM.format(t="i32", update="+="),
+            's.atomic("H", reassoc=1)',
+            "`reassoc` is True or False, not 1",
+        ),
+        (
+            HISTOGRAM.format(t="i32", update="+="),
+            's.atomic("H").parallel("i")',
+            "parallel of `i`: its iterations depend on each other",
+        ),
+        (
+            "op f(X: i32[N]) -> Y: i32[N] { Y[i] = 0  Y[i] += X[i] }",
+            's.atomic("Y")',
+            "no two iterations of a loop update one element of `Y`",
+        ),
+        (
+            "op f(X: i32[N]) -> (S: i32[N], t: i32) { S[i] = S[i - 1 | 0] + X[i]  t = sum(i: X[i]) }",
+            's.merge("S.i", "t.i").atomic("t_acc")',
+            "iterations of `i` use what others write in other statements too",
+        ),
+    ],
+)
 def test_complaints(text: str, steps: str, said: str):
     with pytest.raises(tx.Error) as error:
         eval(steps, {"s": tx.schedule(tx.op(text))})
@@ -152,9 +217,7 @@ def test_bind_names_it_as_a_way_out():
     assert 'atomic("H").bind("i", "thread.x")' in str(error.value)
 
 
-LISTINGS = {
-    "atomic": ("scatter", {}, 's.atomic("Y", reassoc=True).bind("i", "block.x")'),
-}
+LISTINGS = {"atomic": ("scatter", {}, 's.atomic("Y", reassoc=True).bind("i", "block.x")')}
 
 
 @pytest.mark.parametrize("name", LISTINGS)

@@ -1,4 +1,6 @@
-"""`rfactor` where data says what is added to: private copies, joined; laws at sizes around a tile, certificates, complaints."""
+"""`rfactor` where data says what is added to: private copies, joined; laws at sizes around a
+tile, certificates, complaints.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ from texpr.passes.loop.simplify_guards import drop_guards
 OPS = {
     "histogram": "op histogram(X: i32[N] in 0..5) -> H: i32[5] { H[v] = 0  H[X[i]] += 1 }",
     "rows": "op rows(X: i32[M, N] in 0..5) -> H: i32[M, 5] { H[r, v] = 7  H[r, X[r, i]] += 1 }",
-    "largest": "op largest(X: f32[N], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] max= X[i] }",
-    "sums": "op sums(X: f32[N], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] += X[i] }",
+    "largest": "op largest(X: f32[N], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] "
+    "max= X[i] }",
+    "sums": "op sums(X: f32[N], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] += "
+    "X[i] }",
     "halves": "op halves(X: f32[M, N]) -> Y: f32[M] { Y[i] = 1  Y[(i + j) // 2 | drop] max= X[i, j] }",
     "bytes": "op bytes(X: i32[N] in 0..5) -> H: u8[5] { H[v] = 3  H[X[i]] *= u8(X[i]) }",
-    "totals": "op totals(A: f32[N, M], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] += sum(k: A[i, k]) * 2 }",
-    "apart": "op apart(X: i32[N], idx: i32[N] in 0..M distinct, b: i32[M]) -> Y: i32[M] { Y[n] = 0  Y[idx[i]] += X[i] }",
+    "totals": "op totals(A: f32[N, M], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] "
+    "+= sum(k: A[i, k]) * 2 }",
+    "apart": "op apart(X: i32[N], idx: i32[N] in 0..M distinct, b: i32[M]) -> Y: i32[M] { Y[n] = 0  "
+    "Y[idx[i]] += X[i] }",
     "evens": "op evens(X: i32[N]) -> Y: i32[2 * N] { Y[k] = 1 for k in 0..2 * N  Y[2 * i] += X[i] }",
 }
 SCHEDULES = [
@@ -51,7 +57,9 @@ def test_every_bit_at_every_size(op, constant, text):
         sizes = {v: constant.get(v.name, max(n, int(v.name == "M"))) for v in s.program.sizes}
         arrays = random_arrays(s.program, sizes)
         if op in ("sums", "totals"):
-            arrays = [np.rint(a) if a.dtype.kind == "f" else a for a in arrays]  # exact in any order, and -0.0 among them
+            arrays = [
+                np.rint(a) if a.dtype.kind == "f" else a for a in arrays
+            ]  # exact in any order, and -0.0 among them
         case = Scheduled(s.program, sizes, s.kernel, s.steps)
         for order in ORDERS:
             check(case, s.kernel, arrays, order)

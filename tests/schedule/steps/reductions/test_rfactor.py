@@ -9,7 +9,11 @@ from tests.schedule.steps.cases import EIGHT, listing, refusals
 LISTINGS = {
     "rfactor": ("matmul", {"K": 64}, 's.split("k", 8).rfactor("ki", reassoc=True)'),
     "rfactor_max": ("largest", {}, 's.rfactor("k")'),
-    "rfactor_around_elements": ("matmul", {}, 's.split("j", 8).reorder("i", "jo", "k", "ji").rfactor("k", reassoc=True)'),
+    "rfactor_around_elements": (
+        "matmul",
+        {},
+        's.split("j", 8).reorder("i", "jo", "k", "ji").rfactor("k", reassoc=True)',
+    ),
     "rfactor_triangle": ("ragged", {}, 's.rfactor("j", reassoc=True)'),
     "rfactor_beside": ("pair", {}, 's.compute_at("s", "p.i").rfactor("s.j", reassoc=True).rfactor("p.j")'),
 }

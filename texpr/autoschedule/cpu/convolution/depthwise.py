@@ -1,10 +1,13 @@
-"""Sums over a window that slides over each plane of a field for itself, such as a convolution of every channel with weights of its own.
+"""Sums over a window that slides over each plane of a field for itself, such as a convolution of
+every channel with weights of its own.
 
-Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one row where few registers hold weights too and lanes lie two
-elements apart; its sums stay in registers. The terms of a small window are all written out, so that the loop inside is the one over tiles
-and the weights stay in registers as well; of a larger one those along a row are. Rows whose windows reach past an edge have loops of their
-own, and so have the first and the last tile of a row: what lies between needs no conditions. Sums keep their order. Where registers have
-any length, tiles are those of `cpu.scalable_vectors`.
+Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one row where few
+registers hold weights too and lanes lie two elements apart; its sums stay in registers. The terms
+of a small window are all written out, so that the loop inside is the one over tiles and the weights
+stay in registers as well; of a larger one those along a row are. Rows whose windows reach past an
+edge have loops of their own, and so have the first and the last tile of a row: what lies between
+needs no conditions. Sums keep their order. Where registers have any length, tiles are those of
+`cpu.scalable_vectors`.
 """
 
 from __future__ import annotations
@@ -14,7 +17,14 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import (
+    NO_REDUCTION,
+    NOT_A_PRODUCT,
+    UNKNOWN_EXTENTS,
+    NoMatch,
+    Scheduled,
+    Stage,
+)
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
@@ -22,7 +32,9 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
 ROWS = 2
-"""Of a tile: their windows overlap. With more of them what is loaded does not fit the registers beside weights and sums."""
+"""Of a tile: their windows overlap. With more of them what is loaded does not fit the registers
+beside weights and sums.
+"""
 MANY = 32
 """Registers from which on rows of a tile have two vectors."""
 MOST_TERMS = 7
@@ -33,7 +45,9 @@ ALL_TERMS = 9
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The loop whose iterations are lanes, that over rows, and that over the terms along a row of the window; how far lanes lie apart."""
+    """The loop whose iterations are lanes, that over rows, and that over the terms along a row
+    of the window; how far lanes lie apart.
+    """
 
     nest: Nest
     lane: For
@@ -59,36 +73,60 @@ class DepthwiseConvolution:
 def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
     if not nest.reduction:
         return NO_REDUCTION
-    if nest.recurrent or nest.main.update != "add" or not isinstance(nest.main.value, Mul) or len(nest.accesses) != 3:
+    if (
+        nest.recurrent
+        or nest.main.update != "add"
+        or not isinstance(nest.main.value, Mul)
+        or len(nest.accesses) != 3
+    ):
         return NOT_A_PRODUCT
     if not builder.machine.vector_bytes or builder.machine.scalable_bytes:
         return NoMatch("a machine without vectors of one length")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
     lanes, (_, first, second) = builder.vector_lanes(nest), nest.accesses
-    return _of(nest, first, second, lanes) or _of(nest, second, first, lanes) or NoMatch("no small window slides over planes")
+    return (
+        _of(nest, first, second, lanes)
+        or _of(nest, second, first, lanes)
+        or NoMatch("no small window slides over planes")
+    )
 
 
 def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
-    """The parts, if the reads play these: neighbours in the field are at most two elements apart, all terms lie within the window."""
+    """The parts, if the reads play these: neighbours in the field are at most two elements
+    apart, all terms lie within the window.
+    """
     slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and window_loops(nest, field, [n])]
-    lane = next((n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+    lane = next(
+        (n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None
+    )
     row = next((n for n in reversed(slides) if n is not lane), None)
     if lane is None or row is None or field.stride(lane.var) not in (1, 2):
         return None
     terms = window_loops(nest, field, [lane])
-    if len(terms) != 1 or terms[0] is not nest.reduction[-1] or not 1 < constant_extent(terms[0]) <= MOST_TERMS:
+    if (
+        len(terms) != 1
+        or terms[0] is not nest.reduction[-1]
+        or not 1 < constant_extent(terms[0]) <= MOST_TERMS
+    ):
         return None
     step = field.stride(lane.var) or 0
-    return _Parts(nest, lane, row, terms[0], step) if len(window_loops(nest, field, slides)) == len(nest.reduction) else None
+    return (
+        _Parts(nest, lane, row, terms[0], step)
+        if len(window_loops(nest, field, slides)) == len(nest.reduction)
+        else None
+    )
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str] | None:
     lane, row = qualified(parts.lane), qualified(parts.row)
     vectors = 2 if builder.machine.vector_registers >= MANY else 1
-    width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(nest)
+    width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(
+        nest
+    )
     first, last = boundary_iterations(nest, parts.row)
-    # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
+    # What is picked from every second element takes registers: few of them, which weights take too,
+    # hold one row.
     height = ROWS if builder.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
         builder.try_apply("peel", row, first, last)
@@ -98,17 +136,24 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str]
         _ends_apart(builder, tiles, width, constant_extent(parts.lane), boundary_iterations(nest, parts.lane))
     spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
     outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
-    if not outer or not builder.try_apply("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):
+    if not outer or not builder.try_apply(
+        "reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane
+    ):
         return None
     whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
-    for name in (*filter(None, [inner_row]), *(map(qualified, nest.reduction) if whole else [qualified(parts.term)])):
+    for name in (
+        *filter(None, [inner_row]),
+        *(map(qualified, nest.reduction) if whole else [qualified(parts.term)]),
+    ):
         builder.try_apply("unroll", name)
     builder.try_apply("vectorize", inner_lane)
     return outer
 
 
 def _ends_apart(builder: ScheduleBuilder, tiles: str, width: int, size: int, known: tuple[int, int]) -> None:
-    """Peel the tiles off that reach past an edge; what fills no tile has a loop of its own already."""
+    """Peel the tiles off that reach past an edge; what fills no tile has a loop of its own
+    already.
+    """
     first, last = known
     beyond = max(0, last - size % width)
     counts = -(-first // width), -(-beyond // width)

@@ -1,12 +1,16 @@
-"""Sums over windows of a field, such as convolutions: a tile of positions and lanes keeps its sums in registers.
+"""Sums over windows of a field, such as convolutions: a tile of positions and lanes keeps its sums
+in registers.
 
-One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
-position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
-copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges, and
-the field is read where it lies. A panel that the second cache holds is walked along for every few positions, or the field for every few
-lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
+One read (the panel: weights) moves with the vector loop and stays along the positions; another (the
+field: an image) is read at a position plus an offset, which is a term of the sum, and stays along
+the lanes. What the field gives beyond its edges is written into a copy, so that the loops inside
+need no conditions; where these are many terms, they are left out, by loops of their own for the
+edges, and the field is read where it lies. A panel that the second cache holds is walked along for
+every few positions, or the field for every few lanes, whichever moves less memory; a larger one
+comes in blocks of terms, each used by all positions. Sums keep their order.
 
-Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
+Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD
+Architectures, SC 2018.
 """
 
 from __future__ import annotations
@@ -43,13 +47,19 @@ from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.structure.loops import qualified
 
 NARROW = 2
-"""Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
+"""Panels beside each other in a row of the operand that need no packing: a row then is few lines
+of memory.
+"""
 LEAST_POSITIONS = 32
 """Positions that share a panel below which packing costs more than it saves."""
 ADDRESSES = 16
-"""Registers for addresses below which as many rows with edges, or loops over blocks of them, would not have theirs."""
+"""Registers for addresses below which as many rows with edges, or loops over blocks of them,
+would not have theirs.
+"""
 LEAST_ROWS = 8
-"""Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less: blocks copy those rows twice."""
+"""Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less:
+blocks copy those rows twice.
+"""
 OVERLAPS = 4
 LONG_SUM = 128
 """Terms of a sum that are worth writing it alone, apart from its neighbours."""
@@ -58,7 +68,9 @@ VALUES = 4
 LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 40, 1 / 16
-"""Shares of the terms along a loop that are worth ranges without them, and copies of loops for the edges."""
+"""Shares of the terms along a loop that are worth ranges without them, and copies of loops for
+the edges.
+"""
 ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
 
@@ -118,7 +130,11 @@ class _Window:
     @property
     def weights_bytes(self) -> int:
         """What all positions use of the panel."""
-        moving = (n for n in (self.lane, *self.channel_blocks, *self.nest.reduction) if self.weights.stride(n.var) != 0)
+        moving = (
+            n
+            for n in (self.lane, *self.channel_blocks, *self.nest.reduction)
+            if self.weights.stride(n.var) != 0
+        )
         return prod(map(constant_extent, moving)) * self.weights.tensor.dtype.bytes
 
     @property
@@ -163,7 +179,9 @@ class DirectConvolution:
 
 
 def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
-    """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
+    """Loops over a window's terms along which so many lie outside of the field that loops
+    without them are worth their code.
+    """
     w = _window(builder, nest)
     if isinstance(w, NoMatch) or not w.guarded or w.input.tensor.dtype != nest.main.tensor.dtype:
         return []
@@ -171,13 +189,20 @@ def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
 
 
 def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
-    """Whether many terms along a loop lie outside of the field, and the loops that know which are few: those over terms themselves, or over
-    tiles of positions in which iterations over terms are written out. Tiles whose sums come in blocks of terms are not told apart.
+    """Whether many terms along a loop lie outside of the field, and the loops that know which are
+    few: those over terms themselves, or over tiles of positions in which iterations over terms are
+    written out. Tiles whose sums come in blocks of terms are not told apart.
     """
-    position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in window_loops(w.nest, w.input, [p]))
-    if height < constant_extent(position) and (in_blocks or (1 < height and position is w.x and term is not w.taps)):
+    position, height = next(
+        (p, h) for p, h in zip(reversed(w.positions), w.height) if term in window_loops(w.nest, w.input, [p])
+    )
+    if height < constant_extent(position) and (
+        in_blocks or (1 < height and position is w.x and term is not w.taps)
+    ):
         return False
-    return register_tiling.share_outside(w.input, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
+    return register_tiling.share_outside(w.input, term, w.nest) >= (
+        LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED
+    )
 
 
 def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
@@ -189,7 +214,14 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
     neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
-    parts = next((p for n in neighbours_first if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
+    parts = next(
+        (
+            p
+            for n in neighbours_first
+            if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None
+        ),
+        None,
+    )
     if parts is None:
         return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
     lane, panel, field = parts
@@ -198,27 +230,55 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
     slid = [n for n in shared if window_loops(nest, field, [n])][-2:]
     if prod(map(constant_extent, slid)) == 1:
         return NoMatch("a window that does not slide")
-    alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
+    alone, across = (
+        [n for n in others if n not in shared and (field.stride(n.var) == 0) is still]
+        for still in (False, True)
+    )
     guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
     width = register_tiling.tile_width(constant_extent(lane), lanes)
     values = 1 if builder.machine.has_memory_operands else VALUES
     most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
     layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
-    most = most if guarded or layout is ChannelLayout.FIRST else min(most, register_tiling.most_rows(field, slid[-1]))
+    most = (
+        most
+        if guarded or layout is ChannelLayout.FIRST
+        else min(most, register_tiling.most_rows(field, slid[-1]))
+    )
     sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = (register_tiling.tile_height(most, *sizes),
-                    register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None)
+    height, taps = (
+        register_tiling.tile_height(most, *sizes),
+        register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None,
+    )
     step = register_tiling.position_step(field, slid[-1])
-    tile = taps and register_tiling.tile_with_taps(builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps))
+    tile = taps and register_tiling.tile_with_taps(
+        builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
+    )
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]
     images = tuple(n for n in shared if n not in slid)
-    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, layout,
-                   tuple(window_loops(nest, field, slid)), guarded, width, height, taps if tile is not None else None)
+    return _Window(
+        nest,
+        lane,
+        slid[-1],
+        slid[0] if len(slid) > 1 else None,
+        tuple(alone),
+        tuple(across),
+        images,
+        panel,
+        field,
+        layout,
+        tuple(window_loops(nest, field, slid)),
+        guarded,
+        width,
+        height,
+        taps if tile is not None else None,
+    )
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
-    """The panel and the field, where the loop can be that over lanes: neighbours in panel and target, or both are worth a copy."""
+    """The panel and the field, where the loop can be that over lanes: neighbours in panel and
+    target, or both are worth a copy.
+    """
     moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
     if len(moving) != 1 or len(staying) != 1:
@@ -229,8 +289,14 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, panel, field) if panel.stride(lane.var) == 1 else None
     offsets = window_loops(nest, field, nest.spatial)
-    skipping = any(field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1 for n in nest.spatial if n is not lane)
-    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
+    skipping = any(
+        field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1
+        for n in nest.spatial
+        if n is not lane
+    )
+    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
+        map(constant_extent, nest.reduction)
+    ) >= LONG_SUM
     return (lane, panel, field) if worth else None
 
 
@@ -242,9 +308,17 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
     deep, shallow = _depths(builder, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
     block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else ("", False)
-    outer = [*map(qualified, w.groups), *([] if large else images), *(around.blocks or (_for_each_core(builder, images) if large else []))]
+    outer = [
+        *map(qualified, w.groups),
+        *([] if large else images),
+        *(around.blocks or (_for_each_core(builder, images) if large else [])),
+    ]
     panels_first = large or _panels_first(builder, w)
-    middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
+    middle = (
+        [*around.lanes, *(images if large else []), *around.rows]
+        if panels_first
+        else [*around.rows, *around.lanes]
+    )
     if not outer or not builder.try_apply("reorder", *outer, *deep, *middle, *shallow, around.lane):
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
@@ -259,7 +333,11 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
     tiles = _in_tiles(builder, w, around, middle, shallow)
     if w.channels_first:
         for total in accumulators(builder, w.nest):
-            _last(builder, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
+            _last(
+                builder,
+                total,
+                next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)),
+            )
         transpose_ends(builder, ends, _around_row(tiles, around, outer))
     if deep:
         accumulate_in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
@@ -273,9 +351,11 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
 
 
 def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
-    """Whether the panel comes in blocks of terms, each used by all positions of all images, rather than whole for each block of rows.
+    """Whether the panel comes in blocks of terms, each used by all positions of all images, rather
+    than whole for each block of rows.
 
-    That moves less memory where the second cache does not hold a tile of lanes, or few positions would use what comes each time.
+    That moves less memory where the second cache does not hold a tile of lanes, or few positions
+    would use what comes each time.
     """
     tiles = _lane_tiles(w)
     if tiles == 1:
@@ -287,9 +367,18 @@ def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
     groups, images = (prod(map(constant_extent, loops)) for loops in (w.groups, w.images))
     rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(builder, w))
     sums = prod(map(constant_extent, w.nest.spatial)) * w.nest.main.tensor.dtype.bytes
-    by_terms = groups * (_moved(builder, images * rows * w.row_bytes, tiles) + _moved(builder, w.weights_bytes, 1))
+    by_terms = groups * (
+        _moved(builder, images * rows * w.row_bytes, tiles) + _moved(builder, w.weights_bytes, 1)
+    )
     by_terms += _moved(builder, sums, 2 * -(-w.weights_bytes // builder.l2_budget))
-    by_rows = groups * images * (_moved(builder, rows * w.row_bytes // blocks, tiles * blocks) + _moved(builder, w.weights_bytes, blocks))
+    by_rows = (
+        groups
+        * images
+        * (
+            _moved(builder, rows * w.row_bytes // blocks, tiles * blocks)
+            + _moved(builder, w.weights_bytes, blocks)
+        )
+    )
     return by_terms < by_rows
 
 
@@ -299,10 +388,14 @@ def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
 
 
 def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:
-    """Cut the last of the loops that share the panel into a block for each core, which copies the panel for itself; names of the blocks."""
+    """Cut the last of the loops that share the panel into a block for each core, which copies
+    the panel for itself; names of the blocks.
+    """
     if not images:
         return []
-    cut = builder.split(images[-1], -(-constant_extent(builder.loop(images[-1])) // builder.machine.cores), tail="clip")
+    cut = builder.split(
+        images[-1], -(-constant_extent(builder.loop(images[-1])) // builder.machine.cores), tail="clip"
+    )
     if cut is None:
         return []
     images[-1:] = [cut[1]]
@@ -310,7 +403,8 @@ def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:
 
 
 def _image_block(builder: ScheduleBuilder, w: _Window, images: list[str]) -> tuple[str, bool]:
-    """Cut the last of the loops that share the panel, so that a copy of it serves many images, or all where they are few.
+    """Cut the last of the loops that share the panel, so that a copy of it serves many images, or
+    all where they are few.
 
     The name of the outer part, nothing if it is not cut, and whether that is a single block.
     """
@@ -325,10 +419,14 @@ def _image_block(builder: ScheduleBuilder, w: _Window, images: list[str]) -> tup
     return cut[0], once
 
 
-def _in_tiles(builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
-    """Cut the positions into tiles that stand inside the terms; names of the loops of `middle` then.
+def _in_tiles(
+    builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[str], shallow: list[str]
+) -> list[str]:
+    """Cut the positions into tiles that stand inside the terms; names of the loops of `middle`
+    then.
 
-    This comes last: what is left over of rows stays under the loops that have copies, and uses them.
+    This comes last: what is left over of rows stays under the loops that have copies, and uses
+    them.
     """
     inside: list[str] = []
     tiles = list(middle)
@@ -358,8 +456,12 @@ def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
     rows, blocks = [qualified(n) for n in w.positions], []
     if large and lanes:
         # One block for each core; a loop over a single block is where the copy of the field stands.
-        count = constant_extent(w.channel_blocks[0]) if w.channel_blocks else constant_extent(w.lane) // w.width
-        if (cut := builder.split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")) is not None:
+        count = (
+            constant_extent(w.channel_blocks[0]) if w.channel_blocks else constant_extent(w.lane) // w.width
+        )
+        if (
+            cut := builder.split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")
+        ) is not None:
             blocks, lanes[0] = [cut[0]], cut[1]
     elif w.y is not None:
         tall = -(-constant_extent(w.y) // _row_blocks(builder, w))
@@ -369,8 +471,9 @@ def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
 
 
 def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
-    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it:
-    tiles of lanes do, unless one core copied a field with edges for all of them, or a further loop takes an address that there is not.
+    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores
+    have work if nothing else gives it: tiles of lanes do, unless one core copied a field with edges
+    for all of them, or a further loop takes an address that there is not.
     """
     assert w.y is not None
     rows, wanted = constant_extent(w.y), 2 * builder.machine.cores
@@ -385,7 +488,9 @@ def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
 
 def _window_rows(w: _Window) -> int:
     """Rows of the field that a row of positions reads."""
-    form = next(f for i in w.input.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var))
+    form = next(
+        f for i in w.input.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var)
+    )
     return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
 
 
@@ -394,11 +499,15 @@ def _lane_tiles(w: _Window) -> int:
 
 
 def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]:
-    """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
+    """Names of the loops over terms outside and inside a block, cut so that all lanes of a block
+    stay in the second cache.
+    """
     deep: list[str] = []
     shallow: list[str] = []
     # Each core has a block of lanes for itself.
-    lanes = constant_extent(w.lane) if w.channel_blocks else -(-_lane_tiles(w) // builder.machine.cores) * w.width
+    lanes = (
+        constant_extent(w.lane) if w.channel_blocks else -(-_lane_tiles(w) // builder.machine.cores) * w.width
+    )
     room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.weights.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
@@ -414,14 +523,18 @@ def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]
 
 
 def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
-    """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
+    """Whether walking along the field for each tile of lanes moves less memory than walking
+    along the panel for each tile of positions.
+    """
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
     return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.weights_bytes, positions)
 
 
 def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
-    """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
+    """Copy the field with what it gives beyond its edges, so that neighbouring positions do not
+    compete for places in the first cache.
+    """
     if (buffer := builder.new_buffer("cache_read", w.input.tensor.name, at)) is None:
         return
     sizes = [integer(n) or 1 for n in buffer.shape]
@@ -436,17 +549,23 @@ def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None
 
 
 def _beside(w: _Window) -> bool:
-    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory, or every second element of it."""
+    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in
+    memory, or every second element of it.
+    """
     return abs(w.input.stride(w.x.var) or 0) in (1, 2)
 
 
 def _channel(w: _Window) -> int:
-    """The dimension of the field whose elements its copy has side by side: the last one where these are neighbouring positions, else
-    the one that lies within a position."""
+    """The dimension of the field whose elements its copy has side by side: the last one where these
+    are neighbouring positions, else the one that lies within a position."""
     if _beside(w):
         return w.input.tensor.rank - 1
     terms = [n for n in w.nest.reduction if n not in w.offsets]
-    along = [d for d, i in enumerate(w.input.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
+    along = [
+        d
+        for d, i in enumerate(w.input.indices)
+        if any(linear(unclamped(i)).coefficient(n.var) for n in terms)
+    ]
     return along[-1] if w.channels_first and along else w.input.tensor.rank - 1
 
 
@@ -483,10 +602,10 @@ def _packed(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None
         first = next(iter(others), "")
         across = along != buffer.rank - 1 and others and sizes[along] > 1
         squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
-        if (not across or not transpose_in_registers(builder, buffer, layout_with_last_dim(buffer, along), squares,
-                                                     through=through_rows(buffer, along))):
+        if not across or not transpose_in_registers(
+            builder, buffer, layout_with_last_dim(buffer, along), squares, through=through_rows(buffer, along)
+        ):
             _vectors_along(builder, buffer, along)
             _last(builder, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
         builder.try_apply("parallel", first)
-

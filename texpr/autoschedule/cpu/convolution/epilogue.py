@@ -1,9 +1,12 @@
-"""The ends of sums whose lanes lie apart in the target: what is done to a sum when it is complete, and where it is written.
+"""The ends of sums whose lanes lie apart in the target: what is done to a sum when it is complete,
+and where it is written.
 
-Lanes go across channels, and neighbours in memory are positions. Written so, every lane would touch a line of its own, and so would every
-lane of what the end reads beside the sum (the tensor of a mask, a summand). Instead, a row of positions is collected in a buffer in which
-lanes are neighbours, and squares of it are transposed in registers on the way out; what the end reads comes in the same way: rows
-that lie far apart, which no hardware foresees, so that each row of positions asks for those of the next one where they come from memory.
+Lanes go across channels, and neighbours in memory are positions. Written so, every lane would touch
+a line of its own, and so would every lane of what the end reads beside the sum (the tensor of a
+mask, a summand). Instead, a row of positions is collected in a buffer in which lanes are
+neighbours, and squares of it are transposed in registers on the way out; what the end reads comes
+in the same way: rows that lie far apart, which no hardware foresees, so that each row of positions
+asks for those of the next one where they come from memory.
 """
 
 from __future__ import annotations
@@ -44,13 +47,21 @@ class Crossed:
 
 
 def crossed(builder: ScheduleBuilder, nest: Nest, lane: For, x: For) -> list[Crossed]:
-    """What the end of a nest's sums writes and reads across its lanes, the target first; nothing if the sums have no end of their own."""
-    ends = [s for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is None and not s.start]
+    """What the end of a nest's sums writes and reads across its lanes, the target first; nothing
+    if the sums have no end of their own.
+    """
+    ends = [
+        s
+        for s in stores(builder.kernel)
+        if s.equation == nest.main.equation and s.update is None and not s.start
+    ]
     if len(ends) != 1 or ends[0].tensor is nest.main.tensor:
         return []
     used = {a.tensor for a in nest.accesses}
     found = [_crossed(a, lane, x, k == 0) for k, a in enumerate(_accesses(ends[0], used))]
-    once = [c for c in found if c is not None and sum(a.tensor is c.tensor for a in _accesses(ends[0], used)) == 1]
+    once = [
+        c for c in found if c is not None and sum(a.tensor is c.tensor for a in _accesses(ends[0], used)) == 1
+    ]
     return once if once and once[0].written else []
 
 
@@ -63,16 +74,26 @@ def _accesses(end: Store, used: Collection[Tensor]) -> Iterator[Access]:
 
 def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None:
     lanes, along = ([d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (lane, x))
-    if len(lanes) != 1 or len(along) != 1 or lanes == along or access.stride(lane.var) in (0, 1, None) or access.stride(x.var) != 1:
+    if (
+        len(lanes) != 1
+        or len(along) != 1
+        or lanes == along
+        or access.stride(lane.var) in (0, 1, None)
+        or access.stride(x.var) != 1
+    ):
         return None
     return Crossed(access.tensor, lanes[0], along[0], written)
 
 
 def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: str) -> None:
-    """Turn what the end of the sums writes and reads in an iteration of a loop, which holds whole rows of positions."""
+    """Turn what the end of the sums writes and reads in an iteration of a loop, which holds
+    whole rows of positions.
+    """
     for each in tensors:
         before = builder.checkpoint()
-        if not builder.try_apply("cache_write" if each.written else "cache_read", each.tensor.name, at) or not _turned(builder, each):
+        if not builder.try_apply(
+            "cache_write" if each.written else "cache_read", each.tensor.name, at
+        ) or not _turned(builder, each):
             builder.rollback(before)
             if each.written:
                 return
@@ -88,5 +109,9 @@ def _turned(builder: ScheduleBuilder, each: Crossed) -> bool:
         return False
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
-    return transpose_in_registers(builder, buffer, layout_with_last_dim(buffer, each.lane),
-                                  (*others, *(f"{buffer.name}.d{d}" for d in last)))
+    return transpose_in_registers(
+        builder,
+        buffer,
+        layout_with_last_dim(buffer, each.lane),
+        (*others, *(f"{buffer.name}.d{d}" for d in last)),
+    )

@@ -1,7 +1,9 @@
-"""Tiles of positions whose windows overlap: what neighbours read in common is fetched once for all taps of a row of the window.
+"""Tiles of positions whose windows overlap: what neighbours read in common is fetched once for all
+taps of a row of the window.
 
-The loop over these taps is copied for each of its iterations: a tile needs `positions + taps - 1` values of the field where it would
-fetch `positions * taps`. They stay in registers beside the sums, so there are fewer of these: enough to hide how long a product takes.
+The loop over these taps is copied for each of its iterations: a tile needs `positions + taps - 1`
+values of the field where it would fetch `positions * taps`. They stay in registers beside the sums,
+so there are fewer of these: enough to hide how long a product takes.
 """
 
 from __future__ import annotations
@@ -16,15 +18,23 @@ from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
 
 ENOUGH_SUMS = 12
-"""Vectors of sums that keep the units busy: two units whose products take four to five steps, and some to spare."""
+"""Vectors of sums that keep the units busy: two units whose products take four to five steps,
+and some to spare.
+"""
 MOST_TAPS = 7
 """Copies of the statement that are worth their code."""
 
 
 def last_taps(nest: Nest, field: Access, x: For) -> For | None:
-    """The innermost loop over terms, if it runs along a window whose neighbours along `x` overlap."""
+    """The innermost loop over terms, if it runs along a window whose neighbours along `x`
+    overlap.
+    """
     last = nest.reduction[-1]
-    beside = [form for i in field.indices if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)]
+    beside = [
+        form
+        for i in field.indices
+        if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)
+    ]
     return last if len(beside) == 1 and 1 < constant_extent(last) <= MOST_TAPS else None
 
 
@@ -34,27 +44,36 @@ def position_step(field: Access, n: For) -> int:
 
 
 def most_rows(field: Access, x: For) -> int:
-    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of `ALIAS` apart it has few places."""
+    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of
+    `ALIAS` apart it has few places.
+    """
     step = (field.stride(x.var) or 1) * field.tensor.dtype.bytes
     return (WAYS - 1) * (ALIAS // gcd(step, ALIAS))
 
 
 def tile_width(size: int, lanes: int) -> int:
-    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over."""
+    """Two vectors, which need the fewest loads for each product; three where that leaves nothing
+    over.
+    """
     vectors = 3 if size % (3 * lanes) == 0 and size % (2 * lanes) else 2
     return min(vectors, size // lanes) * lanes
 
 
 def tile_height(most: int, xs: int, ys: int) -> tuple[int, int]:
-    """Of at most so many positions, those along x and y: whole rows, or parts of one size if there are."""
+    """Of at most so many positions, those along x and y: whole rows, or parts of one size if
+    there are.
+    """
     if xs <= most:
         return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
     divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
     return (divisors[0] if divisors else most), 1
 
 
-def tile_with_taps(registers: int, vectors: int, sizes: tuple[int, int], step: int, taps: int) -> tuple[int, tuple[int, int]] | None:
-    """How many vectors and how many positions along x and y a tile has whose sums and values all stay in registers; None if that is none.
+def tile_with_taps(
+    registers: int, vectors: int, sizes: tuple[int, int], step: int, taps: int
+) -> tuple[int, tuple[int, int]] | None:
+    """How many vectors and how many positions along x and y a tile has whose sums and values all
+    stay in registers; None if that is none.
 
     Args:
         vectors: of lanes, at most; fewer leave room for more positions.
@@ -64,20 +83,32 @@ def tile_with_taps(registers: int, vectors: int, sizes: tuple[int, int], step: i
     """
     xs, ys = sizes
     for wide in range(vectors, 0, -1):
-        tiles = [(h, 1) for h in range(1, xs) if xs % h == 0] + [(xs, n) for n in range(1, ys + 1) if ys % n == 0]
-        fitting = [(h, n) for h, n in tiles if ENOUGH_SUMS <= h * n * wide and (h * wide + (h - 1) * step + taps) * n + wide <= registers]
+        tiles = [(h, 1) for h in range(1, xs) if xs % h == 0] + [
+            (xs, n) for n in range(1, ys + 1) if ys % n == 0
+        ]
+        fitting = [
+            (h, n)
+            for h, n in tiles
+            if ENOUGH_SUMS <= h * n * wide and (h * wide + (h - 1) * step + taps) * n + wide <= registers
+        ]
         if fitting:
             return wide, max(fitting, key=lambda tile: tile[0] * tile[1])
     return None
 
 
 def share_outside(field: Access, term: For, nest: Nest) -> float:
-    """The share of a loop's terms that lie outside of the field, counted along the position that they slide along."""
+    """The share of a loop's terms that lie outside of the field, counted along the position that
+    they slide along.
+    """
     for i, size in zip(field.indices, field.tensor.shape):
         form, length = linear(unclamped(i)), integer(size)
         slid = [n for n in nest.loops if n is not term and form.coefficient(n.var)]
         if form.coefficient(term.var) and len(slid) == 1 == len(form.terms) - 1 and length is not None:
             step, tap = form.coefficient(slid[0].var), form.coefficient(term.var)
-            places = [form.constant + step * p + tap * t for p in range(constant_extent(slid[0])) for t in range(constant_extent(term))]
+            places = [
+                form.constant + step * p + tap * t
+                for p in range(constant_extent(slid[0]))
+                for t in range(constant_extent(term))
+            ]
             return sum(not 0 <= p < length for p in places) / len(places)
     return 0.0

@@ -22,7 +22,9 @@ CASES = 4
 
 
 class VectorizedElements:
-    """Nests without reductions: lanes along the loop with the fewest gathers, several rows of them where these read the same."""
+    """Nests without reductions: lanes along the loop with the fewest gathers, several rows of
+    them where these read the same.
+    """
 
     name, stage = "VectorizedElements", Stage.NESTS
 
@@ -30,7 +32,9 @@ class VectorizedElements:
         """The loop that becomes lanes."""
         if nest.reduction or not nest.spatial:
             return NoMatch("a sum or a recurrence" if nest.reduction else "no loop over elements")
-        best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest)))
+        best = min(
+            reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < builder.vector_lanes(nest))
+        )
         if not builder.machine.vector_bytes or extent(best) <= 1:
             return NoMatch("a machine without vectors, or one element")
         return _Elements(nest, best)
@@ -51,10 +55,13 @@ class _Elements:
 def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
     """Vectorize a loop; names of the outer loops."""
     names = [qualified(n) for n in nest.spatial]
-    together = None if exceeds_registers(nest.main.value, builder.machine) else rows_together(builder, nest, best)
+    together = (
+        None if exceeds_registers(nest.main.value, builder.machine) else rows_together(builder, nest, best)
+    )
     rows, count = together or (None, 0)
     name = qualified(best)
-    # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
+    # As many registers for all tensors of a shape: what is computed element by element runs in one
+    # loop then.
     beside = same_pattern_stores(builder.kernel, nest.main.tensor)
     peel_boundaries(builder, nest, best)
     registers, most, halves = _registers(builder, nest, best, rows, beside)
@@ -71,20 +78,34 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
         rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
     rest += [outer] if outer else []
     inside = [row, inner] if row else [inner]
-    if (rest or row) and (row or best is not nest.spatial[-1]) and builder.try_apply("reorder", *rest, *inside) and row:
+    if (
+        (rest or row)
+        and (row or best is not nest.spatial[-1])
+        and builder.try_apply("reorder", *rest, *inside)
+        and row
+    ):
         builder.try_apply("unroll", row)
     strips, inner = builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else ("", inner)
     builder.try_apply("vectorize", inner)
     if strips:
         builder.try_apply("unroll", strips)
     for loop in nest.spatial:
-        if loop is not best and loop is not rows and _has_boundary_cases(nest, loop) and builder.try_apply("unroll", qualified(loop)):
+        if (
+            loop is not best
+            and loop is not rows
+            and _has_boundary_cases(nest, loop)
+            and builder.try_apply("unroll", qualified(loop))
+        ):
             rest.remove(qualified(loop))
     return rest
 
 
-def _registers(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None, beside: list[Store]) -> tuple[int, int, bool]:
-    """Registers of elements in an iteration, the same where registers have any length, and whether elements come by halves of registers."""
+def _registers(
+    builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None, beside: list[Store]
+) -> tuple[int, int, bool]:
+    """Registers of elements in an iteration, the same where registers have any length, and
+    whether elements come by halves of registers.
+    """
     light = rows is None and all(operations(s.value) <= COSTS.as_long_as_fetching for s in beside)
     # A loop of unknown length ends in a masked iteration, which one register makes cheap.
     far = nest.main.tensor.name in past_caches(builder)
@@ -95,9 +116,12 @@ def _registers(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For | None
 
 
 def _has_boundary_cases(nest: Nest, loop: For) -> bool:
-    """Whether the statement asks which of a few iterations this is: copies of it then compute what is for theirs alone."""
+    """Whether the statement asks which of a few iterations this is: copies of it then compute
+    what is for theirs alone.
+    """
     return 1 < constant_extent(loop) <= CASES and any(
-        isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
+        isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value)
+    )
 
 
 def peel_boundaries(builder: ScheduleBuilder, nest: Nest, loop: For) -> None:

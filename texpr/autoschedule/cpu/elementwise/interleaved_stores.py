@@ -1,8 +1,10 @@
-"""Equations whose elements lie between each other in memory: one loop computes them side by side, and vectors of them are written whole.
+"""Equations whose elements lie between each other in memory: one loop computes them side by side,
+and vectors of them are written whole.
 
     D[2*i] = a; D[2*i + 1] = b   ->   for i vector: D[2*i] = a; D[2*i + 1] = b
 
-Such are the gradients of what steps over its input, an equation for each remainder. Alone, each would be written lane by lane.
+Such are the gradients of what steps over its input, an equation for each remainder. Alone, each
+would be written lane by lane.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ REGISTERS = 2
 
 
 class InterleavedStores:
-    """Nests that follow each other and write elements between each other's: one loop over vectors computes all of them."""
+    """Nests that follow each other and write elements between each other's: one loop over
+    vectors computes all of them.
+    """
 
     name, stage = "InterleavedStores", Stage.GROUPS
 
@@ -34,7 +38,9 @@ class InterleavedStores:
         if not builder.machine.vector_bytes:
             return NoMatch("a machine without vectors")
         at = next(k for k, n in enumerate(subject.nests) if n is subject.nest)
-        return _woven(subject.nests[at:]) or NoMatch("no neighbours of what it stores are stored by nests behind it")
+        return _woven(subject.nests[at:]) or NoMatch(
+            "no neighbours of what it stores are stored by nests behind it"
+        )
 
     def apply(self, builder: ScheduleBuilder, match: list[Nest]) -> Scheduled | None:
         """Compute the elements in the loops of the last nest, then vectors of them."""
@@ -59,16 +65,26 @@ def _woven(nests: Sequence[Nest]) -> list[Nest]:
         if nest.main.tensor is not first.main.tensor or _step(nest) != step or not _alike(first, nest):
             return []
         renamed = dict(zip((n.var for n in nest.spatial), (n.var for n in first.spatial)))
-        offset = linear(sub(substitute(flat_index(nest.main.tensor, nest.main.indices).expr(), renamed), base))
+        offset = linear(
+            sub(substitute(flat_index(nest.main.tensor, nest.main.indices).expr(), renamed), base)
+        )
         if offset.terms or offset.constant != k:
             return []
     return group
 
 
 def _step(nest: Nest) -> int:
-    """How far neighbours along the innermost loop are written from each other, 0 where the nest is no plain one."""
-    plain = not (nest.reduction or nest.recurrent or nest.enclosing_loops or nest.outer or nest.main.update) and bool(nest.spatial)
-    return (nest.accesses[0].stride(nest.spatial[-1].var) or 0) if plain and constant_extent(nest.spatial[-1]) > 1 else 0
+    """How far neighbours along the innermost loop are written from each other, 0 where the nest
+    is no plain one.
+    """
+    plain = not (
+        nest.reduction or nest.recurrent or nest.enclosing_loops or nest.outer or nest.main.update
+    ) and bool(nest.spatial)
+    return (
+        (nest.accesses[0].stride(nest.spatial[-1].var) or 0)
+        if plain and constant_extent(nest.spatial[-1]) > 1
+        else 0
+    )
 
 
 def _alike(a: Nest, b: Nest) -> bool:

@@ -1,4 +1,6 @@
-"""Elements that wait for memory: rows side by side or not, halves of registers, outputs that are written past the caches."""
+"""Elements that wait for memory: rows side by side or not, halves of registers, outputs that are
+written past the caches.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,21 @@ from texpr.schedule.structure.loops import paths
 from texpr.schedule.structure.tensors import bytes_of
 
 ROWS_TOGETHER = 4
-"""Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
+"""Rows of a nest without sums in one iteration, where that saves half of what they read; two
+where it saves less and elements are cheap.
+"""
 FEW_OPERATIONS = 40
-"""Of an element, up to which several rows that have half of what they read in common are worth the code."""
+"""Of an element, up to which several rows that have half of what they read in common are worth
+the code.
+"""
 
 
 def past_caches(builder: ScheduleBuilder) -> list[str]:
-    """Outputs that are written past the caches: those would not hold what the kernel uses, and rows begin at whole lines.
+    """Outputs that are written past the caches: those would not hold what the kernel uses, and rows
+    begin at whole lines.
 
-    What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
+    What waits for memory gains much where all caches together hold what it uses; behind arithmetic,
+    memory is idle anyway.
     """
     caches, used = builder.machine.caches, _used(builder)
     if not builder.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
@@ -33,15 +41,22 @@ def past_caches(builder: ScheduleBuilder) -> list[str]:
 
 
 def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[For, int] | None:
-    """The loop whose neighbouring iterations read the same, and how many of them together read it once, and come from memory side by side.
+    """The loop whose neighbouring iterations read the same, and how many of them together read it
+    once, and come from memory side by side.
 
-    Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
+    Not one along which intermediates are read: these are computed in its iterations, so that they
+    stay near.
     """
     if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
         return None
     computed = [a for a in nest.accesses[1:] if a.tensor in builder.kernel.temporaries]
-    others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
-              and all(a.stride(n.var) == 0 for a in computed)]
+    others = [
+        n
+        for n in nest.spatial
+        if n is not vector
+        and constant_extent(n) >= ROWS_TOGETHER
+        and all(a.stride(n.var) == 0 for a in computed)
+    ]
     best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
     if best is None or nest.shared(best, ROWS_TOGETHER) == 0:
         return None
@@ -52,16 +67,19 @@ def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[Fo
 
 
 def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether light elements are computed fastest a row after the other: where what rows have in common stays in the first cache, it comes
-    for nothing; and past the caches, one row at a time is written fastest.
+    """Whether light elements are computed fastest a row after the other: where what rows have in
+    common stays in the first cache, it comes for nothing; and past the caches, one row at a time is
+    written fastest.
     """
     common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
-    return COSTS.common_rows_l1_part * common <= next(iter(builder.machine.caches), 0) or nest.main.tensor.name in past_caches(builder)
+    return COSTS.common_rows_l1_part * common <= next(
+        iter(builder.machine.caches), 0
+    ) or nest.main.tensor.name in past_caches(builder)
 
 
 def waits_by_halves(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether light elements, which wait for what they load, are computed fastest by halves of registers: unless whole lines of them are
-    written past the caches.
+    """Whether light elements, which wait for what they load, are computed fastest by halves of
+    registers: unless whole lines of them are written past the caches.
     """
     far = 0 < builder.machine.half_vector_threshold_bytes < _used(builder)
     return far and builder.vector_lanes(nest) > 1 and nest.main.tensor.name not in past_caches(builder)
@@ -78,7 +96,9 @@ def _is_in_lines(tensor: Tensor) -> bool:
 
 
 def _arithmetic(builder: ScheduleBuilder) -> int:
-    """Operations of a run of the kernel, without those that are the same for all iterations of an innermost loop."""
+    """Operations of a run of the kernel, without those that are the same for all iterations of
+    an innermost loop.
+    """
     total = 0
     for above, s in paths(builder.kernel):
         loops = [n for n in above if isinstance(n, For)]

@@ -1,7 +1,8 @@
-"""Nests that write along one loop and read along another: squares of registers are transposed between the two.
+"""Nests that write along one loop and read along another: squares of registers are transposed
+between the two.
 
-A square is read row by row, transposed in registers and used row by row, so that both sides touch whole lines of memory, once. Squares
-that lie beside each other where they are read come together.
+A square is read row by row, transposed in registers and used row by row, so that both sides touch
+whole lines of memory, once. Squares that lie beside each other where they are read come together.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class _Turn:
 
 
 class RegisterTranspose:
-    """Nests that write along one loop and read along another: squares are transposed in registers."""
+    """Nests that write along one loop and read along another: squares are transposed in
+    registers.
+    """
 
     name, stage = "RegisterTranspose", Stage.NESTS
 
@@ -60,20 +63,32 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
         return NoMatch("a sum or a recurrence")
     lanes, wide = builder.vector_lanes(nest), nest.main.tensor.dtype.bytes >= 4
     least = lanes if wide else min(lanes, *_SMALLER)
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None)
+    lane = next(
+        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None
+    )
     if lane is None:
         return NoMatch("few elements side by side")
     across = [a for a in nest.accesses[1:] if a.stride(lane.var) not in (0, 1)]
     if not across:
         return NoMatch("nothing is read across")
-    row = next((n for n in nest.spatial if n is not lane and constant_extent(n) >= least
-                and all(a.stride(n.var) == 1 for a in across)), None)
+    row = next(
+        (
+            n
+            for n in nest.spatial
+            if n is not lane and constant_extent(n) >= least and all(a.stride(n.var) == 1 for a in across)
+        ),
+        None,
+    )
     if row is None or len({a.tensor for a in across}) < len(across):
         return NoMatch("no loop along which all that is read across lies")
     most = min(lanes, constant_extent(lane), constant_extent(row))
-    known = [n for n in (lanes, *_SMALLER)
-             if n <= most and all(transpose(a.tensor.dtype, n) in builder.machine.instructions for a in across)]
-    # Of narrow elements a register holds more than there are registers for rows, half of which are shuffled into the other half.
+    known = [
+        n
+        for n in (lanes, *_SMALLER)
+        if n <= most and all(transpose(a.tensor.dtype, n) in builder.machine.instructions for a in across)
+    ]
+    # Of narrow elements a register holds more than there are registers for rows, half of which are
+    # shuffled into the other half.
     side = next((n for n in known if 2 * n <= builder.machine.vector_registers), min(known, default=0))
     if not side or (wide and side != lanes):
         return NoMatch("no instructions transpose squares of these elements")
@@ -84,7 +99,10 @@ def _scheduled(builder: ScheduleBuilder, t: _Turn) -> list[str] | None:
     rows, row = builder.split_if_longer(qualified(t.row), t.side)
     lines, lane = builder.split_if_longer(qualified(t.lane), t.side)
     blocks, rows = builder.split_if_longer(rows, _beside(builder, t), "clip") if rows else ("", "")
-    outer = [*(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row), *([blocks] if blocks else [])]
+    outer = [
+        *(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row),
+        *([blocks] if blocks else []),
+    ]
     squares = [name for name in (lines, rows) if name]
     if not (outer or squares) or not builder.try_apply("reorder", *outer, *squares, row, lane):
         return None
@@ -99,15 +117,22 @@ def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
     """Squares of a row that come together: half a page, less where cores would have no blocks."""
     squares = -(-constant_extent(t.row) // t.side)
     size = t.side * t.nest.main.tensor.dtype.bytes
-    return max(1, min(COSTS.transpose_row_bytes // size, squares // (COSTS.transpose_blocks * builder.machine.cores)))
+    return max(
+        1, min(COSTS.transpose_row_bytes // size, squares // (COSTS.transpose_blocks * builder.machine.cores))
+    )
 
 
 def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: int) -> bool:
     """Copy a square to a buffer in which it lies along the lanes."""
     places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
-    if any(len(found) != 1 for found in places) or (buffer := builder.new_buffer("cache_read", access.tensor.name, at)) is None:
+    if (
+        any(len(found) != 1 for found in places)
+        or (buffer := builder.new_buffer("cache_read", access.tensor.name, at)) is None
+    ):
         return False
     (lane,), (row,) = places
-    return (builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, lane))
-            and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
-            and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))
+    return (
+        builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, lane))
+        and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
+        and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes))
+    )

@@ -3,8 +3,9 @@
     for row in 0..2: { e[..] = exp(..); s = sum(e); Y[..] = e[..] / s }
     ->   e of the first row; s; for j: { e of the second row; Y of the first row }; s; Y of the second row
 
-Stores past the caches leave a core as slowly as memory takes them, and those behind them wait in their order: of exponentials that are kept
-in the first cache too. One after the other, neither arithmetic nor memory is busy all the time.
+Stores past the caches leave a core as slowly as memory takes them, and those behind them wait in
+their order: of exponentials that are kept in the first cache too. One after the other, neither
+arithmetic nor memory is busy all the time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from texpr.schedule.structure.loops import all_loops, qualified
 
 
 def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
-    """Write outputs past the caches that would not hold them, those of pairs of rows in turns with what they are computed from."""
+    """Write outputs past the caches that would not hold them, those of pairs of rows in turns
+    with what they are computed from.
+    """
     for name in past_caches(builder):
         builder.try_apply("nontemporal", name)
         for row in [n for n in all_loops(builder.kernel) if n.var.name == ROW]:
@@ -34,13 +37,19 @@ def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
             written = _vector(last)
             if not isinstance(last, For) or written is None or _store(written).tensor.name != name:
                 continue
-            made = [n for n in row.body[:-1] if isinstance(n, For) and _is_made_for(n, last, tensors(_store(written).value))]
+            made = [
+                n
+                for n in row.body[:-1]
+                if isinstance(n, For) and _is_made_for(n, last, tensors(_store(written).value))
+            ]
             if len(made) == 1:
                 builder.transaction(partial(_in_turns, builder, made[0], last))
 
 
 def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> list[str] | None:
-    """Compute what is made a row ahead, as much of it at a time as is written; the name of the loop, None if that is not possible."""
+    """Compute what is made a row ahead, as much of it at a time as is written; the name of the
+    loop, None if that is not possible.
+    """
     vector, each, outer = _vector(made), constant_extent(made) // constant_extent(written), qualified(made)
     if vector is None or not builder.try_apply("pipeline", _store(vector).tensor.name, 2):
         return None
@@ -50,7 +59,9 @@ def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> list[str] | 
 
 
 def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
-    """Whether a loop computes functions that are read, one vector or several of them for each that is written."""
+    """Whether a loop computes functions that are read, one vector or several of them for each
+    that is written.
+    """
     vector, count = _vector(made), constant_extent(written)
     if vector is None or count <= 1 or constant_extent(made) % count:
         return False
@@ -59,8 +70,14 @@ def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
 
 
 def _vector(loop: Stmt) -> For | None:
-    """The loop over lanes, if a serial loop has one alone, beside hints, and that computes elements alone."""
-    inside = [s for s in loop.body if isinstance(s, For | Store)] if isinstance(loop, For) and loop.kind == SERIAL else []
+    """The loop over lanes, if a serial loop has one alone, beside hints, and that computes
+    elements alone.
+    """
+    inside = (
+        [s for s in loop.body if isinstance(s, For | Store)]
+        if isinstance(loop, For) and loop.kind == SERIAL
+        else []
+    )
     match inside:
         case [For(_, _, (Store(update=None),), Vector()) as vector]:
             return vector
@@ -68,6 +85,6 @@ def _vector(loop: Stmt) -> For | None:
 
 
 def _store(vector: For) -> Store:
-    store, = vector.body
+    (store,) = vector.body
     assert isinstance(store, Store)
     return store

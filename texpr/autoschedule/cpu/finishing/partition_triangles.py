@@ -1,5 +1,5 @@
-"""Loops without conditions: where a condition compares loops with each other, the innermost of them is separated, and so are tiles and
-terms of windows that have zeros at the edges of their field."""
+"""Loops without conditions: where a condition compares loops with each other, the innermost of them
+is separated, and so are tiles and terms of windows that have zeros at the edges of their field."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from texpr.schedule.structure.loops import all_loops, qualified
 
 
 def partition_triangles(builder: ScheduleBuilder) -> None:
-    """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more. Those that lost their
-    edges have been.
+    """Separate the loops of triangles, inner ones first: what bounds these says nothing of the
+    loops around any more. Those that lost their edges have been.
     """
     before = {step.args for step in builder.steps if step.name == "partition"}
     for name in _names(builder.kernel):
@@ -26,8 +26,9 @@ def partition_triangles(builder: ScheduleBuilder) -> None:
 
 
 def _names(kernel: Kernel) -> list[str]:
-    """For each condition the innermost serial loop that it bounds in terms of a loop around, if sizes are constants: in terms of symbolic
-    ones cuts are extremes of extremes, whose proofs may take seconds.
+    """For each condition the innermost serial loop that it bounds in terms of a loop around, if
+    sizes are constants: in terms of symbolic ones cuts are extremes of extremes, whose proofs may
+    take seconds.
     """
     loops = [] if kernel.sizes else all_loops(kernel)
     everywhere = {n.var for n in loops}
@@ -44,8 +45,9 @@ def _names(kernel: Kernel) -> list[str]:
 
 
 def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
-    """Separate those of some loops, inner ones first, that are the innermost ones which a condition bounds, if it says of their first or
-    last iterations alone that it fails there. What it says in terms of loops around is left to `separated`.
+    """Separate those of some loops, inner ones first, that are the innermost ones which a condition
+    bounds, if it says of their first or last iterations alone that it fails there. What it says in
+    terms of loops around is left to `separated`.
     """
     loops = [n for n in all_loops(builder.kernel) if qualified(n) in names]
     around = {n.var for n in loops}
@@ -59,7 +61,12 @@ def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
 
 
 def _compares(form: Linear, loop: For, loops: Set[Var]) -> bool:
-    """Whether a bound of a loop depends on another loop, and not as the end of its last tile does."""
+    """Whether a bound of a loop depends on another loop, and not as the end of its last tile
+    does.
+    """
     c, length = form.coefficient(loop.var), ceiling(loop.extent)
-    return any(loops & variables(term) and (k * c < 0 or length is None or abs(k) < abs(c) * length)
-               for term, k in form.terms if term is not loop.var)
+    return any(
+        loops & variables(term) and (k * c < 0 or length is None or abs(k) < abs(c) * length)
+        for term, k in form.terms
+        if term is not loop.var
+    )

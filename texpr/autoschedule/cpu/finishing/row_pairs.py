@@ -2,10 +2,11 @@
 
     for i: { m[i] = sum(j: ..); Y[i, ..] }   ->   for io: { for ii in 0..2: m[..] = sum(j: ..); for row in 0..2: Y[..] }
 
-A sum across the lanes of a register is a chain of instructions that wait for each other, and all that follows in the row waits for it. With
-two rows it is over while the other row is summed. Where the elements of the last nest have operands in common with the other row (scale and
-shift of a normalization), both rows are computed side by side, so that these are loaded once; but not if the rows come from memory: they
-are asked for a row early (`prefetch`), while one is written.
+A sum across the lanes of a register is a chain of instructions that wait for each other, and all
+that follows in the row waits for it. With two rows it is over while the other row is summed. Where
+the elements of the last nest have operands in common with the other row (scale and shift of a
+normalization), both rows are computed side by side, so that these are loaded once; but not if the
+rows come from memory: they are asked for a row early (`prefetch`), while one is written.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ from texpr.schedule.structure.tensors import bytes_of
 ROW = "row"
 """The loop over both rows behind the cut."""
 LEAST_ROWS = 64
-"""Rows for each core, from which on pairs are worth their code: where their number is odd, the last one has code of its own."""
+"""Rows for each core, from which on pairs are worth their code: where their number is odd, the
+last one has code of its own.
+"""
 
 
 class RowPairs:
-    """Outermost loops over rows, each of which is summed across lanes: two rows an iteration, where the first cache holds both."""
+    """Outermost loops over rows, each of which is summed across lanes: two rows an iteration,
+    where the first cache holds both.
+    """
 
     name, stage = "RowPairs", Stage.FINISHING
 
@@ -42,7 +47,11 @@ class RowPairs:
             return NoMatch("the first cache does not hold two rows")
         equations = [_equation(s) for s in loop.body]
         sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
-        return NoMatch("no sum across lanes is used in its row") if not sums or equations[-1] == equations[sums[0]] else loop
+        return (
+            NoMatch("no sum across lanes is used in its row")
+            if not sums or equations[-1] == equations[sums[0]]
+            else loop
+        )
 
     def apply(self, builder: ScheduleBuilder, match: For) -> Scheduled | None:
         """The steps, or None where one is refused or nothing is gained."""
@@ -50,13 +59,19 @@ class RowPairs:
 
 
 def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[str] | None:
-    """Cut before elements that have operands in common, or behind the first sum; the name of the new loop, None if nothing is gained."""
+    """Cut before elements that have operands in common, or behind the first sum; the name of the
+    new loop, None if nothing is gained.
+    """
     equations = [_equation(s) for s in loop.body]
     sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
     beside = _have_operands_in_common(loop, [s for s, e in zip(loop.body, equations) if e == equations[-1]])
     if beside and any(row_from_afar(builder, t) for t in builder.kernel.inputs if _is_read_by_row(loop, t)):
         return None
-    before = equations.index(equations[-1]) if beside else equations.index(next(e for e in equations[sums[0]:] if e != equations[sums[0]]))
+    before = (
+        equations.index(equations[-1])
+        if beside
+        else equations.index(next(e for e in equations[sums[0] :] if e != equations[sums[0]]))
+    )
     blocks, row = builder.split_if_longer(qualified(loop), 2)
     last = stores(loop.body[before - 1])[-1].tensor.name
     if not blocks or not builder.try_apply("fission", row, last, name=ROW):
@@ -69,12 +84,18 @@ def _side_by_side(builder: ScheduleBuilder, loop: For) -> bool:
     row = f"{loop.tensor}.{ROW}"
     builder.try_apply("fission", row)
     columns = next((n for n in builder.loop(row).body if isinstance(n, For)), None)
-    return columns is not None and builder.try_apply("reorder", qualified(columns), row) and builder.try_apply("unroll", row)
+    return (
+        columns is not None
+        and builder.try_apply("reorder", qualified(columns), row)
+        and builder.try_apply("unroll", row)
+    )
 
 
 def _is_read_by_row(loop: For, tensor: Tensor) -> bool:
     """Whether an iteration reads one row of a tensor."""
-    return any(isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (loop.var,) for n in walk(loop))
+    return any(
+        isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (loop.var,) for n in walk(loop)
+    )
 
 
 def _equation(stmt: Stmt) -> int:
@@ -82,7 +103,9 @@ def _equation(stmt: Stmt) -> int:
 
 
 def _is_sum(stmt: Stmt) -> bool:
-    """Whether lanes are added, or compared, across: a vector loop that updates what does not move with it."""
+    """Whether lanes are added, or compared, across: a vector loop that updates what does not
+    move with it.
+    """
     match stmt:
         case For(var, _, (Store(update=update) as s,), Vector()) if update is not None:
             return var not in variables(*s.indices)
@@ -90,7 +113,9 @@ def _is_sum(stmt: Stmt) -> bool:
 
 
 def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
-    """Whether elements that are computed without sums read vectors that are the same in every row, and little else is done."""
+    """Whether elements that are computed without sums read vectors that are the same in every
+    row, and little else is done.
+    """
     common = False
     for n in walk(*nests):
         match n:
@@ -105,7 +130,9 @@ def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
 
 
 def _fits(loop: For, cache: int) -> bool:
-    """Whether seven eighths of a cache hold all that two rows use: tensors whose first index is the row, and others as a whole."""
+    """Whether seven eighths of a cache hold all that two rows use: tensors whose first index is
+    the row, and others as a whole.
+    """
     rows: dict[Tensor, bool] = {}
     for n in walk(loop):
         if isinstance(n, Read | Store):
@@ -113,4 +140,7 @@ def _fits(loop: For, cache: int) -> bool:
             if loop.var in variables(*n.indices[first:]):
                 return False
             rows[n.tensor] = first
-    return sum(2 * bytes_of(t, t.shape[1:]) if first else bytes_of(t) for t, first in rows.items()) <= cache - cache // 8
+    return (
+        sum(2 * bytes_of(t, t.shape[1:]) if first else bytes_of(t) for t, first in rows.items())
+        <= cache - cache // 8
+    )

@@ -1,9 +1,11 @@
-"""Products whose rows are counted by several loops: where these walk through all memory as one, they become one loop.
+"""Products whose rows are counted by several loops: where these walk through all memory as one,
+they become one loop.
 
     C[l, i, j] = sum(k: A[l, i, k] * B[k, j])   ->   C[li, j] = sum(k: A[li, k] * B[k, j])
 
-So convolutions with windows of one position are products of all positions of all images with the weights. Tiles of rows need not end where
-rows of an image do then. Where some rows are left to another loop, they stay as they are.
+So convolutions with windows of one position are products of all positions of all images with the
+weights. Tiles of rows need not end where rows of an image do then. Where some rows are left to
+another loop, they stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from texpr.schedule.structure.loops import qualified
 
 
 class CollapsedRows:
-    """Large contractions whose rows several loops count: these become one, then the operand is packed."""
+    """Large contractions whose rows several loops count: these become one, then the operand is
+    packed.
+    """
 
     name, stage = "CollapsedRows", Stage.NESTS
 
@@ -47,28 +51,49 @@ def _collapsed(builder: ScheduleBuilder, nest: Nest) -> Nest:
     one = nest
     while (pair := _pair(one)) is not None:
         outer, inner = pair
-        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name):
+        if not builder.try_apply(
+            "fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name
+        ):
             break
-        one = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
+        one = next(
+            n
+            for n in find_nests(builder.kernel)
+            if n.main.equation == nest.main.equation and n.label == nest.label
+        )
     return one
 
 
 def _rows(nest: Nest) -> int:
-    """How many loops there are along which what moves with the lanes stays, but for those of one iteration."""
+    """How many loops there are along which what moves with the lanes stays, but for those of one
+    iteration.
+    """
     lane = nest.spatial[-1]
     moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
-    return sum(constant_extent(n) != 1 and all(a.stride(n.var) == 0 for a in moving) for n in nest.spatial if n is not lane)
+    return sum(
+        constant_extent(n) != 1 and all(a.stride(n.var) == 0 for a in moving)
+        for n in nest.spatial
+        if n is not lane
+    )
 
 
 def _pair(nest: Nest) -> tuple[For, For] | None:
-    """Two loops that follow each other and walk through all memory of the statement as one; edges inside would be everywhere then."""
+    """Two loops that follow each other and walk through all memory of the statement as one;
+    edges inside would be everywhere then.
+    """
     pairs = zip(nest.spatial, nest.spatial[1:])
-    return next((p for p in pairs if are_one(nest, *p) and all(boundary_iterations(nest, n) == (0, 0) for n in p)), None)
+    return next(
+        (p for p in pairs if are_one(nest, *p) and all(boundary_iterations(nest, n) == (0, 0) for n in p)),
+        None,
+    )
 
 
 def _is_linked(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether it uses what another nest computes, or another one uses it: those may be joined with its loops as they are."""
+    """Whether it uses what another nest computes, or another one uses it: those may be joined
+    with its loops as they are.
+    """
     computed = {t.name for t in builder.kernel.temporaries} | {nest.label}
     others = (n for n in find_nests(builder.kernel) if n.label != nest.label)
     read = {a.tensor.name for a in nest.accesses[1:]}
-    return bool(read & computed) or any(a.tensor.name in (nest.label, nest.main.tensor.name) for n in others for a in n.accesses[1:])
+    return bool(read & computed) or any(
+        a.tensor.name in (nest.label, nest.main.tensor.name) for n in others for a in n.accesses[1:]
+    )

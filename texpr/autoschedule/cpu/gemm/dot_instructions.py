@@ -1,6 +1,8 @@
-"""Contractions that an instruction sums in groups of terms: both operands are packed as it wants them, the inner loops are the instruction.
+"""Contractions that an instruction sums in groups of terms: both operands are packed as it wants
+them, the inner loops are the instruction.
 
-Which machine has which instruction is in its record, what it does in `ir.instructions`. Sums of integers have no order.
+Which machine has which instruction is in its record, what it does in `ir.instructions`. Sums of
+integers have no order.
 """
 
 from __future__ import annotations
@@ -9,7 +11,14 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import (
+    NO_REDUCTION,
+    NOT_A_PRODUCT,
+    UNKNOWN_EXTENTS,
+    NoMatch,
+    Scheduled,
+    Stage,
+)
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -23,7 +32,9 @@ REGISTER = 16
 BESIDE = 0.5
 """Rows that a load of the panel is worth."""
 LOADING = 0.15
-"""What tiles of one vector cost more, which load about as much as they multiply, where two products begin in a cycle."""
+"""What tiles of one vector cost more, which load about as much as they multiply, where two
+products begin in a cycle.
+"""
 NEAREST = 64
 """Elements that are copied together."""
 
@@ -33,9 +44,9 @@ class _Dots:
     """The parts of such a contraction.
 
     Attributes:
-        lane, row, term: loops along the lanes of the instruction, along what it gives to all lanes, and over the terms.
-        panel, shared: the reads that move with `lane` and with `row`.
-        lanes, terms: of the instruction.
+        lane, row, term: loops along the lanes of the instruction, along what it gives to all lanes,
+        and over the terms. panel, shared: the reads that move with `lane` and with `row`. lanes,
+        terms: of the instruction.
     """
 
     nest: Nest
@@ -55,7 +66,9 @@ class _Dots:
 
 
 class DotInstructions:
-    """Contractions whose inner loops an instruction runs, which adds groups of terms in each lane."""
+    """Contractions whose inner loops an instruction runs, which adds groups of terms in each
+    lane.
+    """
 
     name, stage = "DotInstructions", Stage.NESTS
 
@@ -71,7 +84,13 @@ class DotInstructions:
 def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
     if not nest.reduction:
         return NO_REDUCTION
-    if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+    if (
+        nest.outer
+        or nest.recurrent
+        or nest.main.update != "add"
+        or len(nest.reduction) != 1
+        or len(nest.accesses) != 3
+    ):
         return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
@@ -81,21 +100,40 @@ def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
         lanes, terms = (integer(n) or 0 for n in meaning(name).inputs[1].shape)
-        lane = next((n for n in nest.spatial if target.stride(n.var) == 1 and constant_extent(n) >= lanes), None)
-        if lane is None or constant_extent(term) < terms or target.tensor.dtype != meaning(name).outputs[0].dtype:
+        lane = next(
+            (n for n in nest.spatial if target.stride(n.var) == 1 and constant_extent(n) >= lanes), None
+        )
+        if (
+            lane is None
+            or constant_extent(term) < terms
+            or target.tensor.dtype != meaning(name).outputs[0].dtype
+        ):
             continue
         panel = next((a for a in nest.accesses[1:] if a.stride(lane.var) and a.tensor.dtype == right), None)
-        shared = next((a for a in nest.accesses[1:] if a is not panel and a.stride(lane.var) == 0 and a.tensor.dtype == left), None)
+        shared = next(
+            (
+                a
+                for a in nest.accesses[1:]
+                if a is not panel and a.stride(lane.var) == 0 and a.tensor.dtype == left
+            ),
+            None,
+        )
         if panel is None or shared is None or shared.stride(term.var) != 1 or panel.stride(lane.var) != 1:
             continue
-        rows = [n for n in nest.spatial if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS]
+        rows = [
+            n
+            for n in nest.spatial
+            if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS
+        ]
         if rows:
             return _Dots(nest, name, lane, max(rows, key=constant_extent), term, panel, shared, lanes, terms)
     return NoMatch("no instruction adds groups of these terms")
 
 
 def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
-    """Panels of the right operand stay in the second cache, a tile of rows of the left one in the first, the sums in registers."""
+    """Panels of the right operand stay in the second cache, a tile of rows of the left one in
+    the first, the sums in registers.
+    """
     vectors, height = _tile(builder, d)
     width = vectors * d.lanes
     tiles = -(-constant_extent(d.lane) // width)
@@ -103,7 +141,10 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     by_rows = count < builder.machine.cores
     others = [qualified(n) for n in d.nest.spatial if n is not d.lane and n is not d.row]
     lane_tiles, lane = builder.split(qualified(d.lane), width, tail="pad") or ("", "")
-    blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // count), tail="clip")) or ("", "")
+    blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // count), tail="clip")) or (
+        "",
+        "",
+    )
     row, term = qualified(d.row), qualified(d.term)
     if not blocks or not builder.try_apply("reorder", *others, blocks, row, lane_tiles, term, lane):
         return None
@@ -120,7 +161,9 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     chunks, lane = builder.split(lane, d.lanes, tail="exact") or ("", "")
     together = ""
     if groups and near and builder.machine.has_indexed_fma:
-        groups, together = builder.split_if_longer(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
+        groups, together = builder.split_if_longer(
+            groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel"
+        )
     order = [name for name in (groups, together) if name]
     if not chunks or not builder.try_apply("reorder", *order, row, chunks, lane, term):
         return None
@@ -132,7 +175,9 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
         builder.try_apply("unroll", each)
     builder.try_apply("vectorize", lane)
     # The layout comes last: only now are all indices sums of tiles and places in them.
-    if not builder.try_apply("layout", buffer, form) or not builder.try_apply("tensorize", lane, d.instruction, **d.permitted):
+    if not builder.try_apply("layout", buffer, form) or not builder.try_apply(
+        "tensorize", lane, d.instruction, **d.permitted
+    ):
         return None
     if others or not by_rows or not row_tiles:
         return [*others, blocks]
@@ -141,7 +186,8 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
 
 
 def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
-    """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the registers, little is left over.
+    """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the
+    registers, little is left over.
 
     Where products take elements of registers, these hold a few groups of terms of each row.
     """
@@ -156,12 +202,15 @@ def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
     costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
-    # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer where tiles are low.
+    # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer
+    # where tiles are low.
     return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
 
 
 def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
-    """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
+    """How many blocks of lanes there are, each of which half of the second cache holds once
+    packed: as many for each core.
+    """
     nearby = builder.machine.caches[:2][-1] if builder.machine.caches else 1 << 18
     most = max(1, nearby // 2 // (constant_extent(d.term) * d.panel.tensor.dtype.bytes * width))
     blocks = -(-tiles // most)
@@ -169,11 +218,15 @@ def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
 
 
 def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:
-    """Copy the right operand to a buffer, for panels in which groups of terms lie beside each other.
+    """Copy the right operand to a buffer, for panels in which groups of terms lie beside each
+    other.
 
     Gives the outermost loop of the copy, the buffer and its layout.
     """
-    along = {n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1) for n in (d.lane, d.term)}
+    along = {
+        n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1)
+        for n in (d.lane, d.term)
+    }
     if -1 in along.values() or (buffer := builder.new_buffer("cache_read", d.panel.tensor.name, at)) is None:
         return None
     j, k = along[d.lane], along[d.term]
@@ -191,7 +244,9 @@ def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[st
 
 
 def _copied(builder: ScheduleBuilder, d: _Dots, at: str) -> str:
-    """The left operand of a tile of rows, beside each other and near; the name of the copy, nothing if there is none."""
+    """The left operand of a tile of rows, beside each other and near; the name of the copy,
+    nothing if there is none.
+    """
     buffer = builder.new_buffer("cache_read", d.shared.tensor.name, at)
     if buffer is None:
         return ""

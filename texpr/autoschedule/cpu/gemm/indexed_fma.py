@@ -1,8 +1,10 @@
-"""Products that take one element of a register for all lanes: the rows of a tile lie beside each other, a register holds several of them.
+"""Products that take one element of a register for all lanes: the rows of a tile lie beside each
+other, a register holds several of them.
 
-Where a machine has such products (`Machine.has_indexed_fma`), a value for all lanes costs an instruction of its own if it comes from memory
-alone. So the rows of a tile are copied with neighbours along the rows, and some terms of each sum are added together: their registers are
-loaded in pairs, and what the loop itself costs is shared.
+Where a machine has such products (`Machine.has_indexed_fma`), a value for all lanes costs an
+instruction of its own if it comes from memory alone. So the rows of a tile are copied with
+neighbours along the rows, and some terms of each sum are added together: their registers are loaded
+in pairs, and what the loop itself costs is shared.
 """
 
 from __future__ import annotations
@@ -18,24 +20,34 @@ from texpr.ir.expr import Tensor
 SHARING_TILES = 4
 """Tiles of lanes that share rows below which copying these costs more than it saves."""
 TERMS = 4
-"""Of a sum, that are added together where there are 32 registers; half of them where there are 16: LLVM loads for all of them first."""
+"""Of a sum, that are added together where there are 32 registers; half of them where there are
+16: LLVM loads for all of them first.
+"""
 
 
 def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
-    """Fill a buffer so that neighbours along dimension `rows` are neighbours in memory: by squares that are transposed in registers, or a
-    row of the result at a time.
+    """Fill a buffer so that neighbours along dimension `rows` are neighbours in memory: by squares
+    that are transposed in registers, or a row of the result at a time.
     """
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
     along, layout = f"{buffer.name}.d{rows}", layout_with_last_dim(buffer, rows)
-    if (not others or not transpose_in_registers(builder, buffer, layout, (*others[:-1], along, others[-1]),
-                                                 whole=True, through=through_rows(buffer, rows))):
+    if not others or not transpose_in_registers(
+        builder,
+        buffer,
+        layout,
+        (*others[:-1], along, others[-1]),
+        whole=True,
+        through=through_rows(buffer, rows),
+    ):
         builder.try_apply("reorder", *others, along)
         builder.try_apply("vectorize", along)
         builder.try_apply("layout", buffer.name, layout)
 
 
 def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: str) -> None:
-    """Some terms are added together; what buffers, whose last dimension is rows, have for each is loaded as registers."""
+    """Some terms are added together; what buffers, whose last dimension is rows, have for each
+    is loaded as registers.
+    """
     _, term = builder.split_if_longer(terms, TERMS if builder.machine.vector_registers >= 32 else TERMS // 2)
     for buffer in buffers:
         if (registers := builder.new_buffer("cache_read", buffer.name, term)) is not None:

@@ -1,7 +1,9 @@
-"""Contractions that an instruction sums in squares: two rows of one operand times two rows of the other, over a few terms each.
+"""Contractions that an instruction sums in squares: two rows of one operand times two rows of the
+other, over a few terms each.
 
-Both operands are packed in groups of terms, so that two rows of a group fill a register; the sums of a tile lie in squares too. Tiles
-are filled up with zeros in all three directions: to sums that start at 0 these add nothing. What instructions do is in `ir.instructions`.
+Both operands are packed in groups of terms, so that two rows of a group fill a register; the sums
+of a tile lie in squares too. Tiles are filled up with zeros in all three directions: to sums that
+start at 0 these add nothing. What instructions do is in `ir.instructions`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,14 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import (
+    NO_REDUCTION,
+    NOT_A_PRODUCT,
+    UNKNOWN_EXTENTS,
+    NoMatch,
+    Scheduled,
+    Stage,
+)
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -19,7 +28,9 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
 TILES = ((8, 12), (12, 8))
-"""Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one or two of the other."""
+"""Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one
+or two of the other.
+"""
 GROUPS = 2
 """Groups of terms that are added in an iteration."""
 
@@ -65,7 +76,13 @@ class MatrixInstructions:
 def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
     if not nest.reduction:
         return NO_REDUCTION
-    if nest.outer or nest.recurrent or nest.main.update != "add" or len(nest.reduction) != 1 or len(nest.accesses) != 3:
+    if (
+        nest.outer
+        or nest.recurrent
+        or nest.main.update != "add"
+        or len(nest.reduction) != 1
+        or len(nest.accesses) != 3
+    ):
         return NOT_A_PRODUCT
     if len(nest.spatial) != 2:
         return NoMatch("not one loop over rows and one over columns")
@@ -77,6 +94,7 @@ def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
     rows, columns = constant_extent(row), constant_extent(lane)
     if left is None or right is None or min(rows, columns) < min(min(TILES)):
         return NoMatch("no operand for each of both loops, or few rows or columns")
+
     def filled(tile: tuple[int, int]) -> int:
         return -(-rows // tile[0]) * tile[0] * -(-columns // tile[1]) * tile[1]
 
@@ -89,7 +107,9 @@ def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
         if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
             continue
         side, _, terms = (constant_extent(n) for n in statements(does) if isinstance(n, For))
-        if [t.dtype for t in (*does.inputs, *does.outputs)] == [a.tensor.dtype for a in (left, right, target)]:
+        if [t.dtype for t in (*does.inputs, *does.outputs)] == [
+            a.tensor.dtype for a in (left, right, target)
+        ]:
             found = _Squares(nest, name, side, terms, row, lane, term, left, right, height, width)
             return found if constant_extent(term) >= terms else NoMatch("few terms")
     return NoMatch("no instruction multiplies small matrices of these types")
@@ -102,11 +122,16 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
     if not (lane_tiles and row_tiles and groups):
         return None
     tiles = constant_extent(builder.loop(lane_tiles))
-    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, s, tiles)), tail="clip") or ("", "")
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, s, tiles)), tail="clip") or (
+        "",
+        "",
+    )
     if not blocks or not builder.try_apply("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term):
         return None
-    packed = [_packed(builder, a, at, along, width, s.terms)
-              for a, at, along, width in ((s.right, blocks, s.lane, s.width), (s.left, row_tiles, s.row, s.height))]
+    packed = [
+        _packed(builder, a, at, along, width, s.terms)
+        for a, at, along, width in ((s.right, blocks, s.lane, s.width), (s.left, row_tiles, s.row, s.height))
+    ]
     rows, row = builder.split(row, s.side, tail="exact") or ("", "")
     lanes, lane = builder.split(lane, s.side, tail="exact") or ("", "")
     _, together = builder.split_if_longer(groups, GROUPS, "peel")
@@ -124,21 +149,29 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
 
 
 def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
-    """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
+    """How many blocks of columns there are, each of which half of the second cache holds once
+    packed: as many for each core.
+    """
     most = max(1, builder.l2_budget // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
     blocks = -(-tiles // most)
     return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
 
 
-def _packed(builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int, terms: int) -> tuple[str, str]:
-    """Copy what is read to panels of `width` rows, in which groups of terms lie beside each other; the buffer, and its layout, which comes
-    last: only then are all indices sums of tiles and places in them.
+def _packed(
+    builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int, terms: int
+) -> tuple[str, str]:
+    """Copy what is read to panels of `width` rows, in which groups of terms lie beside each other;
+    the buffer, and its layout, which comes last: only then are all indices sums of tiles and places
+    in them.
     """
     along = next((d for d, i in enumerate(a.indices) if loop.var in variables(i)), 0)
     if a.tensor.rank != 2 or (buffer := builder.new_buffer("cache_read", a.tensor.name, at)) is None:
         return "", ""
     other = 1 - along
-    panels, lane = builder.split(f"{buffer.name}.d{along}", width, tail="exact") or ("", f"{buffer.name}.d{along}")
+    panels, lane = builder.split(f"{buffer.name}.d{along}", width, tail="exact") or (
+        "",
+        f"{buffer.name}.d{along}",
+    )
     groups, term = builder.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
     builder.try_apply("reorder", *filter(None, (groups, panels)), lane, term)
     if a.stride(loop.var) == 1:  # rows of terms are woven
@@ -147,4 +180,7 @@ def _packed(builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int,
     else:
         builder.try_apply("vectorize", term)
     names = "ab"
-    return buffer.name, f"a b -> {names[along]}/{width} {names[other]}/{terms} {names[along]}%{width} {names[other]}%{terms}"
+    return (
+        buffer.name,
+        f"a b -> {names[along]}/{width} {names[other]}/{terms} {names[along]}%{width} {names[other]}%{terms}",
+    )

@@ -1,8 +1,10 @@
-"""Large contractions: blocks for the caches, an operand packed into panels, a tile of sums in registers.
+"""Large contractions: blocks for the caches, an operand packed into panels, a tile of sums in
+registers.
 
-A contraction is a reduction with one read that moves with the vector loop (the panel) and stays along another loop over the target
-(the rows), which reuses it: matrix products of any layout, batched or not, and convolutions. Sums keep their order. A small panel is
-packed where its lanes lie apart: without lanes, sums would have to be added up across vectors.
+A contraction is a reduction with one read that moves with the vector loop (the panel) and stays
+along another loop over the target (the rows), which reuses it: matrix products of any layout,
+batched or not, and convolutions. Sums keep their order. A small panel is packed where its lanes lie
+apart: without lanes, sums would have to be added up across vectors.
 
 Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008.
 """
@@ -30,18 +32,24 @@ from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 DEPTH = 1024
-"""Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
+"""Terms up to which sums do not go back to memory: a few panels of so many rows fit the second
+cache.
+"""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
 LEAST_SHARING = 128
 """The same where lanes are those of a joined loop: they are full without."""
 TERMS_A_ROW = 16
-"""Terms of a sum per row that shares a panel beyond which few rows are better off with lanes along the terms."""
+"""Terms of a sum per row that shares a panel beyond which few rows are better off with lanes
+along the terms.
+"""
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
 MANY_ROWS = 256
-"""Rows from which on code for two terms of each sum runs often enough to be worth its length. Fewer, among other kernels, take longer."""
+"""Rows from which on code for two terms of each sum runs often enough to be worth its length.
+Fewer, among other kernels, take longer.
+"""
 CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
 WARM = 16
@@ -49,15 +57,21 @@ WARM = 16
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
 LEAST_SUMS = 16
-"""Of a tile, which take as long to add to as one addition does, and for which less is loaded than is multiplied."""
+"""Of a tile, which take as long to add to as one addition does, and for which less is loaded
+than is multiplied.
+"""
 PARTLY_FILLED = 0.02
 """What it costs more where tiles of fewer registers are left over."""
 RAGGED = 0.1
 """What it costs more to turn a panel that has no whole number of tiles."""
 LESS_EVEN = 0.003
-"""For each row that is one more than a first cache has places for, and each register more or fewer than three."""
+"""For each row that is one more than a first cache has places for, and each register more or
+fewer than three.
+"""
 LOADS = 4
-"""What loads cost beside products that wait for them, that of a value for all lanes a third; fitted to times of products of 64 to 512."""
+"""What loads cost beside products that wait for them, that of a value for all lanes a third;
+fitted to times of products of 64 to 512.
+"""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 MOST_OF_ONE, SPARE = 16, 4
@@ -65,7 +79,9 @@ MOST_OF_ONE, SPARE = 16, 4
 MOST_WASTE = 4
 """Lanes for one of which a lane in vain costs more than rows that lie apart."""
 FILLING = 16
-"""Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
+"""Full tiles of which one may be filled up with zeros: what is computed in vain is less than the
+code for what is left over costs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,38 +130,58 @@ def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch
         return NoMatch("a recurrence, or a machine with few registers")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+    lane = next(
+        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None
+    )
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1:
         return NoMatch("no vector of elements along which one operand alone moves")
     panel = moving[0]
-    if (constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1
-                                               or builder.machine.has_indexed_fma)):
-        return NoMatch("few elements side by side")  # a single register of lanes pays where its panel is turned in registers as a whole
+    if constant_extent(lane) < 2 * lanes and (
+        constant_extent(lane) > lanes or panel.stride(lane.var) == 1 or builder.machine.has_indexed_fma
+    ):
+        return NoMatch(
+            "few elements side by side"
+        )  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     if builder.machine.scalable_bytes:
         width, height = any_length.tile_of(builder, nest.main.tensor.dtype)
     else:
         most = max(map(constant_extent, sharing), default=0)
-        width, height = tile_of(builder, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1,
-                                nest.main.tensor.dtype.is_int)
+        width, height = tile_of(
+            builder,
+            constant_extent(lane),
+            lanes,
+            _places(nest, panel),
+            most,
+            panel.stride(lane.var) != 1,
+            nest.main.tensor.dtype.is_int,
+        )
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     joined = sum(lane.var in variables(i) for i in panel.indices) > 1
-    if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (joined and sharers < LEAST_SHARING):
+    if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (
+        joined and sharers < LEAST_SHARING
+    ):
         return NoMatch("many lanes would have nothing to do, or few rows share the panel")
-    across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
+    across = panel.stride(lane.var) != 1 and (
+        sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers)
+    )
     if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(builder, nest, panel, lane, sharers))):
         return NoMatch("few rows share the panel, or it stays in the cache as it is")
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
-    tall = height if _by_element(builder) and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
+    tall = (
+        height
+        if _by_element(builder) and constant_extent(row) >= BLOCK_ROWS
+        else height_of(constant_extent(row), height)
+    )
     return _Contraction(nest, lane, row, panel, width, tall)
 
 
 def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:
-    """Few rows: adding up the lanes of each sum takes longer than packing. The former costs as much as some hundred terms, the latter
-    as much as some rows; whole panels alone are packed so fast.
+    """Few rows: adding up the lanes of each sum takes longer than packing. The former costs as much
+    as some hundred terms, the latter as much as some rows; whole panels alone are packed so fast.
     """
     return _lane_waste(lane, width) == 0 and prod(map(constant_extent, nest.reduction)) <= TERMS_A_ROW * rows
 
@@ -156,15 +192,22 @@ def _lane_waste(lane: For, width: int) -> int:
 
 
 def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
-    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles; or rows that share
-    it are so many that a copy, whose registers are lines of memory, pays where loads that cross them are dear.
+    """The operand does not stay near, so that its rows, which lie apart, come from further away for
+    each row of tiles; or rows that share it are so many that a copy, whose registers are lines of
+    memory, pays where loads that cross them are dear.
 
-    What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
+    What other nests have just made, or an earlier iteration of a recurrence has read, is in the
+    second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearest, crossings = next(iter(builder.machine.caches), 0), builder.machine.split_load_cost
     made_before = nest.outer or nest.enclosing_loops
-    if crossings > 1 and rows >= MANY_ROWS and not made_before and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane):
+    if (
+        crossings > 1
+        and rows >= MANY_ROWS
+        and not made_before
+        and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane)
+    ):
         return True
     if bytes_of(panel.tensor) <= crossings * nearest:
         nearest *= crossings  # copying takes longer than tiles of few registers and many rows wait
@@ -173,34 +216,61 @@ def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, ro
 
 
 def _streams(builder: ScheduleBuilder, nest: Nest, panel: Access) -> bool:
-    """Whether a core fetches rows of the operand from its second cache faster than it multiplies, with nothing else to wait for: vectors
-    are lines of memory, those of other rows lie in other places of the first cache, the other operand does not come from memory, and a
-    vector times a value of it is one instruction, which needs no copies of either.
+    """Whether a core fetches rows of the operand from its second cache faster than it multiplies,
+    with nothing else to wait for: vectors are lines of memory, those of other rows lie in other
+    places of the first cache, the other operand does not come from memory, and a vector times a
+    value of it is one instruction, which needs no copies of either.
     """
     steps = [(panel.stride(n.var) or 0) * panel.tensor.dtype.bytes for n in nest.reduction]
-    whole = all(step % LINE == 0 and step % ALIAS for step in steps) and panel.tensor.dtype == nest.main.tensor.dtype
+    whole = (
+        all(step % LINE == 0 and step % ALIAS for step in steps)
+        and panel.tensor.dtype == nest.main.tensor.dtype
+    )
     others = [a for a in nest.accesses[1:] if a is not panel]
     by_lines = builder.machine.split_load_cost == 1 and whole and not _by_element(builder)
-    return by_lines and len(others) == 1 and not builder.exceeds_l2(nest, others[0]) and others[0].stride(nest.reduction[-1].var) == 1
+    return (
+        by_lines
+        and len(others) == 1
+        and not builder.exceeds_l2(nest, others[0])
+        and others[0].stride(nest.reduction[-1].var) == 1
+    )
 
 
 def _places(nest: Nest, panel: Access) -> int:
-    """How many rows of the other operand a first cache has places for beside the panel: few of those a multiple of `ALIAS` apart."""
+    """How many rows of the other operand a first cache has places for beside the panel: few of
+    those a multiple of `ALIAS` apart.
+    """
     term = nest.reduction[-1].var
     in_place = [a for a in nest.accesses[1:] if a is not panel and a.stride(term) in (0, 1)]
-    apart = [(a.stride(n.var) or 1) * a.tensor.dtype.bytes for a in in_place for n in nest.spatial if panel.stride(n.var) == 0]
+    apart = [
+        (a.stride(n.var) or 1) * a.tensor.dtype.bytes
+        for a in in_place
+        for n in nest.spatial
+        if panel.stride(n.var) == 0
+    ]
     return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
 
 
-def tile_of(builder: ScheduleBuilder, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False,
-            whole: bool = False) -> tuple[int, int]:
-    """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
+def tile_of(
+    builder: ScheduleBuilder,
+    size: int,
+    lanes: int,
+    places: int = MOST_ROWS,
+    rows: int = 0,
+    across: bool = False,
+    whole: bool = False,
+) -> tuple[int, int]:
+    """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the
+    registers.
 
-    Three vectors load least per product; two or four where less is left over, or where a first cache has `places` for few rows alone.
+    Three vectors load least per product; two or four where less is left over, or where a first
+    cache has `places` for few rows alone.
 
     Args:
-        rows: how many there are, where tiles of another height may leave fewer over; 0 if that is not known.
-        across: neighbouring lanes lie apart: of whole tiles of them squares are turned in registers, which is fast.
+        rows: how many there are, where tiles of another height may leave fewer over; 0 if that is
+            not known.
+        across: neighbouring lanes lie apart: of whole tiles of them squares are turned in
+            registers, which is fast.
         whole: sums are of whole numbers: a product takes a register of its own before it is added.
     """
     if across and size == lanes:
@@ -208,7 +278,11 @@ def tile_of(builder: ScheduleBuilder, size: int, lanes: int, places: int = MOST_
     if builder.machine.vector_registers < 32:
         return 2 * lanes, 4 if builder.machine.has_indexed_fma else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    tiles = [(3, 8), (2, 12)] if builder.machine.has_indexed_fma else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
+    tiles = (
+        [(3, 8), (2, 12)]
+        if builder.machine.has_indexed_fma
+        else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
+    )
 
     def cost(tile: tuple[int, int]) -> float:
         n, height = tile
@@ -220,24 +294,33 @@ def tile_of(builder: ScheduleBuilder, size: int, lanes: int, places: int = MOST_
             computed *= 1 + RAGGED
         if builder.machine.split_load_cost > 1:
             return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
-        return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
+        return computed * (
+            1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places)
+        )
 
     vectors, height = min(tiles, key=cost)
     return vectors * lanes, height
 
 
 def height_of(rows: int, most: int) -> int:
-    """As tall as fits, or a little less where nothing is left over; of few rows, as many at a time as leave the fewest over."""
+    """As tall as fits, or a little less where nothing is left over; of few rows, as many at a
+    time as leave the fewest over.
+    """
     if rows < BLOCK_ROWS:
         return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
     return next((n for n in range(most, most - most // 8 - 1, -1) if rows % n == 0), most)
 
 
 def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
-    """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few; of
-    equal ones the tile of more rows, for which less of the panel comes from the second cache.
+    """Registers beside each other and rows of a tile of a product that is not packed: such that the
+    core that has most rows has few; of equal ones the tile of more rows, for which less of the
+    panel comes from the second cache.
     """
-    registers, rows, vectors = builder.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
+    registers, rows, vectors = (
+        builder.machine.vector_registers,
+        constant_extent(row),
+        -(-constant_extent(lane) // lanes),
+    )
     if nest.outer or nest.enclosing_loops:
         width, height = tile_of(builder, constant_extent(lane), lanes)
         return width // lanes, height_of(rows, height)
@@ -257,7 +340,9 @@ def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lane
 
 
 def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
-    """What loads cost beside products, if rows of `vectors` registers have tiles of `n`, and one of the panel counts as `each`."""
+    """What loads cost beside products, if rows of `vectors` registers have tiles of `n`, and one
+    of the panel counts as `each`.
+    """
     return LOADS * (-(-vectors // n) / vectors / 3 + each / height)
 
 
@@ -275,22 +360,38 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     by_others = "" if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
     deep, shallow = _depths(builder, c)
     lane_tiles, lane = _cut_lanes(builder, c)
-    lane_blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
+    lane_blocks, lane_tiles = (
+        lane_tiles and builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
+    ) or ("", "")
     outer = [*alone, lane_blocks]
     any_length_lanes = bool(builder.machine.scalable_bytes)
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
-    if not lane_blocks or not builder.try_apply("reorder", *outer, *deep, qualified(c.row_loop), *sharing, *tiles_of):
+    if not lane_blocks or not builder.try_apply(
+        "reorder", *outer, *deep, qualified(c.row_loop), *sharing, *tiles_of
+    ):
         return None
-    copied = pack(builder, c.packed_operand, (outer + deep)[-1], c.vector_loop, c.width, c.sums, _belongs_to(c, lane))
+    copied = pack(
+        builder, c.packed_operand, (outer + deep)[-1], c.vector_loop, c.width, c.sums, _belongs_to(c, lane)
+    )
     if not copied:
         return None
     left = constant_extent(c.row_loop) % c.height
-    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row_loop) // FILLING and _packs_rows(c, scattered)
+    filled = (
+        any_length_lanes
+        and left
+        and c.height - left <= constant_extent(c.row_loop) // FILLING
+        and _packs_rows(c, scattered)
+    )
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
     tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
     row_blocks, row_tiles, row = _cut_rows(builder, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
-    if not builder.try_apply("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
+    if not builder.try_apply(
+        "reorder",
+        *row_blocks,
+        *inside,
+        *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane)),
+    ):
         return None
     beside, late = _pack_row_operand(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
     if any_length_lanes:
@@ -315,9 +416,16 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     return row_blocks or [by_others]
 
 
-def _pack_row_operand(builder: ScheduleBuilder, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
-            row: str) -> tuple[list[Tensor], list[str]]:
-    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
+def _pack_row_operand(
+    builder: ScheduleBuilder,
+    c: _Contraction,
+    scattered: list[Access],
+    row_tiles: list[str],
+    at: str,
+    row: str,
+) -> tuple[list[Tensor], list[str]]:
+    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows
+    come late from memory.
 
     Args:
         scattered: reads whose terms lie apart, which are copied at the loop `at`.
@@ -343,54 +451,79 @@ def _belongs_to(c: _Contraction, loop: str) -> str:
 
 
 def _cut_lanes(builder: ScheduleBuilder, c: _Contraction) -> tuple[str, str]:
-    """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which nothing can fill up, the rest is peeled off."""
+    """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which
+    nothing can fill up, the rest is peeled off.
+    """
     tails = (_lane_tail(builder, c), "peel")
-    return next((cut for tail in tails if (cut := builder.split(qualified(c.vector_loop), c.width, tail=tail))), ("", ""))
+    return next(
+        (cut for tail in tails if (cut := builder.split(qualified(c.vector_loop), c.width, tail=tail))),
+        ("", ""),
+    )
 
 
 def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
-    """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long.
+    """Two terms of each sum an iteration, if none is left over: what the loop itself costs is
+    shared, for code twice as long.
 
     The name of the loop over pairs, or over terms where they have none.
     """
-    if (builder.machine.vector_registers >= 32 and constant_extent(builder.loop(terms)) % 2 == 0
-        and (cut := builder.split(terms, 2, tail="exact"))):
+    if (
+        builder.machine.vector_registers >= 32
+        and constant_extent(builder.loop(terms)) % 2 == 0
+        and (cut := builder.split(terms, 2, tail="exact"))
+    ):
         builder.try_apply("unroll", cut[1])
         return cut[0]
     return terms
 
 
-def _cut_rows(builder: ScheduleBuilder, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:
-    """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if there are several, and of the rows."""
+def _cut_rows(
+    builder: ScheduleBuilder, c: _Contraction, by_rows: bool, tail: str
+) -> tuple[list[str], list[str], str]:
+    """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if
+    there are several, and of the rows.
+    """
     tiles, row = builder.split_if_longer(qualified(c.row_loop), c.height, tail)
     if not tiles or not by_rows:
         return [], [tiles] if tiles else [], row
-    blocks, tiles = builder.split_if_longer(tiles, _tiles_of_a_block(builder, constant_extent(c.row_loop), c.height), "clip")
+    blocks, tiles = builder.split_if_longer(
+        tiles, _tiles_of_a_block(builder, constant_extent(c.row_loop), c.height), "clip"
+    )
     return [blocks] if blocks else [], [tiles], row
 
 
 def _lane_tail(builder: ScheduleBuilder, c: _Contraction) -> str:
-    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So is what parts of registers would hold,
-    if these are more than a tile has and constants take registers too, or there are not so many for as many rows.
+    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So
+    is what parts of registers would hold, if these are more than a tile has and constants take
+    registers too, or there are not so many for as many rows.
     """
     if builder.machine.scalable_bytes:
         return "clip"
     size, lanes = constant_extent(c.vector_loop), builder.vector_lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
-    few = not builder.machine.has_memory_operands or registers * (c.height + 1) >= builder.machine.vector_registers
+    few = (
+        not builder.machine.has_memory_operands
+        or registers * (c.height + 1) >= builder.machine.vector_registers
+    )
     ragged = few and size > c.width and registers > c.width // lanes
     return "pad" if ragged or _lane_waste(c.vector_loop, c.width) <= size // FILLING else "peel"
 
 
 def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
-    """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
-    again for each of them, where no core then has many more tiles than others. Where these and all of the panel stay in the second
-    cache, and loads are dear, blocks are small, which are found there while they are warm.
+    """How many blocks of lanes there are. Half of the second cache holds a block once packed;
+    blocks may be half as large, as rows come again for each of them, where no core then has many
+    more tiles than others. Where these and all of the panel stay in the second cache, and loads are
+    dear, blocks are small, which are found there while they are warm.
     """
     nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
-    depth = min(_l2_bytes_left(builder, c), prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0))
+    depth = min(
+        _l2_bytes_left(builder, c),
+        prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0),
+    )
     tile = depth * _packed_bytes(c) * c.width
-    warm = builder.machine.split_load_cost > 1 and not any(builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:])
+    warm = builder.machine.split_load_cost > 1 and not any(
+        builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:]
+    )
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1
@@ -398,22 +531,33 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     least = min(busiest.values())
     across = c.packed_operand.stride(c.vector_loop.var) != 1
     fair = [n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)]
-    return -(-tiles // max(fair, key=lambda n: (across and tiles % n == 0, n)))  # whole blocks of what lies across are turned fast
+    return -(
+        -tiles // max(fair, key=lambda n: (across and tiles % n == 0, n))
+    )  # whole blocks of what lies across are turned fast
 
 
 def _widened(builder: ScheduleBuilder, access: Access, at: str, sums: DType) -> None:
     """A tile of rows in the type of the sums; rows begin in different sets of the first cache."""
     if (buffer := builder.new_buffer("cache_read", access.tensor.name, at, dtype=sums.name)) is not None:
-        _, lane = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", builder.machine.vector_bytes // sums.bytes * 4, "peel")
+        _, lane = builder.split_if_longer(
+            f"{buffer.name}.d{buffer.rank - 1}", builder.machine.vector_bytes // sums.bytes * 4, "peel"
+        )
         builder.try_apply("vectorize", lane)
         builder.try_apply("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
 
 
 def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str) -> bool:
-    """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
+    """Copy a tile of rows for products that take one element of a register; whether that pays
+    and was possible.
+    """
     along = access.moving(c.row_loop.var)
-    if (not _by_element(builder) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float
-        or not copy_operand(builder, access, at, c.sums)):
+    if (
+        not _by_element(builder)
+        or len(along) != 1
+        or not _is_shared(c)
+        or not c.sums.is_float
+        or not copy_operand(builder, access, at, c.sums)
+    ):
         return False
     rows_beside(builder, builder.kernel.temporaries[-1], along[0])
     return True
@@ -425,38 +569,56 @@ def _is_shared(c: _Contraction) -> bool:
 
 
 def _packs_rows(c: _Contraction, scattered: list[Access]) -> bool:
-    """Whether a copy of rows may end in zeros: where they are read in place, each term would ask whether its row is there."""
-    return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.packed_operand)
+    """Whether a copy of rows may end in zeros: where they are read in place, each term would ask
+    whether its row is there.
+    """
+    return (
+        _is_shared(c)
+        and c.sums.is_float
+        or all(a in scattered for a in c.nest.accesses[1:] if a is not c.packed_operand)
+    )
 
 
 def _by_element(builder: ScheduleBuilder) -> bool:
-    """Whether products take one element of a register: of parts of 128 bits where registers have any length."""
+    """Whether products take one element of a register: of parts of 128 bits where registers have
+    any length.
+    """
     return builder.machine.has_indexed_fma or builder.machine.scalable_bytes > 0
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:
-    """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has terms."""
+    """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has
+    terms.
+    """
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row_loop.var) != 0
 
 
 def _exceeds_l2(builder: ScheduleBuilder, c: _Contraction, access: Access) -> bool:
-    """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better ask for the rows of the next one. Not
-    where those would push its own out of the first cache, nor where two products begin in a cycle: requests take the places of loads then.
+    """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better
+    ask for the rows of the next one. Not where those would push its own out of the first cache, nor
+    where two products begin in a cycle: requests take the places of loads then.
     """
     terms, step = c.nest.reduction[-1], access.stride(c.row_loop.var) or 0
     runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
     idle = builder.machine.fma_per_cycle == 1
-    return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and builder.exceeds_l2(c.nest, access)
+    return (
+        idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and builder.exceeds_l2(c.nest, access)
+    )
 
 
 def _l2_bytes_left(builder: ScheduleBuilder, c: _Contraction) -> int:
     """The most terms of a block: all if they are few, else as many as move least memory.
 
-    With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes to memory and back for every d terms,
-    and rows come again for every S/d lanes: 2/d + d/S per term is least for d = sqrt(2*S).
+    With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes
+    to memory and back for every d terms, and rows come again for every S/d lanes: 2/d + d/S per
+    term is least for d = sqrt(2*S).
     """
     terms = prod(map(constant_extent, c.nest.reduction))
-    return DEPTH if terms <= DEPTH else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * builder.l2_budget // _packed_bytes(c))))
+    return (
+        DEPTH
+        if terms <= DEPTH
+        else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * builder.l2_budget // _packed_bytes(c))))
+    )
 
 
 def _packed_bytes(c: _Contraction) -> int:
@@ -465,7 +627,9 @@ def _packed_bytes(c: _Contraction) -> int:
 
 
 def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[str]]:
-    """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `_room` terms."""
+    """Names of the reduction loops outside and inside a block, cut so that the inner ones have
+    at most `_room` terms.
+    """
     deep: list[str] = []
     shallow: list[str] = []
     room = _l2_bytes_left(builder, c)
@@ -483,7 +647,9 @@ def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[
 
 
 def _tiles_of_a_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
-    """As many tiles as let each core have the same number of blocks, two at least, of `BLOCK_ROWS` to `MOST_ROWS`."""
+    """As many tiles as let each core have the same number of blocks, two at least, of
+    `BLOCK_ROWS` to `MOST_ROWS`.
+    """
     cores = builder.machine.cores
     rounds = max(2, -(-rows // (MOST_ROWS * cores)))
     blocks = max(1, min(rounds * cores, rows // BLOCK_ROWS))

@@ -1,4 +1,6 @@
-"""What default schedules of contractions have in common: operands in panels, tiles of sums in buffers that become registers."""
+"""What default schedules of contractions have in common: operands in panels, tiles of sums in
+buffers that become registers.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,16 @@ ALIAS = 4096
 AHEAD = 256
 """Bytes of a row that are asked for before they are copied."""
 TOGETHER = WAYS
-"""Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
+"""Rows that are copied side by side: a first cache holds their lines even where they lie a
+multiple of `ALIAS` apart.
+"""
 
 
-def copy_operand(builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
-    """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use.
+def copy_operand(
+    builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = ""
+) -> bool:
+    """Copy what is read under a loop to a buffer, widened to the type of the sums where each read
+    widens it: once, not for each use.
 
     Args:
         along: a loop with which alone moves what is copied, if there is one.
@@ -41,24 +48,37 @@ def copy_operand(builder: ScheduleBuilder, access: Access, at: str, sums: DType 
     return builder.try_apply("cache_read", access.tensor.name, at, **own)
 
 
-def pack(builder: ScheduleBuilder, access: Access, at: str, loop: For, factor: int, sums: DType | None = None, along: str = "") -> str:
+def pack(
+    builder: ScheduleBuilder,
+    access: Access,
+    at: str,
+    loop: For,
+    factor: int,
+    sums: DType | None = None,
+    along: str = "",
+) -> str:
     """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
 
-    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
+    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of
+    the copy, nothing if there is none.
     """
     moving = access.moving(loop.var)
     if len(moving) != 1 or not copy_operand(builder, access, at, sums, along):
         return ""
-    return pack_panels(builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
+    return pack_panels(
+        builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1
+    )
 
 
 def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
-    """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order that suits both sides.
+    """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order
+    that suits both sides.
 
     Gives the outermost of these loops, nothing if there are none.
 
     Args:
-        in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time is transposed.
+        in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time
+            is transposed.
     """
     names = list("abcdefghijklmnop"[: buffer.rank])
     cut = builder.split(f"{buffer.name}.d{d}", factor)
@@ -69,11 +89,21 @@ def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, i
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     squares = (cut[0], *outside[:-1], cut[1], *outside[-1:])
-    if (not in_line and full and outside and transpose_in_registers(builder, buffer, layout, squares, whole=True,
-                                                                    through=through_rows(buffer, d))):
+    if (
+        not in_line
+        and full
+        and outside
+        and transpose_in_registers(
+            builder, buffer, layout, squares, whole=True, through=through_rows(buffer, d)
+        )
+    ):
         return cut[0]
     of_line = LINE // buffer.dtype.bytes
-    line = None if in_line or not outside or _extent(builder, outside[-1]) < of_line else builder.split(outside[-1], of_line)
+    line = (
+        None
+        if in_line or not outside or _extent(builder, outside[-1]) < of_line
+        else builder.split(outside[-1], of_line)
+    )
     if line is not None:
         order = [cut[0], *outside[:-1], line[0], cut[1]]
         builder.try_apply("reorder", *order, line[1])
@@ -82,39 +112,64 @@ def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, i
         rows = builder.split_if_longer(outside[-1], TOGETHER, "clip") if outside else ("", "")
         order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
         builder.try_apply("reorder", *order, cut[1])
-        if not (any_length.wanted(builder) and builder.try_apply("vectorize_scalable", cut[1], any_length.TILE)):
+        if not (
+            any_length.wanted(builder) and builder.try_apply("vectorize_scalable", cut[1], any_length.TILE)
+        ):
             builder.try_apply("vectorize", cut[1])
     builder.try_apply("layout", buffer.name, layout)
     return order[0]
 
 
 def through_rows(buffer: Tensor, d: int) -> list[str]:
-    """The loops that run through a row of what is copied, the last one aside, where rows lie apart along dimension `d`."""
+    """The loops that run through a row of what is copied, the last one aside, where rows lie
+    apart along dimension `d`.
+    """
     return [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1][:-1]
 
 
 def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: str, row: int) -> None:
-    """Read what comes from far ahead of a loop whose iterations copy `row` elements of rows each."""
-    for source in [s.value.tensor for s in stores(builder.kernel) if s.tensor.name == buffer.name and isinstance(s.value, Read)][:1]:
+    """Read what comes from far ahead of a loop whose iterations copy `row` elements of rows
+    each.
+    """
+    for source in [
+        s.value.tensor
+        for s in stores(builder.kernel)
+        if s.tensor.name == buffer.name and isinstance(s.value, Read)
+    ][:1]:
         if bytes_of(source) > builder.l2_budget > 0:
             builder.try_apply("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
 
 
-def transpose_in_registers(builder: ScheduleBuilder, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False,
-           through: Sequence[str] = ()) -> bool:
-    """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was possible.
+def transpose_in_registers(
+    builder: ScheduleBuilder,
+    buffer: Tensor,
+    layout: str,
+    loops: Sequence[str],
+    *,
+    whole: bool = False,
+    through: Sequence[str] = (),
+) -> bool:
+    """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was
+    possible.
 
-    The last two loops are over squares, the first of them along neighbours in what is written. Of the squares that leave least over, the
-    largest are taken; what is left over is copied as it is.
+    The last two loops are over squares, the first of them along neighbours in what is written. Of
+    the squares that leave least over, the largest are taken; what is left over is copied as it is.
 
     Args:
         whole: squares of registers, or of halves of them, that leave nothing over will do alone.
-        through: those of the loops that run through rows: the rows of a square are copied to their ends before the next ones.
+        through: those of the loops that run through rows: the rows of a square are copied to their
+            ends before the next ones.
     """
     extents = [_extent(builder, name) for name in loops[-2:]]
     lane = builder.machine.vector_bytes // buffer.dtype.bytes
-    fitting = [n for n in ((lane, lane // 2) if whole else _SIDES) if transpose(buffer.dtype, n) in builder.machine.instructions
-               and buffer.dtype.bytes >= 4 and n <= min(extents) and not (whole and any(e % n for e in extents))]
+    fitting = [
+        n
+        for n in ((lane, lane // 2) if whole else _SIDES)
+        if transpose(buffer.dtype, n) in builder.machine.instructions
+        and buffer.dtype.bytes >= 4
+        and n <= min(extents)
+        and not (whole and any(e % n for e in extents))
+    ]
     side = min(fitting, key=lambda n: (sum(e % n for e in extents), -n), default=0)
     if not side:
         return False
@@ -123,8 +178,11 @@ def transpose_in_registers(builder: ScheduleBuilder, buffer: Tensor, layout: str
     along, row = builder.split_if_longer(loops[-1], side)
     order = [*(n for n in loops[:-2] if n not in through), across, *through, along, row, lane]
     name = transpose(buffer.dtype, side)
-    if (builder.try_apply("layout", buffer.name, layout) and builder.try_apply("reorder", *filter(None, order))
-        and builder.try_apply("tensorize", row, name)):
+    if (
+        builder.try_apply("layout", buffer.name, layout)
+        and builder.try_apply("reorder", *filter(None, order))
+        and builder.try_apply("tensorize", row, name)
+    ):
         if through:
             _ask_ahead(builder, buffer, through[-1], extents[-1])
         return True
@@ -141,13 +199,18 @@ _SIDES = (4, 8, 16)
 
 
 def accumulators(builder: ScheduleBuilder, nest: Nest) -> list[Tensor]:
-    """The tensors to which the terms of a nest are added: what is left over of tiles has its own."""
-    added = {s.tensor for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is not None}
+    """The tensors to which the terms of a nest are added: what is left over of tiles has its
+    own.
+    """
+    added = {
+        s.tensor for s in stores(builder.kernel) if s.equation == nest.main.equation and s.update is not None
+    }
     return [t for t in builder.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
 def accumulate_in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, places: Sequence[str]) -> None:
-    """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
+    """The sums of a tile stay in a buffer of their own while a block is added to them; so do those
+    of what is left over of tiles.
 
     Args:
         lane: the loop over the lanes of a tile.

@@ -1,11 +1,14 @@
-"""Products of few rows, whose other operand does not stay near: its columns are taken in strips as wide as a tile of registers.
+"""Products of few rows, whose other operand does not stay near: its columns are taken in strips as
+wide as a tile of registers.
 
-A strip comes to the second cache with the first rows and stays there for the others, so that a copy, which reads and writes all of it once
-more, would cost more than it saves. For more than `MOST_ROWS` it pays.
+A strip comes to the second cache with the first rows and stays there for the others, so that a
+copy, which reads and writes all of it once more, would cost more than it saves. For more than
+`MOST_ROWS` it pays.
 
-Where two products begin in a cycle, a core would wait for lines that come from further away for each row of tiles. There a block of a
-strip is copied on its way: the first tile of rows reads the operand itself and leaves what it has read in a panel, for all others to read
-from the first cache. No pass over memory is made for the copy.
+Where two products begin in a cycle, a core would wait for lines that come from further away for
+each row of tiles. There a block of a strip is copied on its way: the first tile of rows reads the
+operand itself and leaves what it has read in a panel, for all others to read from the first cache.
+No pass over memory is made for the copy.
 
 Operands that come from memory are read by rows (`cpu.reduction.streaming`).
 """
@@ -18,7 +21,14 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import (
+    NO_REDUCTION,
+    NOT_A_PRODUCT,
+    UNKNOWN_EXTENTS,
+    NoMatch,
+    Scheduled,
+    Stage,
+)
 from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -27,13 +37,19 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
 LEAST_ROWS, MOST_ROWS = 16, 64
-"""Fewer walk along rows of the operand (`cpu.reduction.streaming`), for more a copy pays (`packed`)."""
+"""Fewer walk along rows of the operand (`cpu.reduction.streaming`), for more a copy pays
+(`packed`).
+"""
 MOST_ON_THE_WAY = 128
-"""Rows for which an operand is copied on its way where loads that cross lines are dear, so that it is copied anyway."""
+"""Rows for which an operand is copied on its way where loads that cross lines are dear, so that
+it is copied anyway.
+"""
 HEIGHT = 8
 """Rows of a tile, at most: as many as a first cache has ways."""
 FLAT = 4
-"""Rows of a tile that is four registers wide: runs of four lines are read while the operand is far, so more lines are on their way."""
+"""Rows of a tile that is four registers wide: runs of four lines are read while the operand is
+far, so more lines are on their way.
+"""
 MOST_WASTE = 16
 """One lane of so many may have nothing to do."""
 
@@ -78,8 +94,14 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     machine = builder.machine
     if not nest.reduction:
         return NO_REDUCTION
-    if (nest.enclosing_loops or nest.outer or nest.recurrent or len(nest.spatial) != 2 or len(nest.reduction) != 1
-        or len(nest.accesses) != 3):
+    if (
+        nest.enclosing_loops
+        or nest.outer
+        or nest.recurrent
+        or len(nest.spatial) != 2
+        or len(nest.reduction) != 1
+        or len(nest.accesses) != 3
+    ):
         return NOT_A_PRODUCT
     if machine.vector_registers < 32 or machine.has_indexed_fma or len(machine.caches) < 2:
         return NoMatch("the machine has fewer than 32 registers, or takes elements of registers")
@@ -87,8 +109,15 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
         return UNKNOWN_EXTENTS
     (row, lane), (term,) = nest.spatial, nest.reduction
     operand = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 1 and a.stride(row.var) == 0), None)
-    other = next((a for a in nest.accesses[1:] if a.stride(lane.var) == 0 and a.stride(row.var) not in (0, None)), None)
-    if operand is None or other is None or not isinstance(nest.main.value, Mul) or operand.tensor.dtype != nest.main.tensor.dtype:
+    other = next(
+        (a for a in nest.accesses[1:] if a.stride(lane.var) == 0 and a.stride(row.var) not in (0, None)), None
+    )
+    if (
+        operand is None
+        or other is None
+        or not isinstance(nest.main.value, Mul)
+        or operand.tensor.dtype != nest.main.tensor.dtype
+    ):
         return NoMatch("no product of rows and of an operand that lies along the columns")
     return _Product(nest, row, lane, term, operand)
 
@@ -102,9 +131,16 @@ NOT_SKINNY = NoMatch("too few or too many rows, or strips that do not stay in th
 
 
 def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
-    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
+    (rows, lanes, terms), each, (first, second) = (
+        p.sizes,
+        p.operand.tensor.dtype.bytes,
+        builder.machine.caches[:2],
+    )
     width = _width(lanes, builder.vector_lanes(p.nest), (3, 2))
-    stays = terms * width * each <= second // COSTS.strip_l2_part and first < terms * lanes * each <= COSTS.skinny_operand_l2s * second
+    stays = (
+        terms * width * each <= second // COSTS.strip_l2_part
+        and first < terms * lanes * each <= COSTS.skinny_operand_l2s * second
+    )
     if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width)
@@ -112,17 +148,27 @@ def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch
     outer = [name for name in (strips, tiles) if name]
     if not builder.try_apply("reorder", *outer, qualified(p.term), row, lane):
         return None
-    return Scheduled(outer) if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane) else None
+    return (
+        Scheduled(outer)
+        if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)
+        else None
+    )
 
 
 def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
-    """Lanes of a tile: as many registers as come first in `choice`, or fewer where less is left over."""
+    """Lanes of a tile: as many registers as come first in `choice`, or fewer where less is left
+    over.
+    """
     return min(choice, key=lambda n: -(-lanes // (n * register)) * n) * register
 
 
 def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
     """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
-    (rows, lanes, terms), each, (first, second) = p.sizes, p.operand.tensor.dtype.bytes, builder.machine.caches[:2]
+    (rows, lanes, terms), each, (first, second) = (
+        p.sizes,
+        p.operand.tensor.dtype.bytes,
+        builder.machine.caches[:2],
+    )
     width = _width(lanes, builder.vector_lanes(p.nest), (4, 3))
     most = MOST_ON_THE_WAY if builder.machine.split_load_cost > 1 else MOST_ROWS
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
@@ -130,12 +176,20 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(qualified(p.lane), width, "pad")
-    shares, strips = (builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
-                      if builder.machine.cores > 1 else ("", strips))
+    shares, strips = (
+        builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
+        if builder.machine.cores > 1
+        else ("", strips)
+    )
     blocks, term = builder.split_if_longer(qualified(p.term), block, "exact")
-    tiles, row = builder.split_if_longer(qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
+    tiles, row = builder.split_if_longer(
+        qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT
+    )
     outer = [name for name in (shares, blocks) if name]
-    if not (builder.try_apply("reorder", *outer, strips, tiles, term, row, lane) and _left_behind(builder, p, strips, tiles, term, block)):
+    if not (
+        builder.try_apply("reorder", *outer, strips, tiles, term, row, lane)
+        and _left_behind(builder, p, strips, tiles, term, block)
+    ):
         return None
     in_pairs(builder, term)
     if not (builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)):
@@ -143,11 +197,16 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
     return Scheduled([shares or strips] if shares or not blocks else [])
 
 
-def _left_behind(builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int) -> bool:
+def _left_behind(
+    builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int
+) -> bool:
     """The panel of a strip is computed by the first tile of rows; whether that was possible."""
     if (buffer := builder.new_buffer("cache_read", p.operand.tensor.name, strips)) is None:
         return False
     panel = buffer.name
-    return (builder.split(f"{panel}.d0", block) is not None and builder.try_apply("vectorize", f"{panel}.d1")
-            and builder.try_apply("peel", tiles, 1, 0)
-            and builder.try_apply("compute_at", panel, term, recompute=False))
+    return (
+        builder.split(f"{panel}.d0", block) is not None
+        and builder.try_apply("vectorize", f"{panel}.d1")
+        and builder.try_apply("peel", tiles, 1, 0)
+        and builder.try_apply("compute_at", panel, term, recompute=False)
+    )

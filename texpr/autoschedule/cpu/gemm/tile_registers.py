@@ -1,11 +1,14 @@
-"""Contractions that an instruction sums in registers of tiles: 16 rows times 16 columns, over as many terms as rows of 64 bytes have.
+"""Contractions that an instruction sums in registers of tiles: 16 rows times 16 columns, over as
+many terms as rows of 64 bytes have.
 
-Both operands are packed as tiles: of the left one rows of terms, of the right one groups of terms of all columns beside each other. Sums
-begin and end in tiles, then go to a small buffer, from which the operator takes them; of many terms they wait elsewhere for each next block
-of terms. Tiles are filled up with zeros in all three directions: to sums that start at 0 these add nothing. What instructions do is in
-`ir.instructions`.
+Both operands are packed as tiles: of the left one rows of terms, of the right one groups of terms
+of all columns beside each other. Sums begin and end in tiles, then go to a small buffer, from which
+the operator takes them; of many terms they wait elsewhere for each next block of terms. Tiles are
+filled up with zeros in all three directions: to sums that start at 0 these add nothing. What
+instructions do is in `ir.instructions`.
 
-Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008, for blocks and panels.
+Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008, for
+blocks and panels.
 """
 
 from __future__ import annotations
@@ -17,7 +20,14 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import (
+    NO_REDUCTION,
+    NOT_A_PRODUCT,
+    UNKNOWN_EXTENTS,
+    NoMatch,
+    Scheduled,
+    Stage,
+)
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -32,7 +42,9 @@ SIDE = 16
 ROW_BYTES = 64
 COLUMN_BYTES = 4
 HIGH, WIDE = 2, 2
-"""Tiles of sums, rows of them and columns, that are added to with as many of the left operand and of the right one."""
+"""Tiles of sums, rows of them and columns, that are added to with as many of the left operand
+and of the right one.
+"""
 ROWS_AHEAD = 2
 GROUPS_AHEAD = 4
 """How early rows, and rows of groups of terms, are asked for that come from afar."""
@@ -98,8 +110,14 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
         return NO_REDUCTION
     if not builder.machine.tile_registers:
         return NoMatch("the machine has no registers of tiles")
-    if (nest.outer or nest.enclosing_loops or nest.recurrent or nest.main.update != "add"
-        or len(nest.reduction) != 1 or len(nest.accesses) != 3):
+    if (
+        nest.outer
+        or nest.enclosing_loops
+        or nest.recurrent
+        or nest.main.update != "add"
+        or len(nest.reduction) != 1
+        or len(nest.accesses) != 3
+    ):
         return NOT_A_PRODUCT
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
@@ -117,7 +135,9 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
     if not instruction or not all(_is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))):
         return NoMatch("no instruction multiplies tiles of these types, or operands are no matrices")
     others = [n for n in nest.spatial if n is not row and n is not lane]
-    found = _Tiles(nest, instruction, row, lane, term, left, right, others, COLUMN_BYTES // left.tensor.dtype.bytes)
+    found = _Tiles(
+        nest, instruction, row, lane, term, left, right, others, COLUMN_BYTES // left.tensor.dtype.bytes
+    )
     return found if _fills(found) else NoMatch("tiles would be mostly filling")
 
 
@@ -126,7 +146,11 @@ def _instruction(builder: ScheduleBuilder, *operands: Access) -> str:
     types = [a.tensor.dtype for a in operands]
     for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         does = meaning(name)
-        if len(does.inputs) == 2 and all(t.rank == 3 for t in does.inputs) and [t.dtype for t in (*does.inputs, *does.outputs)] == types:
+        if (
+            len(does.inputs) == 2
+            and all(t.rank == 3 for t in does.inputs)
+            and [t.dtype for t in (*does.inputs, *does.outputs)] == types
+        ):
             return name
     return ""
 
@@ -139,32 +163,46 @@ def _is_matrix(a: Access, loops: tuple[For, For]) -> bool:
 
 def _fills(t: _Tiles) -> bool:
     """Whether most of what tiles hold is no filling."""
-    extents = [(constant_extent(t.row), HIGH * SIDE), (constant_extent(t.lane), WIDE * SIDE), (constant_extent(t.term), t.terms)]
+    extents = [
+        (constant_extent(t.row), HIGH * SIDE),
+        (constant_extent(t.lane), WIDE * SIDE),
+        (constant_extent(t.term), t.terms),
+    ]
     if min(extents[0][0], extents[1][0]) < LEAST_ROWS:
         return False
     return prod(n for n, _ in extents) >= LEAST_FILLED * prod(-(-n // tile) * tile for n, tile in extents)
 
 
 def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
-    """Panels of the right operand stay in the second cache, a few rows of the left one in the first, the sums in registers."""
+    """Panels of the right operand stay in the second cache, a few rows of the left one in the
+    first, the sums in registers.
+    """
     lane_tiles, lane = builder.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
     row_tiles, row = builder.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
     terms, term = builder.split(qualified(t.term), t.terms, tail="pad") or ("", "")
     if not (lane_tiles and row_tiles and terms):
         return None
     tiles = constant_extent(builder.loop(lane_tiles))
-    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, t, tiles)), tail="clip") or ("", "")
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, t, tiles)), tail="clip") or (
+        "",
+        "",
+    )
     deep, terms = _term_blocks(builder, terms)
     others = [qualified(n) for n in t.others]
     outer = [*others, blocks, row_tiles, *deep]
     if not blocks or not builder.try_apply("reorder", *outer, lane_tiles, terms, row, lane, term):
         return None
     layouts: list[tuple[str, str]] = []
-    right, left = (_packed(builder, t, a, at, along, layouts) for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row)))
+    right, left = (
+        _packed(builder, t, a, at, along, layouts)
+        for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row))
+    )
     groups, term = builder.split(term, t.group, tail="exact") or ("", "")
     rows, row = builder.split(row, SIDE, tail="exact") or ("", "")
     lanes, lane = builder.split(lane, SIDE, tail="exact") or ("", "")
-    if not (right and left and groups and rows and lanes) or not builder.try_apply("reorder", terms, rows, lanes, row, lane, groups, term):
+    if not (right and left and groups and rows and lanes) or not builder.try_apply(
+        "reorder", terms, rows, lanes, row, lane, groups, term
+    ):
         return None
     moves = _operands(builder, t, left, right, terms, layouts)
     in_tiles = [buffer for buffer, _, _ in moves]
@@ -190,17 +228,22 @@ def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
 
 
 def _term_blocks(builder: ScheduleBuilder, terms: str) -> tuple[list[str], str]:
-    """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a block: rows of so many of the left
-    operand stay in the first cache while tiles of the right one come from the second.
+    """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a
+    block: rows of so many of the left operand stay in the first cache while tiles of the right one
+    come from the second.
     """
     count = constant_extent(builder.loop(terms))
-    most = max(1, next(iter(builder.machine.caches), 0) // COSTS.tile_rows_l1_part // (HIGH * SIDE * ROW_BYTES))
+    most = max(
+        1, next(iter(builder.machine.caches), 0) // COSTS.tile_rows_l1_part // (HIGH * SIDE * ROW_BYTES)
+    )
     cut = builder.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
 
 def _blocks(builder: ScheduleBuilder, t: _Tiles, tiles: int) -> int:
-    """How many blocks of columns there are, each of which half of the second cache holds once packed: as many for each core."""
+    """How many blocks of columns there are, each of which half of the second cache holds once
+    packed: as many for each core.
+    """
     most = max(1, builder.l2_budget // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
     blocks = -(-tiles // most)
     return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
@@ -231,8 +274,12 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
     return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
 
 
-def _packed(builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
-    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are indices sums of tiles and places in them."""
+def _packed(
+    builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]
+) -> str:
+    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are
+    indices sums of tiles and places in them.
+    """
     buffer = builder.new_buffer("cache_read", a.tensor.name, at)
     if buffer is None:
         return ""
@@ -246,7 +293,11 @@ def _packed(builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For,
     if a is t.left:
         builder.try_apply("reorder", panels, lane, groups, term)
         builder.try_apply("vectorize", term)
-        if 0 < constant_extent(t.term) - (constant_extent(builder.loop(groups)) - 1) * t.terms < min(t.terms, constant_extent(t.term)):
+        if (
+            0
+            < constant_extent(t.term) - (constant_extent(builder.loop(groups)) - 1) * t.terms
+            < min(t.terms, constant_extent(t.term))
+        ):
             builder.try_apply("peel", groups, 0, 1)  # the last tile alone asks where rows end
         asking = lane, ROWS_AHEAD
     else:
@@ -264,9 +315,12 @@ def _packed(builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For,
     return buffer.name
 
 
-def _operands(builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms: str,
-              layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Tiles of both operands, those from the first cache in turns with those from the second one, which take longer."""
+def _operands(
+    builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms: str, layouts: list[tuple[str, str]]
+) -> list[tuple[str, str, str]]:
+    """Tiles of both operands, those from the first cache in turns with those from the second
+    one, which take longer.
+    """
     near, tiles_of_rows = _loaded(builder, t, left, t.left, t.row, terms, layouts)
     far, tiles_of_lanes = _loaded(builder, t, right, t.right, t.lane, terms, layouts)
     joined = builder.try_apply("merge", tiles_of_lanes, tiles_of_rows)
@@ -275,9 +329,18 @@ def _operands(builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms:
     return [near, far]
 
 
-def _loaded(builder: ScheduleBuilder, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
-            layouts: list[tuple[str, str]]) -> tuple[tuple[str, str, str], str]:
-    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name; the loop over tiles."""
+def _loaded(
+    builder: ScheduleBuilder,
+    t: _Tiles,
+    buffer: str,
+    a: Access,
+    along: For,
+    terms: str,
+    layouts: list[tuple[str, str]],
+) -> tuple[tuple[str, str, str], str]:
+    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs,
+    and its name; the loop over tiles.
+    """
     tiles = builder.new_buffer("cache_read", buffer, terms)
     if tiles is None:
         return ("", "", ""), ""
@@ -304,33 +367,52 @@ def _stored(builder: ScheduleBuilder, t: _Tiles, rows: str, sums: str) -> tuple[
     return buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{total.dtype}"
 
 
-def _in_blocks(builder: ScheduleBuilder, t: _Tiles, loops: tuple[str, str, str, str], in_tiles: list[str],
-               layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Sums that begin in tiles with the first block of terms, are taken up again by each of the others, and are used after the last one.
+def _in_blocks(
+    builder: ScheduleBuilder,
+    t: _Tiles,
+    loops: tuple[str, str, str, str],
+    in_tiles: list[str],
+    layouts: list[tuple[str, str]],
+) -> list[tuple[str, str, str]]:
+    """Sums that begin in tiles with the first block of terms, are taken up again by each of the
+    others, and are used after the last one.
 
     Args:
-        loops: those over blocks of terms, over tiles of columns, over tiles of rows, over the rows of a tile.
-        in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are added.
+        loops: those over blocks of terms, over tiles of columns, over tiles of rows, over the rows
+            of a tile.
+        in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are
+            added.
     """
     blocks, columns, rows, row = loops
     count = constant_extent(builder.loop(blocks))
     known = {b.name for b in builder.kernel.temporaries}
     if not builder.try_apply("peel", blocks, 1, 1) or not builder.try_apply("merge", columns, columns):
         return [("", "", "")]
-    peeled = [(b.name, one) for b in builder.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
+    peeled = [
+        (b.name, one)
+        for b in builder.kernel.temporaries
+        if b.name not in known
+        for one in in_tiles
+        if b.name.startswith(f"{one}_")
+    ]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
     in_tiles += [name for name, _ in peeled]
     kept = [_kept(builder, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
     in_tiles += [name for (name, *_), *_ in kept]
-    (_, put), *more, (got, _) = kept  # Nothing is fetched for the first block, and nothing put back after the last one.
+    (_, put), *more, (got, _) = (
+        kept  # Nothing is fetched for the first block, and nothing put back after the last one.
+    )
     used = _stored(builder, t, rows, got[0])
     begin = t.nest.main.tensor.name, row, f"tilezero_{t.nest.main.tensor.dtype}"
     return [put, *(each for both in more for each in both), got, used, begin]
 
 
-def _kept(builder: ScheduleBuilder, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *,
-          last: bool) -> list[tuple[str, str, str]]:
-    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
+def _kept(
+    builder: ScheduleBuilder, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *, last: bool
+) -> list[tuple[str, str, str]]:
+    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added;
+    not those of the last one.
+    """
     total = t.nest.main.tensor
     buffer = builder.new_buffer("cache_write", total.name, lane_tiles, **({"out": False} if last else {}))
     if buffer is None:

@@ -1,7 +1,9 @@
-"""Contractions whose operands both lie along the sum (A B^T), inside of loops that stay: one operand is turned into panels first.
+"""Contractions whose operands both lie along the sum (A B^T), inside of loops that stay: one
+operand is turned into panels first.
 
-Lanes go across rows of that operand; it is copied once for the loops that it does not move with, squares of it transposed in registers, so
-that a tile of sums stays in registers and nothing is gathered. Sums keep their order.
+Lanes go across rows of that operand; it is copied once for the loops that it does not move with,
+squares of it transposed in registers, so that a tile of sums stays in registers and nothing is
+gathered. Sums keep their order.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from texpr.schedule.structure.loops import find_loops, qualified, stores
 
 @dataclass(frozen=True, slots=True)
 class Turning:
-    """A copy in panels that is still to be made: it stands in loops that nests share once they are joined.
+    """A copy in panels that is still to be made: it stands in loops that nests share once they are
+    joined.
 
     Attributes:
         equation: that of the contraction.
@@ -38,13 +41,19 @@ class Turning:
     own: str
 
     def make(self, builder: ScheduleBuilder, outer: list[str], turned: set[int]) -> None:
-        """Make it, in the named loops; in a loop of its own where another nest in these reads the operand as it lies.
+        """Make it, in the named loops; in a loop of its own where another nest in these reads the
+        operand as it lies.
 
         Args:
             turned: the equations that read turned copies.
         """
         around = outer[self.depth - 1]
-        inside = {s.equation for loop in find_loops(builder.kernel, around) for s in stores(loop) if _reads(s, self.panel.tensor)}
+        inside = {
+            s.equation
+            for loop in find_loops(builder.kernel, around)
+            for s in stores(loop)
+            if _reads(s, self.panel.tensor)
+        }
         pack(builder, self.panel, self.own if self.own and inside - turned else around, self.lane, self.width)
 
 
@@ -57,7 +66,8 @@ class _Product:
     """The parts of such a contraction.
 
     Attributes:
-        lane, row: loops along the rows of the operand that is turned, and along those of the other one.
+        lane, row: loops along the rows of the operand that is turned, and along those of the other
+        one.
         panel: the read that is turned.
     """
 
@@ -87,12 +97,19 @@ def _product(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     lanes = builder.vector_lanes(nest)
     if nest.recurrent or nest.main.update is None or not builder.machine.vector_bytes:
         return NoMatch("no sum, or a machine without vectors")
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes), None)
+    lane = next(
+        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes),
+        None,
+    )
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1 or moving[0].stride(lane.var) == 1:
         return NoMatch("no operand that lies along the sum moves with vectors of elements")
     panel = moving[0]
-    rows = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS]
+    rows = [
+        n
+        for n in nest.spatial
+        if n is not lane and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS
+    ]
     if not rows or not any(panel.stride(n.var) == 1 for n in nest.reduction):
         return NoMatch("few rows share the operand, or terms do not lie side by side")
     return _Product(nest, lane, rows[-1], panel)
@@ -109,4 +126,6 @@ def _scheduled(builder: ScheduleBuilder, p: _Product) -> Scheduled:
     if builder.try_apply("reorder", *others, *tiles, *(qualified(n) for n in nest.reduction), row, inner):
         builder.try_apply("unroll", row)
     builder.try_apply("vectorize", inner)
-    return Scheduled(others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), "")))
+    return Scheduled(
+        others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), ""))
+    )

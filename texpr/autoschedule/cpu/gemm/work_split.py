@@ -1,4 +1,6 @@
-"""How the work of a packed product is shared out: blocks of tiles for cores, or loops that use a whole panel again."""
+"""How the work of a packed product is shared out: blocks of tiles for cores, or loops that use a
+whole panel again.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,26 @@ UNEVEN = 8
 
 
 def is_uneven(cores: int, tiles: int, blocks: int) -> bool:
-    """Whether one core would have much more to do than others, of a block of tiles for each: rows are shared out then."""
-    return blocks <= cores and busiest_of(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (UNEVEN + 1)
+    """Whether one core would have much more to do than others, of a block of tiles for each:
+    rows are shared out then.
+    """
+    return blocks <= cores and busiest_of(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (
+        UNEVEN + 1
+    )
 
 
 def busiest_of(tiles: int, block: int, cores: int) -> int:
-    """Tiles of the core that has most of them, of blocks that are shared out one by one; the last block has what is left over."""
+    """Tiles of the core that has most of them, of blocks that are shared out one by one; the
+    last block has what is left over.
+    """
     rounds, others = divmod(-(-tiles // block) - 1, cores)
     return rounds * block + (block if others else tiles - rounds * cores * block)
 
 
 def used_again(builder: ScheduleBuilder, panel: Access, others: list[For]) -> str:
-    """The outermost loop that uses the whole panel again, if it has an iteration for each core; nothing where a loop moves the panel."""
+    """The outermost loop that uses the whole panel again, if it has an iteration for each core;
+    nothing where a loop moves the panel.
+    """
     wide = [n for n in others if constant_extent(n) > 1]
     if not wide or any(panel.stride(n.var) != 0 for n in wide):
         return ""

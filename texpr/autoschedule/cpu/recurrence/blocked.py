@@ -1,11 +1,15 @@
-"""Sums over earlier elements of a recurrence, as in elimination: `F[i, j] = A[i, j] - sum(k in 0..j: F[i, k] * F[k, j])`.
+"""Sums over earlier elements of a recurrence, as in elimination: `F[i, j] = A[i, j] - sum(k in
+0..j: F[i, k] * F[k, j])`.
 
-An element waits for the one before it, so nothing runs in lanes, and sums walk down columns of memory. But what a tile of elements needs of
-those before the tile is there when the tile begins: these terms are added for all of the tile at once, along rows of memory, and only the
-terms from within the tile are added one element after the other. Every sum keeps its order. Where sums have a term or two more than there
-are elements before theirs, as in `P[i, j] = max(k in i..j: P[i, k] + P[k+1, j])`, these come first.
+An element waits for the one before it, so nothing runs in lanes, and sums walk down columns of
+memory. But what a tile of elements needs of those before the tile is there when the tile begins:
+these terms are added for all of the tile at once, along rows of memory, and only the terms from
+within the tile are added one element after the other. Every sum keeps its order. Where sums have a
+term or two more than there are elements before theirs, as in `P[i, j] = max(k in i..j: P[i, k] +
+P[k+1, j])`, these come first.
 
-Source: Dongarra, Duff, Sorensen and van der Vorst, Solving Linear Systems on Vector and Shared Memory Computers, SIAM 1991.
+Source: Dongarra, Duff, Sorensen and van der Vorst, Solving Linear Systems on Vector and Shared
+Memory Computers, SIAM 1991.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.structure.loops import free_name, qualified
 
 REGISTERS = 2
-"""Registers of sums in a tile: chains of additions that overlap, of which the terms within a tile have none."""
+"""Registers of sums in a tile: chains of additions that overlap, of which the terms within a
+tile have none.
+"""
 LEAST_TILES = 4
 """Tiles below which most terms come from within."""
 MOST_MORE = 2
@@ -44,7 +50,9 @@ class _Sums:
 
 
 class BlockedRecurrence:
-    """Sums over earlier elements of a recurrence, tile by tile, as in elimination (LU, Cholesky)."""
+    """Sums over earlier elements of a recurrence, tile by tile, as in elimination (LU,
+    Cholesky).
+    """
 
     name, stage = "BlockedRecurrence", Stage.NESTS
 
@@ -74,14 +82,18 @@ def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
 
 def _longest(nest: Nest, loop: For) -> int:
     """Iterations of a loop where it has most of them."""
-    most = largest(loop.extent, {n.var: n.extent for n in (*nest.enclosing_loops, *nest.outer, *nest.spatial[:-1])})
+    most = largest(
+        loop.extent, {n.var: n.extent for n in (*nest.enclosing_loops, *nest.outer, *nest.spatial[:-1])}
+    )
     return extent(loop if most is None else replace(loop, extent=most))
 
 
 def _walks_across(nest: Nest, lane: For, term: For) -> bool:
     """Whether lanes would read neighbours where terms do not."""
     steps = [(a.stride(lane.var), a.stride(term.var)) for a in nest.accesses[1:]]
-    return all(across in (0, 1) for across, _ in steps) and any(across == 1 and along not in (0, 1) for across, along in steps)
+    return all(across in (0, 1) for across, _ in steps) and any(
+        across == 1 and along not in (0, 1) for across, along in steps
+    )
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> list[str] | None:
@@ -93,6 +105,12 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> l
         return None
     blocks, within = builder.split(qualified(term), width, tail="peel") or ("", "")
     rest = free_name(builder.kernel, lane.tensor, f"{lane.var.name}r")
-    if not blocks or not builder.try_apply("fission", inner, blocks, name=rest) or not builder.try_apply("reorder", blocks, within, inner):
+    if (
+        not blocks
+        or not builder.try_apply("fission", inner, blocks, name=rest)
+        or not builder.try_apply("reorder", blocks, within, inner)
+    ):
         return None
-    return [*(qualified(n) for n in nest.spatial[:-1]), tiles] if builder.try_apply("vectorize", inner) else None
+    return (
+        [*(qualified(n) for n in nest.spatial[:-1]), tiles] if builder.try_apply("vectorize", inner) else None
+    )

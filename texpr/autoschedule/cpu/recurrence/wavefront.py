@@ -1,8 +1,10 @@
-"""Recurrences that run along rows of memory: several rows run together, so that their chains of operations overlap.
+"""Recurrences that run along rows of memory: several rows run together, so that their chains of
+operations overlap.
 
-An element that takes its neighbour's new value costs the time from one sum to the next, however wide the machine is. Rows that do not wait
-for one another run side by side. Where every loop waits for the iteration before, each row follows the one above it at a distance. Every
-value stays the same.
+An element that takes its neighbour's new value costs the time from one sum to the next, however
+wide the machine is. Rows that do not wait for one another run side by side. Where every loop waits
+for the iteration before, each row follows the one above it at a distance. Every value stays the
+same.
 
 Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 """
@@ -27,14 +29,18 @@ NO_RECURRENCE = NoMatch("no recurrence along two loops")
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A recurrence along rows: the loops that have several iterations, the last two over rows and along them."""
+    """A recurrence along rows: the loops that have several iterations, the last two over rows
+    and along them.
+    """
 
     nest: Nest
     loops: list[For]
 
 
 class Wavefront:
-    """Recurrences no loop of which can have lanes: each row follows the one above it at a distance."""
+    """Recurrences no loop of which can have lanes: each row follows the one above it at a
+    distance.
+    """
 
     name, stage = "Wavefront", Stage.NESTS
 
@@ -44,7 +50,10 @@ class Wavefront:
         if not nest.recurrent or nest.reduction or len(loops) < 2:
             return NO_RECURRENCE
         row, inner = loops[-2:]
-        if constant_extent(row) < 2 * COSTS.wavefront_rows or constant_extent(inner) < COSTS.wavefront_iterations:
+        if (
+            constant_extent(row) < 2 * COSTS.wavefront_rows
+            or constant_extent(inner) < COSTS.wavefront_iterations
+        ):
             return NoMatch("few rows, or short ones")
         if any(_has_lanes(builder, qualified(n)) for n in loops):
             return NoMatch("iterations of a loop do not wait for each other")
@@ -61,9 +70,14 @@ def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
         before = builder.checkpoint()
         cut = builder.split(qualified(row), COSTS.wavefront_rows)
         near = cut[1] if cut is not None else ""
-        moved = (cut is not None and builder.try_apply("skew", qualified(inner), near, behind)
-                 and builder.try_apply("reorder", qualified(inner), near))
-        if moved and _has_lanes(builder, near):  # rows that wait for each other in one iteration would not overlap
+        moved = (
+            cut is not None
+            and builder.try_apply("skew", qualified(inner), near, behind)
+            and builder.try_apply("reorder", qualified(inner), near)
+        )
+        if moved and _has_lanes(
+            builder, near
+        ):  # rows that wait for each other in one iteration would not overlap
             builder.try_apply("unroll", near)
             return True
         builder.rollback(before)
@@ -71,7 +85,9 @@ def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
 
 
 class RowsSideBySide:
-    """Recurrences along rows of memory that do not wait for each other, which lanes would gather."""
+    """Recurrences along rows of memory that do not wait for each other, which lanes would
+    gather.
+    """
 
     name, stage = "RowsSideBySide", Stage.NESTS
 
@@ -94,13 +110,19 @@ class RowsSideBySide:
         if first + last and extent(inner) >= COSTS.wavefront_iterations:  # edges in loops of their own
             builder.try_apply("peel", qualified(inner), first, last)
         outer, near = builder.split_if_longer(qualified(row), COSTS.recurrence_chains, "guard")
-        if not outer or not builder.try_apply("reorder", qualified(inner), near) or not builder.try_apply("unroll", near):
+        if (
+            not outer
+            or not builder.try_apply("reorder", qualified(inner), near)
+            or not builder.try_apply("unroll", near)
+        ):
             return None
         return Scheduled([*(qualified(n) for n in match.loops[:-2]), outer])
 
 
 def _loops(nest: Nest) -> list[For]:
-    """The loops over elements that have several iterations, or a number that only the call knows."""
+    """The loops over elements that have several iterations, or a number that only the call
+    knows.
+    """
     return [n for n in nest.spatial if constant_extent(n) != 1]
 
 

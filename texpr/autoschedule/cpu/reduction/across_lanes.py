@@ -1,4 +1,6 @@
-"""Reductions whose terms lie side by side in memory: each lane adds up a part of them, and what the lanes have is added in the end."""
+"""Reductions whose terms lie side by side in memory: each lane adds up a part of them, and what
+the lanes have is added in the end.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,16 @@ from texpr.ir.loop import For
 from texpr.schedule.structure.loops import qualified
 
 ROWS, FAR_ROWS = 4, 8
-"""Rows of a tile that use what is loaded of another operand, and of one whose rows come from memory."""
+"""Rows of a tile that use what is loaded of another operand, and of one whose rows come from
+memory.
+"""
 
 
 def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int) -> list[str]:
     """Schedule the nest; names of its outer loops.
 
-    Tiles of two spatial loops reuse what was loaded. Of an operand that comes from memory more rows are read side by side.
+    Tiles of two spatial loops reuse what was loaded. Of an operand that comes from memory more rows
+    are read side by side.
     """
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
@@ -33,11 +38,17 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
     if not builder.try_apply("rfactor", inner, reassoc=True):
         return spatial
     terms = [[name] for name in (*(qualified(r) for r in nest.reduction if r is not best), *outer)]
-    chained = in_levels(builder, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
+    chained = (
+        in_levels(builder, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
+    )
     inside: list[str] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
     many = builder.machine.has_memory_operands or builder.machine.vector_registers > 2 * FAR_ROWS
-    height = FAR_ROWS if many and len(tiles) == 1 and any(builder.exceeds_l2(nest, a) for a in nest.accesses[1:]) else ROWS
+    height = (
+        FAR_ROWS
+        if many and len(tiles) == 1 and any(builder.exceeds_l2(nest, a) for a in nest.accesses[1:])
+        else ROWS
+    )
     for tile in tiles:
         tile_outer, tile_inner = builder.split_if_longer(qualified(tile), height)
         at = spatial.index(qualified(tile))
@@ -47,7 +58,9 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
     if not tiles and (blocks := in_memory_order(builder, nest, best)) is not None:
         spatial[-1] = blocks[0]
         first = [*first, blocks[1]]
-    if builder.try_apply("reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner):
+    if builder.try_apply(
+        "reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner
+    ):
         for each in inside:
             builder.try_apply("unroll", each)
     builder.try_apply("vectorize", inner)

@@ -2,9 +2,10 @@
 
     for k: s += f(k)   ->   for ko: { p = 0;  for ki: p += f(ko, ki);  s += p }
 
-A sum of n terms that are added one after the other may be off by n/2 roundings, one in chains at each of a few levels by half of the
-lengths of the chains together. Another level costs an addition for each chain of the one below. Source: Castaldo, Whaley and
-Chronopoulos, Reducing Floating Point Error in Dot Product Using the Superblock Family of Algorithms, SIAM J. Sci. Comput. 2008.
+A sum of n terms that are added one after the other may be off by n/2 roundings, one in chains at
+each of a few levels by half of the lengths of the chains together. Another level costs an addition
+for each chain of the one below. Source: Castaldo, Whaley and Chronopoulos, Reducing Floating Point
+Error in Dot Product Using the Superblock Family of Algorithms, SIAM J. Sci. Comput. 2008.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ _Chain = tuple[str, int]
 """The name of a loop and how many iterations it has, at most."""
 
 
-def in_levels(builder: ScheduleBuilder, nest: Nest, terms: Sequence[Sequence[str]], inside: Sequence[str], chain: int = CHAIN,
-              first: Sequence[int] = ()) -> list[list[str]] | None:
+def in_levels(
+    builder: ScheduleBuilder,
+    nest: Nest,
+    terms: Sequence[Sequence[str]],
+    inside: Sequence[str],
+    chain: int = CHAIN,
+    first: Sequence[int] = (),
+) -> list[list[str]] | None:
     """Add the terms of a nest in levels, where chains would be longer than twice `chain`.
 
     Args:
@@ -35,7 +42,8 @@ def in_levels(builder: ScheduleBuilder, nest: Nest, terms: Sequence[Sequence[str
         inside: loops over elements that stand inside of those.
         first: factors by which the innermost loop is cut in any case, the innermost one first.
     Returns:
-        For each loop over terms those that there are then, outermost first; None where sums stay as they are.
+        For each loop over terms those that there are then, outermost first; None where sums stay as
+        they are.
     """
     if nest.main.update != "add" or not nest.main.tensor.dtype.is_float or nest.recurrent:
         return None
@@ -48,9 +56,16 @@ def in_levels(builder: ScheduleBuilder, nest: Nest, terms: Sequence[Sequence[str
         loops = [name for names in terms for name in names]
         found[:] = []
         for name in reversed(loops):
-            found.insert(0, _cut(builder, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()))
+            found.insert(
+                0,
+                _cut(builder, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()),
+            )
         chains = [each for of in found for each in of]
-        return [name for name, _ in chains] if _levels(builder, chains, inside, max(_longest(chain), prod(first))) else None
+        return (
+            [name for name, _ in chains]
+            if _levels(builder, chains, inside, max(_longest(chain), prod(first)))
+            else None
+        )
 
     return None if builder.transaction(work) is None else [[name for name, _ in of] for of in found]
 
@@ -58,7 +73,9 @@ def in_levels(builder: ScheduleBuilder, nest: Nest, terms: Sequence[Sequence[str
 def _cut(builder: ScheduleBuilder, name: str, chain: int, most: int, first: Sequence[int]) -> list[_Chain]:
     """Cut a loop into chains of chains, outermost first, at most so many times."""
     inside: list[_Chain] = []
-    while len(inside) < most and (n := _iterations(builder, name)) > (first[len(inside)] if len(inside) < len(first) else _longest(chain)):
+    while len(inside) < most and (n := _iterations(builder, name)) > (
+        first[len(inside)] if len(inside) < len(first) else _longest(chain)
+    ):
         length = first[len(inside)] if len(inside) < len(first) else _length(n, chain)
         cut = builder.split(name, length, tail="clip" if inside else "guard")
         if cut is None:
@@ -69,9 +86,11 @@ def _cut(builder: ScheduleBuilder, name: str, chain: int, most: int, first: Sequ
 
 
 def _length(n: int, chain: int) -> int:
-    """The length of chains about as long as there are at each level, by which nothing is left over if there is such a one."""
+    """The length of chains about as long as there are at each level, by which nothing is left
+    over if there is such a one.
+    """
     longest, levels = _longest(chain), 1
-    while longest ** levels < n:
+    while longest**levels < n:
         levels += 1
     about = min(longest, max(chain * 3 // 4, ceil(n ** (1 / levels))))
     choice = sorted(range(chain * 3 // 4, longest + 1), key=lambda c: abs(c - about))
@@ -83,7 +102,9 @@ def _longest(chain: int) -> int:
 
 
 def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence[str], longest: int) -> bool:
-    """Each loop but those of the innermost chain gets sums for its iterations; whether that was possible."""
+    """Each loop but those of the innermost chain gets sums for its iterations; whether that was
+    possible.
+    """
     loops = [name for name, _ in chains]
     if not _ordered(builder, *loops, *inside):
         return False
@@ -91,7 +112,9 @@ def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence
     while outer and together * chains[outer - 1][1] <= longest:
         outer -= 1
         together *= chains[outer][1]
-    if not all(_level(builder, name, [*loops[k + 1:], *inside], inside) for k, name in enumerate(loops[:outer])):
+    if not all(
+        _level(builder, name, [*loops[k + 1 :], *inside], inside) for k, name in enumerate(loops[:outer])
+    ):
         return False
     for name in loops:  # those that end before a tile does have code of their own
         builder.try_apply("partition", name)
@@ -99,7 +122,9 @@ def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence
 
 
 def _level(builder: ScheduleBuilder, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
-    """Give each iteration of a loop over terms a sum of its own, which is added to that of the loop around it at once."""
+    """Give each iteration of a loop over terms a sum of its own, which is added to that of the
+    loop around it at once.
+    """
     total = f"{name}_sum"
     sums = builder.new_buffer("rfactor", name, reassoc=True)
     if sums is None or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):

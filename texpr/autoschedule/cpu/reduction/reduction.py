@@ -1,4 +1,6 @@
-"""Sums of no known structure: lanes over terms with partial results, or lanes over elements with tiles of accumulators."""
+"""Sums of no known structure: lanes over terms with partial results, or lanes over elements with
+tiles of accumulators.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class _Lanes:
 
 
 class LanesOverTerms:
-    """Sums whose terms are lanes: each lane has a partial result, and these are added up at the end."""
+    """Sums whose terms are lanes: each lane has a partial result, and these are added up at the
+    end.
+    """
 
     name, stage = "LanesOverTerms", Stage.NESTS
 
@@ -57,11 +61,17 @@ class LanesOverTerms:
     def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
         """The steps."""
         found = any_length.along(builder, match.nest, match.lane) if any_length.wanted(builder) else None
-        return Scheduled(along_reduction(builder, match.nest, match.lane, builder.vector_lanes(match.nest)) if found is None else found)
+        return Scheduled(
+            along_reduction(builder, match.nest, match.lane, builder.vector_lanes(match.nest))
+            if found is None
+            else found
+        )
 
 
 class LanesOverElements:
-    """Sums whose elements are lanes: a tile of rows keeps its accumulators in registers while terms are added."""
+    """Sums whose elements are lanes: a tile of rows keeps its accumulators in registers while
+    terms are added.
+    """
 
     name, stage = "LanesOverElements", Stage.NESTS
 
@@ -79,7 +89,11 @@ class LanesOverElements:
         masked = builder.machine.scalable_bytes and boundary_iterations(nest, best) != (0, 0)
         longer = any_length.wanted(builder) or masked
         found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
-        return Scheduled(_vectorize_outputs(builder, nest, best, rows, builder.vector_lanes(nest)) if found is None else found)
+        return Scheduled(
+            _vectorize_outputs(builder, nest, best, rows, builder.vector_lanes(nest))
+            if found is None
+            else found
+        )
 
 
 def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
@@ -93,7 +107,13 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
         return nest.cost(loop) + (COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0)
 
     def worse(loop: For) -> tuple[int, ...]:
-        return cost(loop), qualified(loop) == nest.parts, -min(extent(loop), lanes), loop in nest.reduction, -nest.loops.index(loop)
+        return (
+            cost(loop),
+            qualified(loop) == nest.parts,
+            -min(extent(loop), lanes),
+            loop in nest.reduction,
+            -nest.loops.index(loop),
+        )
 
     best = min(nest.loops, key=worse)
     if not builder.machine.vector_bytes or extent(best) < 2:
@@ -106,8 +126,12 @@ def _window(nest: Nest, rows: For | None) -> str:
     return qualified(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else ""
 
 
-def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:
-    """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
+def _vectorize_outputs(
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int
+) -> list[str]:
+    """Vector lanes over elements of the target; a tile of rows keeps its accumulators in
+    registers while the reduction runs.
+    """
     registers, height, tail = _tile(builder, nest, best, rows, lanes)
     block = _reduction_block_for_l1(builder, nest, best, rows)
     chained = in_levels(builder, nest, [[qualified(n)] for n in nest.reduction], []) if rows is None else None
@@ -121,7 +145,9 @@ def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: Fo
         spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
-    terms = [name for names in chained for name in names] if chained else [qualified(n) for n in nest.reduction]
+    terms = (
+        [name for names in chained for name in names] if chained else [qualified(n) for n in nest.reduction]
+    )
     order = [*spatial, *terms, *inside, inner]
     again = _tile_repeated_reduction(builder, nest, best, rows, row_outer if rows is not None else "")
     if again:
@@ -132,16 +158,24 @@ def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: Fo
         spatial = shared or [tiles]
     elif block and rows is not None and row_outer:
         blocks, within = builder.split_if_longer(terms[0], block, "exact")
-        order[:] = [*spatial[: spatial.index(row_outer)], blocks, *spatial[spatial.index(row_outer) :], within, *inside, inner]
+        order[:] = [
+            *spatial[: spatial.index(row_outer)],
+            blocks,
+            *spatial[spatial.index(row_outer) :],
+            within,
+            *inside,
+            inner,
+        ]
     if builder.try_apply("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
             window = qualified(nest.reduction[-1])
-            # All rows together hold what the window slides over; where there are registers for it, or no operand comes from memory, a row
-            # after the other: the window is held then.
+            # All rows together hold what the window slides over; where there are registers for it,
+            # or no operand comes from memory, a row after the other: the window is held then.
             held = not builder.machine.has_memory_operands or builder.machine.vector_registers >= 32
             by_rows = held and builder.try_apply("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
-        # Of terms that end with the row, pairs would keep the conditions that loops of their own do without.
+        # Of terms that end with the row, pairs would keep the conditions that loops of their own do
+        # without.
         tile = rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows)
         if tile and integer(builder.loop(order[-3]).extent) is not None:
             in_pairs(builder, order[-3])
@@ -154,39 +188,71 @@ def _vectorize_outputs(builder: ScheduleBuilder, nest: Nest, best: For, rows: Fo
 
 
 def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None) -> int:
-    """How many terms tiles of rows add before others do, where all that moves with the lanes would come from the second cache each time.
+    """How many terms tiles of rows add before others do, where all that moves with the lanes would
+    come from the second cache each time.
 
     Half of the first cache holds it for so many terms; 0 where it holds it for all, or for few.
     """
     moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
-    if rows is None or not nest.outer or len(nest.reduction) != 1 or len(moving) != 1 or not _is_product(nest, best, rows):
+    if (
+        rows is None
+        or not nest.outer
+        or len(nest.reduction) != 1
+        or len(moving) != 1
+        or not _is_product(nest, best, rows)
+    ):
         return 0
     terms, each = constant_extent(nest.reduction[0]), constant_extent(best) * moving[0].tensor.dtype.bytes
     near = next(iter(builder.machine.caches), 0)
-    block = even(terms, near // 2 // each) if each and terms * each > near and near // 2 // each >= LEAST_TERMS else 0
+    block = (
+        even(terms, near // 2 // each)
+        if each and terms * each > near and near // 2 // each >= LEAST_TERMS
+        else 0
+    )
     return block if block and terms % block == 0 else 0
 
 
 def _row_block_fits_l1(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether cores that have some rows of a recurrence each use what they have computed themselves, and not what others have."""
-    computed = [a for a in nest.accesses[1:] if a.tensor in (*builder.kernel.temporaries, *builder.kernel.outputs)]
-    return bool(nest.enclosing_loops and computed) and builder.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
+    """Whether cores that have some rows of a recurrence each use what they have computed
+    themselves, and not what others have.
+    """
+    computed = [
+        a for a in nest.accesses[1:] if a.tensor in (*builder.kernel.temporaries, *builder.kernel.outputs)
+    ]
+    return (
+        bool(nest.enclosing_loops and computed)
+        and builder.machine.cores > 1
+        and all(a.stride(rows.var) != 0 for a in computed)
+    )
 
 
-def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None,
-                             tiles: str) -> tuple[str, str, str, str] | None:
-    """For a product that a recurrence repeats with an operand much larger than the first cache: the names of a loop over as many blocks of
-    tiles of rows as there are cores, of that over tiles, of that over blocks of terms for which half of the cache holds the operand,
-    and of that over terms. All tiles of a core add these, before others come from the second cache.
+def _tile_repeated_reduction(
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, tiles: str
+) -> tuple[str, str, str, str] | None:
+    """For a product that a recurrence repeats with an operand much larger than the first cache: the
+    names of a loop over as many blocks of tiles of rows as there are cores, of that over tiles, of
+    that over blocks of terms for which half of the cache holds the operand, and of that over terms.
+    All tiles of a core add these, before others come from the second cache.
     """
     moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
-    if not nest.enclosing_loops or nest.outer or not tiles or rows is None or len(moving) != 1 or not _is_product(nest, best, rows):
+    if (
+        not nest.enclosing_loops
+        or nest.outer
+        or not tiles
+        or rows is None
+        or len(moving) != 1
+        or not _is_product(nest, best, rows)
+    ):
         return None
     (panel,), near, cores = moving, next(iter(builder.machine.caches), 0), builder.machine.cores
     each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
     whole = prod(constant_extent(n) for n in nest.reduction if panel.stride(n.var) != 0) * each
     most, count = near // 2 // max(1, each), longest(builder, tiles)
-    block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > COSTS.repeated_operand_l1s * near else 0
+    block = (
+        even(constant_extent(term), most)
+        if most >= LEAST_TERMS and whole > COSTS.repeated_operand_l1s * near
+        else 0
+    )
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None
     before = builder.checkpoint()
@@ -198,30 +264,46 @@ def _tile_repeated_reduction(builder: ScheduleBuilder, nest: Nest, best: For, ro
     return shares, tiles, blocks, within
 
 
-def _tile(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
-    """Registers beside each other, rows of them, and what becomes of the rows that are left over."""
+def _tile(
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int
+) -> tuple[int, int, str]:
+    """Registers beside each other, rows of them, and what becomes of the rows that are left
+    over.
+    """
     if builder.machine.vector_registers < 32:
         return 2, _few_rows(builder, nest, rows), "peel"
     if rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows):
         return *product_tile(builder, nest, best, rows, lanes), "overlap"
-    # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of them would share.
+    # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of
+    # them would share.
     shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
     wide = rows is not None and shared and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
-    few = rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(builder, nest, rows)
+    few = (
+        rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(builder, nest, rows)
+    )
     return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS // 2 if few else TILE_ROWS, "peel"
 
 
 def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
-    """Rows of two registers each where registers are few: a window that slides along them takes some, rows with edges an address each."""
+    """Rows of two registers each where registers are few: a window that slides along them takes
+    some, rows with edges an address each.
+    """
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
     taken = 0 if builder.machine.has_memory_operands or not window else 2 * (window + 2)
-    most = (TILE_ROWS // 4 if rows is not None and builder.machine.address_registers < ADDRESSES
-            and any(boundary_iterations(nest, rows)) else TILE_ROWS // 2)
+    most = (
+        TILE_ROWS // 4
+        if rows is not None
+        and builder.machine.address_registers < ADDRESSES
+        and any(boundary_iterations(nest, rows))
+        else TILE_ROWS // 2
+    )
     return min(most, max(1, (builder.machine.vector_registers - taken) // 2))
 
 
 def _is_product(nest: Nest, lane: For, rows: For) -> bool:
-    """Whether one read moves with the lanes and another one with the rows, so that sums take all but a few registers."""
+    """Whether one read moves with the lanes and another one with the rows, so that sums take all
+    but a few registers.
+    """
     if len(nest.accesses) != 3 or min(constant_extent(lane), constant_extent(rows)) < SQUARE:
         return False
     along = [(a.stride(lane.var) != 0, a.stride(rows.var) != 0) for a in nest.accesses[1:]]
@@ -229,13 +311,19 @@ def _is_product(nest: Nest, lane: For, rows: For) -> bool:
 
 
 def _is_short_window(nest: Nest, rows: For) -> bool:
-    """Whether the innermost terms are a short window that slides along the rows: together these load once what several of them use."""
+    """Whether the innermost terms are a short window that slides along the rows: together these
+    load once what several of them use.
+    """
     last = nest.reduction[-1]
-    return 1 < constant_extent(last) <= SHORT_WINDOW and any(last in window_loops(nest, a, [rows]) for a in nest.accesses[1:])
+    return 1 < constant_extent(last) <= SHORT_WINDOW and any(
+        last in window_loops(nest, a, [rows]) for a in nest.accesses[1:]
+    )
 
 
 def _tile_loop(nest: Nest, vector: For) -> For | None:
-    """The spatial loop along which most reads are reused; of several, one along which short windows slide."""
+    """The spatial loop along which most reads are reused; of several, one along which short
+    windows slide.
+    """
     others = [n for n in nest.spatial if n is not vector and extent(n) > 1]
     best = max(others, key=lambda n: (nest.reuse(n, vector), _is_short_window(nest, n)), default=None)
     return best if best is not None and nest.reuse(best, vector) > 0 else None

@@ -1,7 +1,9 @@
-"""Sums whose terms lie in short runs far from each other, such as those of each channel of a batch of images.
+"""Sums whose terms lie in short runs far from each other, such as those of each channel of a batch
+of images.
 
-One sum after the other, each would fetch a run, leap, fetch the next one: what fetches memory ahead starts anew each time. Instead a block
-of neighbouring sums goes through memory in its order. Every sum adds its terms in the order it had.
+One sum after the other, each would fetch a run, leap, fetch the next one: what fetches memory ahead
+starts anew each time. Instead a block of neighbouring sums goes through memory in its order. Every
+sum adds its terms in the order it had.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ LEAST_LEAPS = 4
 
 
 def in_memory_order(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[str, str] | None:
-    """Cut the innermost loop over sums into blocks that belong inside of the outermost loop over terms; names of both parts.
+    """Cut the innermost loop over sums into blocks that belong inside of the outermost loop over
+    terms; names of both parts.
 
-    None where memory has another order, where runs are long or few or the second cache holds them, or where cores would have no block
-    each.
+    None where memory has another order, where runs are long or few or the second cache holds them,
+    or where cores would have no block each.
     """
     terms = [n for n in nest.reduction if n is not vector]
     if not nest.spatial or not terms or nest.outer or nest.enclosing_loops:

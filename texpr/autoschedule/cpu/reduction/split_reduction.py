@@ -1,4 +1,5 @@
-"""Long sums of few elements: parts of each are computed on their own, as many whatever the number of threads, and added in a few chains.
+"""Long sums of few elements: parts of each are computed on their own, as many whatever the number
+of threads, and added in a few chains.
 
     for i: s += f(i)   ->   for io: { p[io] = 0;  for ii: p[io] += f(io, ii) };  for io: s += p[io]
 
@@ -24,7 +25,9 @@ LONGEST_PART = 1 << 24
 
 
 class SplitReduction:
-    """Long sums of few elements, in parts: the nest that adds the terms of each part goes on to other templates."""
+    """Long sums of few elements, in parts: the nest that adds the terms of each part goes on to
+    other templates.
+    """
 
     name, stage = "SplitReduction", Stage.NESTS
 
@@ -38,7 +41,9 @@ class SplitReduction:
         return NoMatch("a recurrence") if nest.recurrent else nest
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | None:
-        """Cut the longest loop over terms; where that cannot be, neighbouring loops over terms are joined all the same."""
+        """Cut the longest loop over terms; where that cannot be, neighbouring loops over terms
+        are joined all the same.
+        """
         nest = _along_memory(builder, match)
         found = builder.transaction(lambda: _cut(builder, nest)) or nest
         return None if found is match else Rewritten(found)
@@ -51,19 +56,27 @@ def _cut(builder: ScheduleBuilder, nest: Nest) -> Nest | None:
     if length > LONGEST_PART:
         rounds, name = builder.split_if_longer(name, PARTS * LONGEST_PART, "guard")
         length = LONGEST_PART
-    whole = next((n for n in (4 * builder.vector_lanes(nest) * CHAIN ** k for k in (2, 1, 0)) if length >= 4 * n), 1)
+    whole = next(
+        (n for n in (4 * builder.vector_lanes(nest) * CHAIN**k for k in (2, 1, 0)) if length >= 4 * n), 1
+    )
     outer, _ = builder.split_if_longer(name, -(-length // whole) * whole, "guard")
     if rounds:
         builder.try_apply("reorder", rounds, outer)
     if not outer or (parts := builder.new_buffer("rfactor", outer, reassoc=True)) is None:
         return None
     _added_in_lanes(builder, f"{outer}_sum", builder.vector_lanes(nest))
-    added = next((n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None)
-    return None if added is None else replace(added, parts=outer)  # Loops that folding shows to be empty are gone.
+    added = next(
+        (n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None
+    )
+    return (
+        None if added is None else replace(added, parts=outer)
+    )  # Loops that folding shows to be empty are gone.
 
 
 def _cut_loop(nest: Nest, lanes: int) -> For:
-    """The loop over terms that is cut: the longest one; if its parts would be a few vectors, the outermost one that has as many parts."""
+    """The loop over terms that is cut: the longest one; if its parts would be a few vectors, the
+    outermost one that has as many parts.
+    """
     longest = max(nest.reduction, key=extent)
     if extent(longest) >= PARTS * CHAIN * lanes:
         return longest
@@ -71,18 +84,28 @@ def _cut_loop(nest: Nest, lanes: int) -> For:
 
 
 def _along_memory(builder: ScheduleBuilder, nest: Nest) -> Nest:
-    """Neighbouring loops over terms that walk through all memory as one are one loop: parts are runs of memory then."""
-    while (pair := next((p for p in zip(nest.reduction, nest.reduction[1:]) if _is_run(nest, *p)), None)) is not None:
+    """Neighbouring loops over terms that walk through all memory as one are one loop: parts are
+    runs of memory then.
+    """
+    while (
+        pair := next((p for p in zip(nest.reduction, nest.reduction[1:]) if _is_run(nest, *p)), None)
+    ) is not None:
         outer, inner = pair
         name = free_name(builder.kernel, outer.tensor, outer.var.name + inner.var.name)
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break
-        nest = next(n for n in find_nests(builder.kernel) if n.main.equation == nest.main.equation and n.label == nest.label)
+        nest = next(
+            n
+            for n in find_nests(builder.kernel)
+            if n.main.equation == nest.main.equation and n.label == nest.label
+        )
     return nest
 
 
 def _is_run(nest: Nest, *pair: For) -> bool:
-    """True if two loops over terms walk through all memory of the statement as one, without edges."""
+    """True if two loops over terms walk through all memory of the statement as one, without
+    edges.
+    """
     return are_one(nest, *pair) and all(boundary_iterations(nest, n) == (0, 0) for n in pair)
 
 
@@ -93,6 +116,10 @@ def _added_in_lanes(builder: ScheduleBuilder, parts: str, lanes: int) -> None:
         cut = builder.split(parts, lanes)
         if cut is None or not builder.try_apply("rfactor", cut[1], reassoc=True):
             return None
-        return [cut[1]] if builder.try_apply("vectorize", cut[1]) and builder.try_apply("vectorize", f"{cut[1]}_sum") else None
+        return (
+            [cut[1]]
+            if builder.try_apply("vectorize", cut[1]) and builder.try_apply("vectorize", f"{cut[1]}_sum")
+            else None
+        )
 
     builder.transaction(steps)

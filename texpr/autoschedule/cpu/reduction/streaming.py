@@ -1,9 +1,11 @@
-"""Reductions that read a large operand once: rows of memory are walked along, several at a time, while the sums stay in a near cache.
+"""Reductions that read a large operand once: rows of memory are walked along, several at a time,
+while the sums stay in a near cache.
 
-A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows come from memory
-together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of them together: as
-they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums of columns have levels
-(`pairwise`), others keep their order.
+A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand;
+strips of `DEPTH` rows come from memory together, and each of their tiles is added to sums that stay
+near. Rows that are used often are copied to panels, more of them together: as they are, those whose
+distance is a multiple of a page would push each other out of the first cache. Sums of columns have
+levels (`pairwise`), others keep their order.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import qualified
 
 DEPTH = 8
-"""Rows that are read together: as many as a first cache has ways, for where their distance is a multiple of a page, they share those."""
+"""Rows that are read together: as many as a first cache has ways, for where their distance is a
+multiple of a page, they share those.
+"""
 STRIPS = 4
 """Strips of rows in a chain of sums of columns, which stay in a near cache."""
 BUSY = 32
-"""How often an element is used, from which on a copy costs less than it saves: each use then reads whole lines that lie side by side."""
+"""How often an element is used, from which on a copy costs less than it saves: each use then
+reads whole lines that lie side by side.
+"""
 MOST_USES = 48
 """How often an element is used, beyond which packing saves more."""
 LEAST_STRIP = 1024
@@ -75,15 +81,26 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
     least = 4 * builder.vector_lanes(nest)
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least), None)
+    lane = next(
+        (
+            n
+            for n in nest.spatial
+            if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least
+        ),
+        None,
+    )
     if lane is None:
         return NoMatch("few elements side by side")
     depth = nest.reduction[-1]
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
-        if (in_rows and prod(map(constant_extent, shared)) <= MOST_USES and builder.exceeds_l2(nest, a)
-            and not _slides(nest, a, lane, depth)):
+        if (
+            in_rows
+            and prod(map(constant_extent, shared)) <= MOST_USES
+            and builder.exceeds_l2(nest, a)
+            and not _slides(nest, a, lane, depth)
+        ):
             return _Stream(nest, lane, depth, a, shared)
     return NoMatch("no operand that is larger than the second cache is read a few times by rows")
 
@@ -99,23 +116,31 @@ def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[str]:
     busy = prod(map(constant_extent, s.shared)) >= BUSY
     terms = [[qualified(n)] for n in s.nest.reduction]
     chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=(DEPTH, STRIPS))
-    tiles, lane = builder.split_if_longer(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
+    tiles, lane = builder.split_if_longer(
+        qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel"
+    )
     strips, tiles = builder.split_if_longer(tiles, -(-_strip(builder, s) // width), "clip")
     if chained:
         *sums, depth = [name for names in chained for name in names]
         rows = ""
     else:
-        rows, depth = builder.split_if_longer(qualified(s.depth),
-                                              even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH)
+        rows, depth = builder.split_if_longer(
+            qualified(s.depth),
+            even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH,
+        )
         sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
     if tall is not None:
-        outer, inner = builder.split_if_longer(qualified(tall), 8 if builder.machine.vector_registers >= 32 else 4)
+        outer, inner = builder.split_if_longer(
+            qualified(tall), 8 if builder.machine.vector_registers >= 32 else 4
+        )
         around += [outer] if outer else []
         inside.append(inner)
-    outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
+    outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + (
+        [strips] if strips else []
+    )
     if builder.try_apply("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
         if busy and rows:
             pack(builder, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
@@ -131,5 +156,9 @@ def _panel_depth(builder: ScheduleBuilder, s: _Stream, width: int) -> int:
 
 
 def _strip(builder: ScheduleBuilder, s: _Stream) -> int:
-    """Elements of a row that a thread walks along: a strip for each core, since short runs are over before hardware prefetches them."""
-    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // builder.machine.cores))
+    """Elements of a row that a thread walks along: a strip for each core, since short runs are
+    over before hardware prefetches them.
+    """
+    return max(
+        LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // builder.machine.cores)
+    )

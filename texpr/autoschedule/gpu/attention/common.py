@@ -1,4 +1,6 @@
-"""What the schedules of attention on a GPU have in common: which part nests play, and how they come under one loop over blocks of rows."""
+"""What the schedules of attention on a GPU have in common: which part nests play, and how they
+come under one loop over blocks of rows.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Parts:
 
 
 def weighted(parts: Parts, depth: int) -> list[Nest]:
-    """The nests that add up, block by block, what each row weights: sums of several elements a row."""
+    """The nests that add up, block by block, what each row weights: sums of several elements a
+    row.
+    """
     return [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > depth + 1]
 
 
@@ -49,8 +53,9 @@ class Work(ABC):
 
     Attributes:
         high, wide: rows and terms of a block.
-        tiles: whether instructions multiply tiles of factors that are rounded: these have no conditions, and exponentials may be powers
-            of 2 where the machine has an instruction for them.
+        tiles: whether instructions multiply tiles of factors that are rounded: these have no
+            conditions, and exponentials may be powers of 2 where the machine has an instruction for
+            them.
     """
 
     high, wide = ROWS, TERMS
@@ -68,10 +73,17 @@ class Work(ABC):
         return names[: self.depth], names[self.depth :]
 
     def values(self) -> list[tuple[Nest, Access]] | None:
-        """The nests of weighted sums, each with what it weights; None where one reads more than that."""
+        """The nests of weighted sums, each with what it weights; None where one reads more than
+        that.
+        """
         made = (*self.parts.inside, *(label[:-2] for label in self.parts.runs))
-        found = [(n, [a for a in n.accesses[1:] if a.tensor.name not in made]) for n in weighted(self.parts, self.depth)]
-        return [(n, others[0]) for n, others in found] if all(len(others) == 1 for _, others in found) else None
+        found = [
+            (n, [a for a in n.accesses[1:] if a.tensor.name not in made])
+            for n in weighted(self.parts, self.depth)
+        ]
+        return (
+            [(n, others[0]) for n, others in found] if all(len(others) == 1 for _, others in found) else None
+        )
 
     def moved(self) -> bool:
         """All nests under one loop over blocks of rows, and one over blocks of terms."""
@@ -82,21 +94,30 @@ class Work(ABC):
             if cut is None:
                 return False
             self.rows[label] = cut[1]
-            if (label not in (*parts.ends, *parts.starts)
-                and not builder.try_apply("reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:])):
+            if label not in (*parts.ends, *parts.starts) and not builder.try_apply(
+                "reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:]
+            ):
                 return False
             if label == self.home:
                 self.block, self.outer = cut[0], rows[:-1]
             if label == self.last:
                 self.along = inner[0]
         self.rows[parts.scores] = self.names(parts.scores)[0][-1]
+
         def at(labels: list[str], loop: str) -> bool:
-            return all(builder.try_apply("compute_at", label, loop, recompute=False) for label in reversed(labels))
+            return all(
+                builder.try_apply("compute_at", label, loop, recompute=False) for label in reversed(labels)
+            )
 
         ordered = [n for n in parts.nests if n in (*parts.inside, *parts.runs) and n != self.last]
-        return (at(parts.ends[:-1], self.block) and at(ordered, self.along) and at([self.last], self.block) and at(parts.starts, self.block)
-                and builder.try_apply("compute_at", parts.scores, self.along, recompute=True)
-                and all(builder.try_apply("fold_storage", label[:-2], self.depth) for label in parts.runs))
+        return (
+            at(parts.ends[:-1], self.block)
+            and at(ordered, self.along)
+            and at([self.last], self.block)
+            and at(parts.starts, self.block)
+            and builder.try_apply("compute_at", parts.scores, self.along, recompute=True)
+            and all(builder.try_apply("fold_storage", label[:-2], self.depth) for label in parts.runs)
+        )
 
     def steps(self) -> list[str] | None:
         """All of them; the name of the outermost loop."""
@@ -125,11 +146,19 @@ class Work(ABC):
         return self.shared_bytes() <= self.builder.machine.shared_bytes - REST_BYTES
 
     def shared_bytes(self) -> int:
-        """What is said to be in shared memory; of tensors that nests fill, which are larger before they are placed, a tile."""
+        """What is said to be in shared memory; of tensors that nests fill, which are larger
+        before they are placed, a tile.
+        """
         shared = [t for t in self.builder.kernel.temporaries if t.scope == "shared"]
-        return sum(self.high * self.wide * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
-                   for t in shared)
+        return sum(
+            self.high * self.wide * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
+            for t in shared
+        )
 
     def done(self) -> list[str] | None:
         """Blocks of rows are blocks of threads."""
-        return [self.block] if on_blocks(self.builder, ([self.block], self.outer[-1:], self.outer[:-1])) else None
+        return (
+            [self.block]
+            if on_blocks(self.builder, ([self.block], self.outer[-1:], self.outer[:-1]))
+            else None
+        )

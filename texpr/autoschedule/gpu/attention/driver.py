@@ -1,11 +1,14 @@
-"""Sums weighted by exponentials of scores on a GPU, such as attention: one kernel, in which scores never reach memory.
+"""Sums weighted by exponentials of scores on a GPU, such as attention: one kernel, in which scores
+never reach memory.
 
-The equations are rewritten to blocks with the maximum so far (`online_softmax`). A block of threads has some rows: it walks along the
-blocks of terms, computes the scores of each, and adds to sums that stay in registers. Each warp has rows of its own, whose extremes and
-sums its lanes fold. Rows whose terms end at a diagonal walk up to there. Where all factors of both products are of a type that the machine
-multiplies in tiles, warps do so.
+The equations are rewritten to blocks with the maximum so far (`online_softmax`). A block of threads
+has some rows: it walks along the blocks of terms, computes the scores of each, and adds to sums
+that stay in registers. Each warp has rows of its own, whose extremes and sums its lanes fold. Rows
+whose terms end at a diagonal walk up to there. Where all factors of both products are of a type
+that the machine multiplies in tiles, warps do so.
 
-Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS 2022.
+Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness,
+NeurIPS 2022.
 """
 
 from __future__ import annotations
@@ -46,7 +49,11 @@ class Attention:
         """The label of the maximum."""
         if subject.nest.main.update != "max" or not _of_products(builder, subject.nest, subject.nests):
             return NoMatch("no maximum of a row of products")
-        return subject.nest.label if self.way.known_to(builder.machine) else NoMatch("the machine has no such instructions")
+        return (
+            subject.nest.label
+            if self.way.known_to(builder.machine)
+            else NoMatch("the machine has no such instructions")
+        )
 
     def apply(self, builder: ScheduleBuilder, match: str) -> Scheduled | NoMatch | None:
         """The steps, or None where one is refused."""
@@ -66,7 +73,10 @@ def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest])
     if read not in builder.kernel.temporaries or len(scores) != 1:
         return False
     made = scores[0]
-    enough = all(extent(n) >= COSTS.attention_side for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
+    enough = (
+        all(extent(n) >= COSTS.attention_side for n in made.spatial[-2:])
+        and len(made.spatial) == len(maximum.spatial) + 1
+    )
     return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)
 
 
@@ -84,7 +94,11 @@ def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Sched
         return None
     for name in dict.fromkeys(under_conditions(builder.kernel)) if way.tiles else ():
         builder.try_apply("mask_to_zero", name, finite=True)
-    for name in dict.fromkeys(with_exponentials(builder.kernel)) if way.tiles and "exp2" in builder.machine.functions else ():
+    for name in (
+        dict.fromkeys(with_exponentials(builder.kernel))
+        if way.tiles and "exp2" in builder.machine.functions
+        else ()
+    ):
         builder.try_apply("exp_to_exp2", name)
     parts = _parts(builder, before, scores, depth)
     if parts is None:
@@ -103,10 +117,19 @@ def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) 
     def along(label: str, beyond: int) -> bool:
         """Whether there is one element for each block, and so many more."""
         new = label not in before and len(nests[label].spatial) > depth
-        return new and label in lengths and any(same_value(add(lengths[label], index(1 - beyond)), n) for n in ends)
+        return (
+            new
+            and label in lengths
+            and any(same_value(add(lengths[label], index(1 - beyond)), n) for n in ends)
+        )
 
     for label, n in nests.items():
-        if not n.reduction and label.partition(".")[0] not in running and along(label, 1) and not builder.try_apply("inline", label):
+        if (
+            not n.reduction
+            and label.partition(".")[0] not in running
+            and along(label, 1)
+            and not builder.try_apply("inline", label)
+        ):
             return None
     nests = {n.label: n for n in find_nests(builder.kernel)}
     parts = Parts(nests, scores)
@@ -132,4 +155,9 @@ def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:
     rows = [n.var for n in nest.spatial[:depth]]
     used = [a for a in nest.accesses[1:] if a.tensor.name in final]
     aligned = all(len(a.indices) >= depth and all(i is v for i, v in zip(a.indices, rows)) for a in used)
-    return not nest.reduction and not nest.enclosing_loops and len(nest.spatial) in (depth, depth + 1) and aligned
+    return (
+        not nest.reduction
+        and not nest.enclosing_loops
+        and len(nest.spatial) in (depth, depth + 1)
+        and aligned
+    )

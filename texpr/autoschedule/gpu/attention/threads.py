@@ -1,4 +1,6 @@
-"""Attention on a GPU in the arithmetic of threads: lanes have terms of rows, which they fold, and sums beside each other."""
+"""Attention on a GPU in the arithmetic of threads: lanes have terms of rows, which they fold,
+and sums beside each other.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class ByThreads(Work):
         if weighted is None:
             return False
         for n, values in weighted:
-            if not 0 < constant_extent(n.spatial[-1]) <= WIDEST or not self._copied(values.tensor, self.along, turned=False):
+            if not 0 < constant_extent(n.spatial[-1]) <= WIDEST or not self._copied(
+                values.tensor, self.along, turned=False
+            ):
                 return False
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if not self._threads(label):
@@ -42,7 +46,9 @@ class ByThreads(Work):
         return True
 
     def _copied(self, tensor: Tensor, at: str, *, turned: bool) -> bool:
-        """Copy what a block reads to shared memory; neighbours along the scores become neighbours."""
+        """Copy what a block reads to shared memory; neighbours along the scores become
+        neighbours.
+        """
         builder = self.builder
         buffer = copied(builder, tensor, at, (MOST_WARPS, LANES), 1)
         if buffer is None or not turned:
@@ -50,7 +56,9 @@ class ByThreads(Work):
         first = next(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
         if not builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, first)):
             return False
-        return builder.try_apply("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
+        return builder.try_apply(
+            "pad", buffer.name, buffer.rank - 1, 1, extra=1
+        )  # what lanes write begins in different banks
 
     def _threads(self, label: str) -> bool:
         builder, nest = self.builder, self.parts.nests[label]
@@ -98,4 +106,6 @@ class ByThreads(Work):
         for name in (parts, rows):
             if name:
                 builder.try_apply("unroll", name)
-        return builder.try_apply("tensorize", f"{lanes}_sum", f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
+        return builder.try_apply(
+            "tensorize", f"{lanes}_sum", f"warp_{nest.main.update}_{nest.main.tensor.dtype}"
+        )

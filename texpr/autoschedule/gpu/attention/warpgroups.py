@@ -1,11 +1,14 @@
-"""Attention on a GPU whose warpgroups multiply what lies in shared memory: scores, and what becomes of them, stay in registers.
+"""Attention on a GPU whose warpgroups multiply what lies in shared memory: scores, and what becomes
+of them, stay in registers.
 
-A block has one or two warpgroups of 64 rows each, and blocks of keys and values that all of them read. The first product takes both
-operands from shared memory. Its sums are held as a warp's are (`targets.gpu.warpgroup_instructions`), so the four warps make of their 16
-rows what the warps of `warps` do, and its exponentials, rounded, are the left operand of the second product in the registers where they
-are. Copies run ahead, as boxes where tensors are such.
+A block has one or two warpgroups of 64 rows each, and blocks of keys and values that all of them
+read. The first product takes both operands from shared memory. Its sums are held as a warp's are
+(`targets.gpu.warpgroup_instructions`), so the four warps make of their 16 rows what the warps of
+`warps` do, and its exponentials, rounded, are the left operand of the second product in the
+registers where they are. Copies run ahead, as boxes where tensors are such.
 
-Source: Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024.
+Source: Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and
+Low-precision, 2024.
 """
 
 from __future__ import annotations
@@ -43,8 +46,14 @@ class ByWarpgroup(ByWarps):
         narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
         full = self.fills([(made.reduction[-1], ELEMENTS), *((n.spatial[-1], ELEMENTS) for n in sums)])
-        return (bool(accesses) and narrow and plain and full and all(neighbours(a) == 16 // a.tensor.dtype.bytes for a in accesses)
-                and self._instruction(self.wide) in self.builder.machine.instructions)
+        return (
+            bool(accesses)
+            and narrow
+            and plain
+            and full
+            and all(neighbours(a) == 16 // a.tensor.dtype.bytes for a in accesses)
+            and self._instruction(self.wide) in self.builder.machine.instructions
+        )
 
     def _instruction(self, columns: int, suffix: str = "") -> str:
         return f"wgmma_{self.kind()}_n{columns}{suffix}"
@@ -53,7 +62,9 @@ class ByWarpgroup(ByWarps):
         parts, self.begun = self.parts, list[str]()
         made = parts.nests[parts.scores]
         # before copies have panels of them
-        self.panels, self.terms = self.builder.split_if_longer(qualified(made.reduction[-1]), ELEMENTS, "exact")
+        self.panels, self.terms = self.builder.split_if_longer(
+            qualified(made.reduction[-1]), ELEMENTS, "exact"
+        )
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if self.groups > 1:
                 group, self.rows[label] = self.builder.split(self.rows[label], ROWS, tail="exact") or ("", "")
@@ -70,7 +81,11 @@ class ByWarpgroup(ByWarps):
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
         whole = at == self.along and self.builder.machine.has_bulk_copy
         threads = () if whole else (self.groups, WARPS, LANES) if self.groups > 1 else (WARPS, LANES)
-        return len(long) == 2 and long[1] == buffer.rank - 1 and in_rows(self.builder, buffer, threads, neighbours(access))
+        return (
+            len(long) == 2
+            and long[1] == buffer.rank - 1
+            and in_rows(self.builder, buffer, threads, neighbours(access))
+        )
 
     def _scores(self, made: Nest, copies: dict[str, str]) -> bool:
         """The first product, and what is made of it."""
@@ -102,32 +117,46 @@ class ByWarpgroup(ByWarps):
         rounded = self._rounded(nest, block)
         if rounded is None:
             return False
-        return self._in_warps(*rounded, pairs=True) and self._begun(row, [steps], width, "_ra_tb") and self._in_warps(row, column, around)
+        return (
+            self._in_warps(*rounded, pairs=True)
+            and self._begun(row, [steps], width, "_ra_tb")
+            and self._in_warps(row, column, around)
+        )
 
     def _begun(self, row: str, steps: list[str], columns: int, suffix: str = "") -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""
         builder = self.builder
         self.begun.append(steps[0])
-        return (builder.try_apply("tensorize", row, f"zero_wgmma_n{columns}")
-                and builder.try_apply("tensorize", row, self._instruction(columns, suffix), reassoc=True)
-                and all([builder.try_apply("unroll", name) for name in steps]))
+        return (
+            builder.try_apply("tensorize", row, f"zero_wgmma_n{columns}")
+            and builder.try_apply("tensorize", row, self._instruction(columns, suffix), reassoc=True)
+            and all([builder.try_apply("unroll", name) for name in steps])
+        )
 
     def _in_warps(self, row: str, column: str, around: Sequence[str] = (), *, pairs: bool = False) -> bool:
-        """The elements of 64 rows, each in the lane of its warp that holds it as a sum; of two types of 16 bits in `pairs`."""
+        """The elements of 64 rows, each in the lane of its warp that holds it as a sum; of two
+        types of 16 bits in `pairs`.
+        """
         cut = self._cut((row, TALL), (column, WIDE))
         if cut is None:
             return False
         warps, row, tiles, column = cut
-        done = self.builder.try_apply("reorder", warps, *around, tiles, row, column) and self.builder.try_apply("bind", warps, "thread.y")
+        done = self.builder.try_apply(
+            "reorder", warps, *around, tiles, row, column
+        ) and self.builder.try_apply("bind", warps, "thread.y")
         share = self._pairs if pairs else self._tiles
         return done and share([*around, tiles], row, column)
 
     def ahead(self) -> bool:
-        """The next block is copied while one is multiplied; the steps of a product are begun together."""
+        """The next block is copied while one is multiplied; the steps of a product are begun
+        together.
+        """
         builder, along = self.builder, self.along
-        return (builder.try_apply("pipeline", along, 2, asynchronous=True)
-                and all(builder.try_apply("commit_mma_group", loop) for loop in self.begun)
-                and (not builder.machine.has_bulk_copy or builder.try_apply("bulk_copy", along)))
+        return (
+            builder.try_apply("pipeline", along, 2, asynchronous=True)
+            and all(builder.try_apply("commit_mma_group", loop) for loop in self.begun)
+            and (not builder.machine.has_bulk_copy or builder.try_apply("bulk_copy", along))
+        )
 
 
 class ByTwoWarpgroups(ByWarpgroup):

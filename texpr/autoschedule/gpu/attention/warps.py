@@ -1,8 +1,10 @@
-"""Attention on a GPU with products on tensor cores: what is between them stays in the registers that the first one left it in.
+"""Attention on a GPU with products on tensor cores: what is between them stays in the registers
+that the first one left it in.
 
-A warp has 16 rows of a block. Which lane holds which sums of a tile is also how lanes hold a tile of factors
-(`targets.gpu.warp_instructions`), so scores become exponentials, and these, rounded, factors of the second product, without a word to other
-lanes. Four lanes have the elements of a row between them, and fold its extreme and its sum (`quad_max_f32`, `quad_add_f32`).
+A warp has 16 rows of a block. Which lane holds which sums of a tile is also how lanes hold a tile
+of factors (`targets.gpu.warp_instructions`), so scores become exponentials, and these, rounded,
+factors of the second product, without a word to other lanes. Four lanes have the elements of a row
+between them, and fold its extreme and its sum (`quad_max_f32`, `quad_add_f32`).
 
 Source: Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023.
 """
@@ -29,11 +31,15 @@ WARPS = ROWS // TALL
 COLUMNS = 64
 """Weighted sums of a row that are added up at a time."""
 WIDEST = 192
-"""Weighted sums of a row, at most: they stay in registers, and leave room for a tile of both products."""
+"""Weighted sums of a row, at most: they stay in registers, and leave room for a tile of both
+products.
+"""
 
 
 def _factors(value: Expr) -> str:
-    """The type that both factors of a product of f32 have before they are converted; empty if they have none, or different ones."""
+    """The type that both factors of a product of f32 have before they are converted; empty if
+    they have none, or different ones.
+    """
     match value:
         case Mul(Cast(a), Cast(b)) if a.dtype == b.dtype and value.dtype.name == "f32":
             return a.dtype.name
@@ -41,7 +47,9 @@ def _factors(value: Expr) -> str:
 
 
 class ByWarps(Work):
-    """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles of columns and lanes."""
+    """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles
+    of columns and lanes.
+    """
 
     tiles, products = True, "mma_"
 
@@ -51,20 +59,34 @@ class ByWarps(Work):
         return any(name.startswith(cls.products) for name in machine.instructions)
 
     def suits(self) -> bool:
-        """Whether the machine multiplies tiles of the factors of both products, and these fill all of their sizes."""
+        """Whether the machine multiplies tiles of the factors of both products, and these fill
+        all of their sizes.
+        """
         made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
         sizes = [(made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
         narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
-        return plain and narrow and self.fills(sizes) and f"mma_{self.kind()}" in self.builder.machine.instructions
+        return (
+            plain
+            and narrow
+            and self.fills(sizes)
+            and f"mma_{self.kind()}" in self.builder.machine.instructions
+        )
 
     def fills(self, sizes: Sequence[tuple[For, int]]) -> bool:
-        """Whether tiles fill loops of known extents, and blocks those over rows and terms of scores."""
+        """Whether tiles fill loops of known extents, and blocks those over rows and terms of
+        scores.
+        """
         rows, terms = self.parts.nests[self.parts.scores].spatial[-2:]
-        return all(constant_extent(n) > 0 == constant_extent(n) % by for n, by in ((rows, self.high), (terms, self.wide), *sizes))
+        return all(
+            constant_extent(n) > 0 == constant_extent(n) % by
+            for n, by in ((rows, self.high), (terms, self.wide), *sizes)
+        )
 
     def kind(self) -> str:
-        """The type of the factors of both products; empty if they differ, or there is one product alone."""
+        """The type of the factors of both products; empty if they differ, or there is one
+        product alone.
+        """
         made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
         kinds = {_factors(n.main.value) for n in (made, *sums)}
         return kinds.pop() if sums and len(kinds) == 1 else ""
@@ -107,7 +129,9 @@ class ByWarps(Work):
         """The first product, and what is made of it."""
         builder, label = self.builder, self.parts.scores
         rows, columns = made.spatial[-2:]
-        cut = self._cut((self.rows[label], TALL), (qualified(columns), WIDE), (qualified(made.reduction[-1]), DEEP))
+        cut = self._cut(
+            (self.rows[label], TALL), (qualified(columns), WIDE), (qualified(made.reduction[-1]), DEEP)
+        )
         if cut is None:
             return False
         warps, row, tiles, column, steps, term = cut
@@ -119,13 +143,20 @@ class ByWarps(Work):
             along = columns if access.stride(columns.var) != 0 else rows
             if not fragments(builder, copies[access.tensor.name], access, steps, along):
                 return False
-        return self._multiplied(row, steps) and builder.try_apply("bind", warps, "thread.y") and self._tiles([tiles], row, column)
+        return (
+            self._multiplied(row, steps)
+            and builder.try_apply("bind", warps, "thread.y")
+            and self._tiles([tiles], row, column)
+        )
 
     def _multiplied(self, row: str, steps: str) -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""
         builder, kind = self.builder, self.kind()
-        return (builder.try_apply("tensorize", row, "zero_mma_f32") and builder.try_apply("tensorize", row, f"mma_{kind}", reassoc=True)
-                and builder.try_apply("unroll", steps))
+        return (
+            builder.try_apply("tensorize", row, "zero_mma_f32")
+            and builder.try_apply("tensorize", row, f"mma_{kind}", reassoc=True)
+            and builder.try_apply("unroll", steps)
+        )
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
@@ -139,15 +170,29 @@ class ByWarps(Work):
         if not builder.try_apply("reorder", warps, *around, steps, tiles, row, column, term):
             return False
         rounded = self._rounded(nest, steps)
-        if rounded is None or not fragments(builder, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
+        if (
+            rounded is None
+            or not fragments(builder, copy, values, steps, nest.spatial[-1])
+            or not self._multiplied(row, steps)
+        ):
             return False
         high, wide = rounded
         inner = self._cut((wide, WIDE))
-        done = inner is not None and builder.try_apply("reorder", inner[0], high, inner[1]) and self._pairs([inner[0]], high, inner[1])
-        return done and builder.try_apply("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
+        done = (
+            inner is not None
+            and builder.try_apply("reorder", inner[0], high, inner[1])
+            and self._pairs([inner[0]], high, inner[1])
+        )
+        return (
+            done
+            and builder.try_apply("bind", warps, "thread.y")
+            and self._tiles([*around, tiles], row, column)
+        )
 
     def _rounded(self, nest: Nest, at: str) -> tuple[str, str] | None:
-        """Sums and the factors of a second product go to registers, the factors rounded at a loop: the loops over their rows and terms."""
+        """Sums and the factors of a second product go to registers, the factors rounded at a
+        loop: the loops over their rows and terms.
+        """
         builder = self.builder
         for name in (nest.main.tensor.name, nest.label.partition(".")[0]):
             builder.try_apply("set_scope", name, "register")
@@ -160,17 +205,25 @@ class ByWarps(Work):
         return rows, terms
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
-        """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
+        """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a
+        sum.
+        """
         pair = whole_lanes(self.builder, around, row, column)
         return bool(pair) and all([self.builder.try_apply("unroll", name) for name in (*around, pair)])
 
     def _pairs(self, around: list[str], row: str, column: str) -> bool:
         """As `_tiles`, of what fills a register in pairs."""
         pair = whole_lanes(self.builder, around, row, column)
-        return bool(pair) and all([self.builder.try_apply("unroll", name) for name in around]) and self.builder.try_apply("vectorize", pair)
+        return (
+            bool(pair)
+            and all([self.builder.try_apply("unroll", name) for name in around])
+            and self.builder.try_apply("vectorize", pair)
+        )
 
     def _rest(self, label: str) -> bool:
-        """What is neither product: elements of tiles, what rows are folded to, or a number for each row."""
+        """What is neither product: elements of tiles, what rows are folded to, or a number for
+        each row.
+        """
         builder, nest = self.builder, self.parts.nests[label]
         inner = self.names(label)[1]
         if label in (*self.parts.inside, *self.parts.runs):
@@ -191,11 +244,17 @@ class ByWarps(Work):
         return self._tiles([tiles[0]], cut[1], tiles[1])
 
     def _folded(self, nest: Nest, rows: str) -> bool:
-        """Each of four lanes takes the elements of a row that it has, then they fold what they took."""
+        """Each of four lanes takes the elements of a row that it has, then they fold what they
+        took.
+        """
         builder, update = self.builder, nest.main.update
         cut = self._cut((qualified(nest.reduction[-1]), WIDE))
         parts = None if cut is None else self._cut((cut[1], 2))
-        if cut is None or parts is None or (partial := builder.new_buffer("rfactor", parts[0], reassoc=True)) is None:
+        if (
+            cut is None
+            or parts is None
+            or (partial := builder.new_buffer("rfactor", parts[0], reassoc=True)) is None
+        ):
             return False
         builder.try_apply("set_scope", partial.name, "register")
         if not builder.try_apply("fission", rows):
@@ -204,13 +263,17 @@ class ByWarps(Work):
         if halves is None or not builder.try_apply("reorder", *halves, parts[0], cut[0], parts[1]):
             return False
         permitted = {"reassoc": True} if update == "add" else {}
-        if not builder.try_apply("tensorize", halves[1], f"quad_{update}_{nest.main.tensor.dtype}", **permitted):
+        if not builder.try_apply(
+            "tensorize", halves[1], f"quad_{update}_{nest.main.tensor.dtype}", **permitted
+        ):
             return False
-        if (not builder.try_apply("fuse", halves[1], parts[0], name="lane")
-            or not builder.try_apply("bind", f"{nest.label}.lane", "thread.x")):
+        if not builder.try_apply("fuse", halves[1], parts[0], name="lane") or not builder.try_apply(
+            "bind", f"{nest.label}.lane", "thread.x"
+        ):
             return False
-        return (builder.try_apply("bind", halves[1], "thread.x")
-                and all([builder.try_apply("unroll", n) for n in (halves[0], cut[0], parts[1])]))
+        return builder.try_apply("bind", halves[1], "thread.x") and all(
+            [builder.try_apply("unroll", n) for n in (halves[0], cut[0], parts[1])]
+        )
 
     def ahead(self) -> bool:
         """The next block is copied while one is multiplied, where threads go on meanwhile."""

@@ -21,10 +21,16 @@ class _Combined(LRScheduler):
             raise CallError(f"{type(self).__name__}: there are no schedulers", code="arguments")
         for k, scheduler in enumerate(schedulers):
             if not isinstance(scheduler, LRScheduler) or isinstance(scheduler, ReduceLROnPlateau):
-                raise CallError(f"{type(self).__name__}: entry {k} is a {type(scheduler).__name__}, expected a scheduler that needs no "
-                                "metric", code="arguments")
+                raise CallError(
+                    f"{type(self).__name__}: entry {k} is a {type(scheduler).__name__}, expected a scheduler "
+                    f"that needs no "
+                    "metric",
+                    code="arguments",
+                )
             if scheduler.optimizer is not optimizer:
-                raise CallError(f"{type(self).__name__}: scheduler {k} is of another optimizer", code="arguments")
+                raise CallError(
+                    f"{type(self).__name__}: scheduler {k} is of another optimizer", code="arguments"
+                )
         self.optimizer, self.schedulers = optimizer, list(schedulers)
 
     def state_dict(self) -> dict[str, Any]:
@@ -33,7 +39,10 @@ class _Combined(LRScheduler):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         states = state_dict.get("schedulers")
         if not isinstance(states, list | tuple) or len(states) != len(self.schedulers):
-            raise CheckpointError(f"{type(self).__name__}: the state is not of {len(self.schedulers)} schedulers", code="checkpoint")
+            raise CheckpointError(
+                f"{type(self).__name__}: the state is not of {len(self.schedulers)} schedulers",
+                code="checkpoint",
+            )
         self.last_epoch = whole(type(self).__name__, "last_epoch", state_dict.get("last_epoch"), 0)
         for scheduler, state in zip(self.schedulers, states, strict=True):
             scheduler.load_state_dict(state)
@@ -43,11 +52,20 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """One scheduler after the other; the next begins at each milestone."""
 
-    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
         self._take(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
-            raise CallError(f"SequentialLR: {len(schedulers)} schedulers and {len(milestones)} milestones, expected one less",
-                            code="arguments")
+            raise CallError(
+                f"SequentialLR: {len(schedulers)} schedulers and {len(milestones)} milestones, expected one "
+                f"less",
+                code="arguments",
+            )
         self.milestones, self.last_epoch = list(milestones), last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]

@@ -16,8 +16,11 @@ class _WithMomentum(LRScheduler):
 
     def _begin_momentum(self, optimizer: Optimizer, base: object, most: object, last_epoch: int) -> None:
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise CallError(f"{type(self).__name__}: {type(optimizer).__name__} has neither momentum nor betas", code="arguments",
-                            help="cycle_momentum=False leaves them alone")
+            raise CallError(
+                f"{type(self).__name__}: {type(optimizer).__name__} has neither momentum nor betas",
+                code="arguments",
+                help="cycle_momentum=False leaves them alone",
+            )
         self.base_momentums = per_group(type(self).__name__, optimizer, "base_momentum", base)
         self.max_momentums = per_group(type(self).__name__, optimizer, "max_momentum", most)
         if last_epoch == -1:
@@ -32,16 +35,30 @@ def _set_momentum(optimizer: Optimizer, values: Sequence[float]) -> None:
 
 
 class CyclicLR(_WithMomentum):
-    """From base_lr up to max_lr in step_size_up steps and down again in step_size_down; the momentum goes the other way.
+    """From base_lr up to max_lr in step_size_up steps and down again in step_size_down; the
+    momentum goes the other way.
 
-    The height is halved in each cycle (mode `triangular2`), times gamma^step (`exp_range`), or times scale_fn of the cycle or the step.
-    Smith, Cyclical Learning Rates for Training Neural Networks, 2017.
+    The height is halved in each cycle (mode `triangular2`), times gamma^step (`exp_range`), or
+    times scale_fn of the cycle or the step. Smith, Cyclical Learning Rates for Training Neural
+    Networks, 2017.
     """
 
-    def __init__(self, optimizer: Optimizer, base_lr: float | Sequence[float], max_lr: float | Sequence[float], step_size_up: int = 2000,
-                 step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
-                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
-                 base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | Sequence[float],
+        max_lr: float | Sequence[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.8,
+        max_momentum: float = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
         base_lrs = per_group("CyclicLR", optimizer, "base_lr", base_lr)
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, base_lrs):
@@ -51,9 +68,13 @@ class CyclicLR(_WithMomentum):
         down = up if step_size_down is None else float(whole("CyclicLR", "step_size_down", step_size_down))
         self.total_size, self.step_ratio = up + down, up / (up + down)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise CallError(f"CyclicLR: mode is {mode!r}, expected triangular, triangular2 or exp_range", code="arguments")
+            raise CallError(
+                f"CyclicLR: mode is {mode!r}, expected triangular, triangular2 or exp_range", code="arguments"
+            )
         self.mode, self.gamma, self.scale_fn = mode, number("CyclicLR", "gamma", gamma), scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode = (
+            scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        )
         self.cycle_momentum = bool(cycle_momentum)
         if cycle_momentum:
             self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
@@ -68,7 +89,9 @@ class CyclicLR(_WithMomentum):
         if self.cycle_momentum:
             sides = zip(self.base_momentums, self.max_momentums)
             _set_momentum(self.optimizer, [high - (high - low) * height * scale for low, high in sides])
-        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+        return [
+            low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
 
     def _scale(self, x: float) -> float:
         if self.scale_fn is not None:
@@ -77,7 +100,8 @@ class CyclicLR(_WithMomentum):
 
 
 class OneCycleLR(_WithMomentum):
-    """From max_lr / div_factor up to max_lr in the share pct_start of all steps, then down by final_div_factor; the momentum against it.
+    """From max_lr / div_factor up to max_lr in the share pct_start of all steps, then down by
+    final_div_factor; the momentum against it.
 
     Smith and Topin, Super-Convergence, 2018.
 
@@ -87,17 +111,37 @@ class OneCycleLR(_WithMomentum):
         three_phase: down as fast as up, and then to nearly nothing.
     """
 
-    def __init__(self, optimizer: Optimizer, max_lr: float | Sequence[float], total_steps: int | None = None, epochs: int | None = None,
-                 steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos", cycle_momentum: bool = True,
-                 base_momentum: float | Sequence[float] = 0.85, max_momentum: float | Sequence[float] = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | Sequence[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if anneal_strategy not in ("cos", "linear"):
-            raise CallError(f"OneCycleLR: anneal_strategy is {anneal_strategy!r}, expected cos or linear", code="arguments")
+            raise CallError(
+                f"OneCycleLR: anneal_strategy is {anneal_strategy!r}, expected cos or linear",
+                code="arguments",
+            )
         self.anneal_strategy, self.cycle_momentum = anneal_strategy, bool(cycle_momentum)
-        self.phases = _phases(number("OneCycleLR", "pct_start", pct_start, 0.0, 1.0 + 1e-12), self.total_steps, three_phase)
+        self.phases = _phases(
+            number("OneCycleLR", "pct_start", pct_start, 0.0, 1.0 + 1e-12), self.total_steps, three_phase
+        )
         if last_epoch == -1:
-            for group, most in zip(optimizer.param_groups, per_group("OneCycleLR", optimizer, "max_lr", max_lr)):
+            for group, most in zip(
+                optimizer.param_groups, per_group("OneCycleLR", optimizer, "max_lr", max_lr)
+            ):
                 group.update(initial_lr=most / div_factor, max_lr=most)
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         if cycle_momentum:
@@ -106,10 +150,18 @@ class OneCycleLR(_WithMomentum):
 
     def get_lr(self) -> list[float]:
         if self.last_epoch > self.total_steps:
-            raise CallError(f"OneCycleLR: step {self.last_epoch} of {self.total_steps}", code="arguments", help="give it more total_steps")
+            raise CallError(
+                f"OneCycleLR: step {self.last_epoch} of {self.total_steps}",
+                code="arguments",
+                help="give it more total_steps",
+            )
         begins = [0.0, *(phase[0] for phase in self.phases[:-1])]
         last = len(self.phases) - 1
-        begin, phase = next((b, p) for k, (b, p) in enumerate(zip(begins, self.phases)) if self.last_epoch <= p[0] or k == last)
+        begin, phase = next(
+            (b, p)
+            for k, (b, p) in enumerate(zip(begins, self.phases))
+            if self.last_epoch <= p[0] or k == last
+        )
         end, *names = phase
         done = (self.last_epoch - begin) / (end - begin)
         groups = self.optimizer.param_groups
@@ -127,14 +179,21 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     if total_steps is not None:
         return whole("OneCycleLR", "total_steps", total_steps)
     if epochs is None or steps_per_epoch is None:
-        raise CallError("OneCycleLR: neither total_steps nor epochs and steps_per_epoch are given", code="arguments")
+        raise CallError(
+            "OneCycleLR: neither total_steps nor epochs and steps_per_epoch are given", code="arguments"
+        )
     return whole("OneCycleLR", "epochs", epochs) * whole("OneCycleLR", "steps_per_epoch", steps_per_epoch)
 
 
 def _phases(share: float, total: int, three: bool) -> list[tuple[float, str, str, str, str]]:
-    """The last step of each phase, and the options of a group that rate and momentum go from and to."""
+    """The last step of each phase, and the options of a group that rate and momentum go from and
+    to.
+    """
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     if not three:
         return [up, (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
-    return [up, (float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-            (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")]
+    return [
+        up,
+        (float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+        (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+    ]

@@ -17,31 +17,43 @@ Factor = Callable[[int], float]
 class LambdaLR(LRScheduler):
     """The base rate times lr_lambda(epoch); one function, or one per group."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
+    ) -> None:
         self.lr_lambdas = _functions(self, optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return [rate * factor(self.last_epoch) for factor, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [
+            rate * factor(self.last_epoch)
+            for factor, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
 
 class MultiplicativeLR(LRScheduler):
     """The rate before times lr_lambda(epoch); one function, or one per group."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
+    ) -> None:
         self.lr_lambdas = _functions(self, optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
         if self.initial:
             return self.values("lr")
-        return [rate * factor(self.last_epoch) for factor, rate in zip(self.lr_lambdas, self.values("lr"), strict=True)]
+        return [
+            rate * factor(self.last_epoch)
+            for factor, rate in zip(self.lr_lambdas, self.values("lr"), strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
     """The rate times gamma every step_size epochs."""
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size, self.gamma = whole("StepLR", "step_size", step_size), number("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
@@ -57,7 +69,9 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate times gamma at each milestone."""
 
-    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones, self.gamma = Counter(milestones), number("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
@@ -67,7 +81,9 @@ class MultiStepLR(LRScheduler):
         return [rate * self.gamma ** self.milestones[self.last_epoch] for rate in self.values("lr")]
 
     def first_lr(self) -> list[float]:
-        return [rate * self.gamma ** bisect_right(sorted(self.milestones.elements()), 0) for rate in self.base_lrs]
+        return [
+            rate * self.gamma ** bisect_right(sorted(self.milestones.elements()), 0) for rate in self.base_lrs
+        ]
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
         super().load_state_dict(state_dict)
@@ -77,8 +93,13 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times factor until total_iters epochs are done."""
 
-    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor, self.total_iters = share("ConstantLR", "factor", factor), whole("ConstantLR", "total_iters", total_iters, 0)
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        self.factor, self.total_iters = (
+            share("ConstantLR", "factor", factor),
+            whole("ConstantLR", "total_iters", total_iters, 0),
+        )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -95,9 +116,18 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """A factor of the rate that goes from start_factor to end_factor in total_iters epochs."""
 
-    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
-                 last_epoch: int = -1) -> None:
-        self.start_factor, self.end_factor = share("LinearLR", "start_factor", start_factor), share("LinearLR", "end_factor", end_factor)
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        self.start_factor, self.end_factor = (
+            share("LinearLR", "start_factor", start_factor),
+            share("LinearLR", "end_factor", end_factor),
+        )
         if self.start_factor == 0:
             raise CallError("LinearLR: start_factor is 0, expected a number above 0", code="arguments")
         self.total_iters = whole("LinearLR", "total_iters", total_iters)
@@ -113,7 +143,10 @@ class LinearLR(LRScheduler):
         return [rate * (1.0 + change / before) for rate in self.values("lr")]
 
     def first_lr(self) -> list[float]:
-        return [rate * (self.start_factor + (self.end_factor - self.start_factor) * 0 / self.total_iters) for rate in self.base_lrs]
+        return [
+            rate * (self.start_factor + (self.end_factor - self.start_factor) * 0 / self.total_iters)
+            for rate in self.base_lrs
+        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -133,8 +166,13 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """The base rate times (1 - epoch / total_iters)^power."""
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        self.total_iters, self.power = whole("PolynomialLR", "total_iters", total_iters), number("PolynomialLR", "power", power)
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
+        self.total_iters, self.power = (
+            whole("PolynomialLR", "total_iters", total_iters),
+            number("PolynomialLR", "power", power),
+        )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -147,8 +185,13 @@ class PolynomialLR(LRScheduler):
         return self.base_lrs
 
 
-def _functions(scheduler: LRScheduler, optimizer: Optimizer, given: Factor | Sequence[Factor]) -> list[Factor]:
+def _functions(
+    scheduler: LRScheduler, optimizer: Optimizer, given: Factor | Sequence[Factor]
+) -> list[Factor]:
     functions = list(given) if isinstance(given, list | tuple) else [given] * len(optimizer.param_groups)
     if len(functions) != len(optimizer.param_groups) or not all(map(callable, functions)):
-        raise CallError(f"{type(scheduler).__name__}: lr_lambda is {given!r}, expected a function, or one per group", code="arguments")
+        raise CallError(
+            f"{type(scheduler).__name__}: lr_lambda is {given!r}, expected a function, or one per group",
+            code="arguments",
+        )
     return functions  # type: ignore[return-value]

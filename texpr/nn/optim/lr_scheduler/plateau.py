@@ -12,7 +12,8 @@ from texpr.support.errors import CallError
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times factor when a measurement has not become better for more than patience epochs; `step(metrics)` takes it.
+    """The rate times factor when a measurement has not become better for more than patience epochs;
+    `step(metrics)` takes it.
 
     Args:
         mode: "min" if smaller is better, else "max".
@@ -22,17 +23,37 @@ class ReduceLROnPlateau(LRScheduler):
         eps: reductions by less are not made.
     """
 
-    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
-                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | Sequence[float] = 0, eps: float = 1e-8) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise CallError(f"ReduceLROnPlateau: {optimizer!r} is no optimizer", code="arguments")
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise CallError(f"ReduceLROnPlateau: mode and threshold_mode are {mode!r} and {threshold_mode!r}, expected min or max and "
-                            "rel or abs", code="arguments")
+            raise CallError(
+                f"ReduceLROnPlateau: mode and threshold_mode are {mode!r} and {threshold_mode!r}, expected "
+                f"min or max and "
+                "rel or abs",
+                code="arguments",
+            )
         self.optimizer, self.mode, self.threshold_mode = optimizer, mode, threshold_mode
         owner = "ReduceLROnPlateau"
-        self.factor, self.threshold = number(owner, "factor", factor, 0.0, 1.0), number(owner, "threshold", threshold, 0.0, 1.0)
-        self.patience, self.cooldown = whole(owner, "patience", patience, 0), whole(owner, "cooldown", cooldown, 0)
+        self.factor, self.threshold = (
+            number(owner, "factor", factor, 0.0, 1.0),
+            number(owner, "threshold", threshold, 0.0, 1.0),
+        )
+        self.patience, self.cooldown = (
+            whole(owner, "patience", patience, 0),
+            whole(owner, "cooldown", cooldown, 0),
+        )
         self.min_lrs, self.eps = per_group(owner, optimizer, "min_lr", min_lr), number(owner, "eps", eps)
         self.best = inf if mode == "min" else -inf
         self.last_epoch, self.bad_epochs, self.cooling = 0, 0, 0

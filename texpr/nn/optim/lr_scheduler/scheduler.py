@@ -14,12 +14,14 @@ class LRScheduler(KnowsArguments):
     """Base of schedulers: `get_lr` gives the learning rates of all groups for `last_epoch`.
 
     Args:
-        last_epoch: how many steps were made before, less one; -1 to begin, which makes the first step at once.
+        last_epoch: how many steps were made before, less one; -1 to begin, which makes the first
+            step at once.
     Attributes:
         base_lrs: the learning rates to begin with.
         last_epoch: how many steps were made since.
     Raises:
-        CallError: no optimizer, or one that has no rates to begin with where last_epoch says that steps were made.
+        CallError: no optimizer, or one that has no rates to begin with where last_epoch says that
+            steps were made.
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -28,8 +30,11 @@ class LRScheduler(KnowsArguments):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
             if last_epoch != -1 and "initial_lr" not in group:
-                raise CallError(f"{type(self).__name__}: last_epoch is {last_epoch}, and no group has an initial_lr", code="arguments",
-                                help="load the state of the optimizer first")
+                raise CallError(
+                    f"{type(self).__name__}: last_epoch is {last_epoch}, and no group has an initial_lr",
+                    code="arguments",
+                    help="load the state of the optimizer first",
+                )
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs: list[float] = self.values("initial_lr")
         self.last_epoch = last_epoch
@@ -80,8 +85,13 @@ class LRScheduler(KnowsArguments):
 
     def state_dict(self) -> dict[str, object]:
         """All that says where the schedule is; functions and the optimizer are not part of it."""
-        return {name: value for name, value in vars(self).items() if name != "optimizer" and not callable(value)
-                and not (isinstance(value, list) and any(map(callable, value)))}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name != "optimizer"
+            and not callable(value)
+            and not (isinstance(value, list) and any(map(callable, value)))
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
         """Take the values of `state_dict`.
@@ -94,18 +104,24 @@ class LRScheduler(KnowsArguments):
             groups = len(self.optimizer.param_groups)
             if name not in state_dict or not _is_like(state_dict[name], value, groups):
                 found = f"is {state_dict[name]!r}" if name in state_dict else "is missing"
-                raise CheckpointError(f"{type(self).__name__}: `{name}` of the state {found}", code="checkpoint")
+                raise CheckpointError(
+                    f"{type(self).__name__}: `{name}` of the state {found}", code="checkpoint"
+                )
         vars(self).update({name: state_dict[name] for name in own})
 
 
 def _is_like(value: object, own: object, groups: int) -> bool:
-    """True if a value that was saved can be in the place of another one; lists of a number per group have as many as there are groups."""
+    """True if a value that was saved can be in the place of another one; lists of a number per
+    group have as many as there are groups.
+    """
     if isinstance(own, bool) or own is None or isinstance(own, str):
         return own is None or type(value) is type(own)
     if isinstance(own, int | float):
         return isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(own, list | tuple):
-        if not isinstance(value, list | tuple) or (len(value) != len(own) and (len(own) == groups or not own)):
+        if not isinstance(value, list | tuple) or (
+            len(value) != len(own) and (len(own) == groups or not own)
+        ):
             return isinstance(value, list | tuple) and not own
         return all(_is_like(v, own[k if len(own) == len(value) else 0], groups) for k, v in enumerate(value))
     return isinstance(value, Mapping) if isinstance(own, Mapping) else True
@@ -115,7 +131,10 @@ def per_group(owner: str, optimizer: Optimizer, name: str, value: object) -> lis
     """A number for all groups, or one each."""
     if isinstance(value, list | tuple):
         if len(value) != len(optimizer.param_groups):
-            raise CallError(f"{owner}: {name} has {len(value)} values, the optimizer {len(optimizer.param_groups)} groups",
-                            code="arguments")
+            raise CallError(
+                f"{owner}: {name} has {len(value)} values, the optimizer {len(optimizer.param_groups)} "
+                f"groups",
+                code="arguments",
+            )
         return list(value)
     return [value] * len(optimizer.param_groups)  # type: ignore[list-item]

@@ -12,7 +12,9 @@ from texpr.support.errors import CallError
 from texpr.support.suggest import KnowsArguments, suggests
 
 Listener = Callable[[TrainerLike, int, Mapping[str, float]], object]
-"""Called after each epoch with the trainer, the epoch (from 0) and what was measured; True ends the training."""
+"""Called after each epoch with the trainer, the epoch (from 0) and what was measured; True ends
+the training.
+"""
 
 
 @suggests({})
@@ -31,8 +33,9 @@ class Callback(KnowsArguments):
         """`fit` begins."""
 
     def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
-        """An update was made: `step` counts them in this fit from 1; `values` has the loss of the batch. Updates that are left out, since
-        their loss is NaN or their gradients overflow f16, are not heard of.
+        """An update was made: `step` counts them in this fit from 1; `values` has the loss of the
+        batch. Updates that are left out, since their loss is NaN or their gradients overflow f16,
+        are not heard of.
         """
 
     def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool | None:
@@ -42,11 +45,15 @@ class Callback(KnowsArguments):
         """`fit` ends, also where something was raised."""
 
     def key(self) -> str:
-        """The name of the state in a file: of callbacks with one name, the first gets the first state that was saved."""
+        """The name of the state in a file: of callbacks with one name, the first gets the first
+        state that was saved.
+        """
         return type(self).__name__
 
     def state_dict(self) -> dict[str, Any]:
-        """The state that a training needs to go on: numbers, texts, arrays, and lists, tuples and dicts of them."""
+        """The state that a training needs to go on: numbers, texts, arrays, and lists, tuples
+        and dicts of them.
+        """
         return {}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -54,7 +61,9 @@ class Callback(KnowsArguments):
 
 
 class _Function(Callback):
-    """A function that is called after each epoch; an object that can be called may have a state, as callbacks do."""
+    """A function that is called after each epoch; an object that can be called may have a state,
+    as callbacks do.
+    """
 
     def __init__(self, function: Listener) -> None:
         self._function = function
@@ -81,8 +90,12 @@ def as_callback(given: object) -> Callback:
     if isinstance(given, Callback):
         return given
     if isinstance(given, type) or not callable(given):
-        raise CallError(f"a callback is {given!r}, expected a function of the trainer, the epoch and the measurements, or an nn.Callback",
-                        code="arguments", help=f"make one: {given.__name__}(...)" if isinstance(given, type) else "")
+        raise CallError(
+            f"a callback is {given!r}, expected a function of the trainer, the epoch and the measurements, "
+            f"or an nn.Callback",
+            code="arguments",
+            help=f"make one: {given.__name__}(...)" if isinstance(given, type) else "",
+        )
     return _Function(given)
 
 
@@ -94,8 +107,9 @@ def measured(owner: object, monitor: str, values: Mapping[str, float]) -> float:
     """
     if monitor not in values:
         name = type(owner).__name__
-        raise CallError(f"{name}: `{monitor}` is not measured", code="arguments",
-                        help=f"measured are {', '.join(values)}")
+        raise CallError(
+            f"{name}: `{monitor}` is not measured", code="arguments", help=f"measured are {', '.join(values)}"
+        )
     return values[monitor]
 
 
@@ -107,7 +121,9 @@ class Best:
         self.value = inf
 
     def improves(self, value: float) -> bool:
-        """True if a value is better than all before by more than `min_delta`; it is the best one then."""
+        """True if a value is better than all before by more than `min_delta`; it is the best one
+        then.
+        """
         least = value if self.mode == "min" else -value
         better = not isnan(least) and least < self.value - (self.min_delta if self.value != inf else 0.0)
         if better:

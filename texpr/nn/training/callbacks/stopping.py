@@ -16,17 +16,28 @@ from texpr.support.errors import CallError
 
 
 class EarlyStopping(Callback):
-    """Ends the training when a measurement has not become smaller (or larger, mode `max`) for `patience` epochs.
+    """Ends the training when a measurement has not become smaller (or larger, mode `max`) for
+    `patience` epochs.
 
     Args:
         min_delta: by how much it must be better to count.
         restore_best: at the end, the model gets the parameters and buffers of the best epoch.
     """
 
-    def __init__(self, monitor: str = "val_loss", patience: int = 3, mode: str = "min", min_delta: float = 0.0,
-                 restore_best: bool = False) -> None:
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        patience: int = 3,
+        mode: str = "min",
+        min_delta: float = 0.0,
+        restore_best: bool = False,
+    ) -> None:
         self._best = Best("EarlyStopping", mode, number("EarlyStopping", "min_delta", min_delta))
-        self.monitor, self.patience, self.restore_best = monitor, whole("EarlyStopping", "patience", patience), bool(restore_best)
+        self.monitor, self.patience, self.restore_best = (
+            monitor,
+            whole("EarlyStopping", "patience", patience),
+            bool(restore_best),
+        )
         self._waited = 0
         self._kept: dict[str, np.ndarray] | None = None
 
@@ -53,7 +64,9 @@ class EarlyStopping(Callback):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         kept = state_dict["kept"]
-        if kept is not None and not (isinstance(kept, dict) and all(isinstance(a, np.ndarray) for a in kept.values())):
+        if kept is not None and not (
+            isinstance(kept, dict) and all(isinstance(a, np.ndarray) for a in kept.values())
+        ):
             raise ValueError("the best parameters are no arrays by name")
         self._waited = whole("EarlyStopping", "waited", state_dict["waited"], 0)
         self._best.load(state_dict["best"])
@@ -61,7 +74,8 @@ class EarlyStopping(Callback):
 
 
 class LearningRate(Callback):
-    """Steps a scheduler of `nn.optim.lr_scheduler` after each epoch, or after each update; `monitor` is what ReduceLROnPlateau looks at.
+    """Steps a scheduler of `nn.optim.lr_scheduler` after each epoch, or after each update;
+    `monitor` is what ReduceLROnPlateau looks at.
 
     Args:
         every: "epoch" or "step".
@@ -69,9 +83,16 @@ class LearningRate(Callback):
 
     def __init__(self, scheduler: LRScheduler, monitor: str = "val_loss", every: str = "epoch") -> None:
         if not isinstance(scheduler, LRScheduler):
-            raise CallError(f"LearningRate: {scheduler!r} is no scheduler", code="arguments", help="make one of nn.optim.lr_scheduler")
+            raise CallError(
+                f"LearningRate: {scheduler!r} is no scheduler",
+                code="arguments",
+                help="make one of nn.optim.lr_scheduler",
+            )
         if every not in ("epoch", "step") or (every == "step" and isinstance(scheduler, ReduceLROnPlateau)):
-            raise CallError(f"LearningRate: every is {every!r}, expected epoch, or step for a scheduler without a metric", code="arguments")
+            raise CallError(
+                f"LearningRate: every is {every!r}, expected epoch, or step for a scheduler without a metric",
+                code="arguments",
+            )
         self.scheduler, self.monitor, self.every = scheduler, monitor, every
 
     def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:

@@ -16,9 +16,11 @@ from texpr.support.files import write_file
 
 
 class Checkpoint(Callback):
-    """Saves the whole training (`Trainer.save`) after each epoch, so that `fit(..., resume=path)` goes on from there.
+    """Saves the whole training (`Trainer.save`) after each epoch, so that `fit(..., resume=path)`
+    goes on from there.
 
-    The file is replaced in one step: whoever reads it, also after a crash, finds the old training or the new one.
+    The file is replaced in one step: whoever reads it, also after a crash, finds the old training
+    or the new one.
 
     Args:
         every: save after so many updates as well.
@@ -30,7 +32,9 @@ class Checkpoint(Callback):
 
     saves = True
 
-    def __init__(self, path: str | Path, every: int | None = None, monitor: str | None = None, mode: str = "min") -> None:
+    def __init__(
+        self, path: str | Path, every: int | None = None, monitor: str | None = None, mode: str = "min"
+    ) -> None:
         self.path, self.monitor = Path(path), monitor
         self.every = None if every is None else whole("Checkpoint", "every", every)
         self._best = Best("Checkpoint", mode)
@@ -55,7 +59,9 @@ class Checkpoint(Callback):
 
 
 class _Log(Callback):
-    """A text file that grows by a line per epoch. Where a training goes on, lines of epochs that it makes again are taken out."""
+    """A text file that grows by a line per epoch. Where a training goes on, lines of epochs that
+    it makes again are taken out.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -85,7 +91,9 @@ class _Log(Callback):
 
 
 class CSVLog(_Log):
-    """A row per epoch; the first row names the columns. A measurement that is new gets a column, with NaN for the epochs before."""
+    """A row per epoch; the first row names the columns. A measurement that is new gets a column,
+    with NaN for the epochs before.
+    """
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
@@ -108,7 +116,11 @@ class JSONLog(_Log):
     def _kept(self, trainer: TrainerLike) -> list[str]:
         if not trainer.epoch or not self.path.exists():
             return []
-        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if 0 < _epoch(line) <= trainer.epoch]
+        return [
+            line
+            for line in self.path.read_text(encoding="utf-8").splitlines()
+            if 0 < _epoch(line) <= trainer.epoch
+        ]
 
     def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
         finite = {n: v if abs(v) < float("inf") else None for n, v in values.items()}
@@ -134,14 +146,18 @@ class Plot(Callback):
 
 
 class TensorBoard(Callback):
-    """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss after so many updates.
+    """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss
+    after so many updates.
 
     Raises:
         MissingExtra: tensorboard is not installed.
     """
 
     def __init__(self, folder: str | Path, every: int | None = None) -> None:
-        self.folder, self.every = Path(folder), None if every is None else whole("TensorBoard", "every", every)
+        self.folder, self.every = (
+            Path(folder),
+            None if every is None else whole("TensorBoard", "every", every),
+        )
         self._writer: Any = None
         _tensorboard()
 
@@ -159,7 +175,9 @@ class TensorBoard(Callback):
 
     def _add(self, tag: str, value: float, step: int) -> None:
         _, event, summary = _tensorboard()
-        self._writer.add_event(event(step=step, summary=summary(value=[summary.Value(tag=tag, simple_value=value)])))
+        self._writer.add_event(
+            event(step=step, summary=summary(value=[summary.Value(tag=tag, simple_value=value)]))
+        )
 
     def on_train_end(self, trainer: TrainerLike) -> None:
         if self._writer is not None:

@@ -1,1 +1,3 @@
-"""The second prover: final loops against the program, without any step. It shares only isl's context and quota with `poly.dependence`."""
+"""The second prover: final loops against the program, without any step. It shares only isl's
+context and quota with `poly.dependence`.
+"""

@@ -1,10 +1,11 @@
-"""Threads that meet at barriers, as loops that run one after the other: what the order of values is traced in.
+"""Threads that meet at barriers, as loops that run one after the other: what the order of values is
+traced in.
 
     for t thread: { A; barrier; B }   ->   for t: A;  for t: B
     for t thread: for k: { A; barrier; B; barrier }   ->   for k: { for t: A;  for t: B }
 
-This order is one that the threads may take, and all that they may take give the same, if what stands between two barriers does not
-meet: that is asked of the kernel as it is.
+This order is one that the threads may take, and all that they may take give the same, if what
+stands between two barriers does not meet: that is asked of the kernel as it is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from texpr.poly.certificate.engine.obligations import Refuted
 
 
 def split_at_barriers(kernel: Kernel) -> tuple[Kernel, dict[Store, Store]]:
-    """Split the thread loops of a kernel at barriers; returned with it: which store each of its stores was.
+    """Split the thread loops of a kernel at barriers; returned with it: which store each of its
+    stores was.
 
     Raises:
         Refuted: some threads may not reach a barrier.
@@ -36,7 +38,9 @@ def _has_barrier(s: Stmt) -> bool:
 
 
 def _split(s: Stmt) -> tuple[Stmt, ...]:
-    """Split a statement so that no thread loop contains a barrier. Depth is that of the loop nest."""
+    """Split a statement so that no thread loop contains a barrier. Depth is that of the loop
+    nest.
+    """
     if not isinstance(s, For | If) or not _has_barrier(s):
         return (s,)
     body = tuple(n for b in s.body for n in _split(b))
@@ -79,8 +83,14 @@ def _copy_stores(s: Stmt) -> Stmt:
 
 
 def _expand_private_buffers(loop: For, body: tuple[Stmt, ...], result: list[Stmt]) -> tuple[Stmt, ...]:
-    """Give the buffers of a body an element per thread (scalar expansion): they are allocated outside the loop then."""
-    expanded = {s.tensor: replace(s.tensor, dims=plain(loop.extent, *s.tensor.shape)) for s in body if isinstance(s, Alloc)}
+    """Give the buffers of a body an element per thread (scalar expansion): they are allocated
+    outside the loop then.
+    """
+    expanded = {
+        s.tensor: replace(s.tensor, dims=plain(loop.extent, *s.tensor.shape))
+        for s in body
+        if isinstance(s, Alloc)
+    }
     result += [Alloc(t) for t in expanded.values()]
 
     def rule(node: Node) -> Node | None:
@@ -91,5 +101,3 @@ def _expand_private_buffers(loop: For, body: tuple[Stmt, ...], result: list[Stmt
 
     rest = [s for s in body if not isinstance(s, Alloc)]
     return tuple(rewrite(s, rule) for s in rest) if expanded else tuple(rest)
-
-

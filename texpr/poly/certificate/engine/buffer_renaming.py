@@ -1,10 +1,12 @@
-"""Buffers whose elements hold one value after another: the same as a place of its own for every value.
+"""Buffers whose elements hold one value after another: the same as a place of its own for every
+value.
 
     T[i % 3] = f(i);  ... T[(i - 1) % 3] ...   ->   T[i, i % 3] = f(i);  ... T[i - 1, (i - 1) % 3] ...
 
-This is so if every use finds the value that it is said to: the last write of its element, of all before it, is of that value. What a
-write brings, its claim tells; what a use finds is guessed, from the indices and from what the program reads there. A guess need not be
-right: what is asked is proven of it.
+This is so if every use finds the value that it is said to: the last write of its element, of all
+before it, is of that value. What a write brings, its claim tells; what a use finds is guessed, from
+the indices and from what the program reads there. A guess need not be right: what is asked is
+proven of it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Mod, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, variables, walk
-from texpr.poly.certificate.engine.instance_pairs import Access, InstancePair, disjoint_by_intervals, possible_orders, same_element
+from texpr.poly.certificate.engine.instance_pairs import (
+    Access,
+    InstancePair,
+    disjoint_by_intervals,
+    possible_orders,
+    same_element,
+)
 from texpr.poly.certificate.engine.isl_frame import Frame, structurally_equal
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
@@ -43,7 +51,8 @@ class _Write:
 
 
 def rename_reused_buffers(proof: Proof, why: ReusedBuffer) -> tuple[Proof, dict[Store, Store]]:
-    """Give every value of one buffer an element of its own (array renaming); returned with the proof: which store each store was.
+    """Give every value of one buffer an element of its own (array renaming); returned with the
+    proof: which store each store was.
 
     Raises:
         Refuted: `why`, or a use that does not find what it is said to.
@@ -57,9 +66,16 @@ def rename_reused_buffers(proof: Proof, why: ReusedBuffer) -> tuple[Proof, dict[
     original = why.tensor
     rename = replace(original, dims=plain(*(index(1) for _ in range(versions.count)), *original.shape))
     kernel = _rebuild(nest.kernel, stores, original, rename)
-    source = dict(zip((n for n in walk(kernel) if isinstance(n, Store)), (n for n in walk(nest.kernel) if isinstance(n, Store))))
+    source = dict(
+        zip(
+            (n for n in walk(kernel) if isinstance(n, Store)),
+            (n for n in walk(nest.kernel) if isinstance(n, Store)),
+        )
+    )
     dims = {**proof.version_dims, rename: versions.count}
-    return replace(proof, nest=extract(kernel, proof.nest.parameters), version_dims=dims, reassociated={}), source
+    return replace(
+        proof, nest=extract(kernel, proof.nest.parameters), version_dims=dims, reassociated={}
+    ), source
 
 
 class _Versions:
@@ -77,7 +93,11 @@ class _Versions:
         self.source = claims[0][0]
         if any(source is not self.source for source, _ in claims):
             raise why
-        parts = [k for k in range(len(claims[0][1])) if not self._is_told_by_indices([c[k] for _, c in claims], stored)]
+        parts = [
+            k
+            for k in range(len(claims[0][1]))
+            if not self._is_told_by_indices([c[k] for _, c in claims], stored)
+        ]
         self.count = len(parts)
         self.writes = [_Write(s, tuple(c[k] for k in parts)) for s, (_, c) in zip(stored, claims)]
         self.parts = parts
@@ -92,7 +112,9 @@ class _Versions:
         return any(self.buffer.tensor in (*call.inputs, *call.outputs) for call, _ in self.nest.calls)
 
     def _claim(self, s: Statement) -> tuple[object, Version]:
-        """The tensor, or the equation of reductions, that a store writes a value of, and the indices of the value."""
+        """The tensor, or the equation of reductions, that a store writes a value of, and the
+        indices of the value.
+        """
         store, d = s.store, self.proof.semantics.definitions.get(s.store.equation)
         if store.equation < 0:
             source = next((n for n in walk(store.value) if isinstance(n, Read)), None)
@@ -117,11 +139,19 @@ class _Versions:
     def rename(self, s: Statement) -> Store:
         """Rename all uses of the buffer in a store."""
         store = s.store
-        reads = [n for n in walk(*store.indices, store.value) if isinstance(n, Read) and n.tensor is self.buffer.tensor]
+        reads = [
+            n
+            for n in walk(*store.indices, store.value)
+            if isinstance(n, Read) and n.tensor is self.buffer.tensor
+        ]
         found = {id(n): self._version_read(s, n) for n in reads}
 
         def named(node: Node) -> Node | None:
-            return replace(node, indices=(*found[id(node)], *node.indices)) if isinstance(node, Read) and id(node) in found else None
+            return (
+                replace(node, indices=(*found[id(node)], *node.indices))
+                if isinstance(node, Read) and id(node) in found
+                else None
+            )
 
         indices = tuple(rewrite(i, named) for i in store.indices) if found else store.indices
         value = rewrite(store.value, named) if found else store.value
@@ -133,7 +163,9 @@ class _Versions:
         return replace(store, indices=(*own, *indices), value=value)
 
     def _version_read(self, s: Statement, read: Read) -> Version:
-        """The first candidate that is proven to be the version that a read finds, wherever it stands in the statement."""
+        """The first candidate that is proven to be the version that a read finds, wherever it
+        stands in the statement.
+        """
         uses = [access(self.buffer, s, read.indices, when=when) for when in read_domains(s, read)]
         wrong: isl.Set | None = None
         for version in self._candidates(s, read):
@@ -146,11 +178,17 @@ class _Versions:
         raise self._refuted(s, wrong)
 
     def _refuted(self, s: Statement, wrong: isl.Set) -> Refuted:
-        return Refuted("values", f"{self.buffer.tensor.name} is used where another value of it was written last", s, s.frame, wrong)
+        return Refuted(
+            "values",
+            f"{self.buffer.tensor.name} is used where another value of it was written last",
+            s,
+            s.frame,
+            wrong,
+        )
 
     def _candidates(self, s: Statement, read: Read) -> Iterator[Version]:
-        """Candidates for the version that a read finds: from its indices before a remainder is taken, or from
-        the reads of the program.
+        """Candidates for the version that a read finds: from its indices before a remainder is
+        taken, or from the reads of the program.
         """
         seen: list[Version] = []
         for version in (*self._candidates_of_indices(read), *self._candidates_of_program(s)):
@@ -163,7 +201,10 @@ class _Versions:
     def _candidates_of_indices(self, read: Read) -> Iterator[tuple[Expr | None, ...]]:
         dividends = tuple(map(_dividend, read.indices))
         for w in self.writes:
-            yield tuple(reindex(e, tuple(map(_dividend, w.statement.indices)), self._invariant, dividends) for e in w.version)
+            yield tuple(
+                reindex(e, tuple(map(_dividend, w.statement.indices)), self._invariant, dividends)
+                for e in w.version
+            )
 
     def _candidates_of_program(self, s: Statement) -> Iterator[tuple[Expr | None, ...]]:
         d = self.proof.semantics.definitions.get(s.store.equation)
@@ -192,12 +233,20 @@ class _Versions:
                 if disjoint_by_intervals(source, use, order):
                     continue
                 pair = InstancePair(use, source, order.equal, self.proof.facts)
-                earlier = [] if order.sign is None else [compare("<", pair.second(v := use.statement.loops[order.equal].var), v)]
+                earlier = (
+                    []
+                    if order.sign is None
+                    else [compare("<", pair.second(v := use.statement.loops[order.equal].var), v)]
+                )
                 pairs = pair.also(same_element(pair, use, source), *earlier)
                 if pairs.is_empty():
                     continue
-                same = conjunction(*(compare("==", plain_name, pair.second(w.statement.frame.abstract(n)))
-                                     for plain_name, n in zip(map(use.statement.frame.abstract, version), w.version)))
+                same = conjunction(
+                    *(
+                        compare("==", plain_name, pair.second(w.statement.frame.abstract(n)))
+                        for plain_name, n in zip(map(use.statement.frame.abstract, version), w.version)
+                    )
+                )
                 before = before | self._with_times(pair, pairs, w.statement, times)
                 other = other | self._with_times(pair, pairs - pair.frame.holds(same), w.statement, times)
         last = _as_map(before, use_columns).lexmax()
@@ -208,7 +257,9 @@ class _Versions:
         steps: list[Expr] = [e for n in s.loops for e in (index(self._positions[n.var]), pair.second(n.var))]
         steps += [index(s.order), *(index(0) for _ in range(len(times) - len(steps) - 1))]
         frame = Frame(self.nest.parameters, [*pair.frame.variables, *times], pair.frame.ranges)
-        timed = pairs.add_dims(_SET, len(times)) & frame.holds(conjunction(*(compare("==", times[k], e) for k, e in enumerate(steps))))
+        timed = pairs.add_dims(_SET, len(times)) & frame.holds(
+            conjunction(*(compare("==", times[k], e) for k, e in enumerate(steps)))
+        )
         return timed.project_out(_SET, pair.count, len(pair.renamed))
 
 
@@ -232,13 +283,17 @@ def _dividend(i: Expr) -> Expr:
 
 
 def _is_unknown(s: Statement, version: Version) -> bool:
-    """True if a version depends on data that differs between instances, or on variables of loops that are not around."""
+    """True if a version depends on data that differs between instances, or on variables of loops
+    that are not around.
+    """
     known = {*(n.var for n in s.loops), *s.frame.parameters.position}
     return not all(variables(s.frame.abstract(e)) <= known for e in version)
 
 
 def _rebuild(kernel: Kernel, stores: Sequence[Store], original: Tensor, rename: Tensor) -> Kernel:
-    """Put the stores into the kernel, in the order of the text, and the renamed buffer in the place of the original."""
+    """Put the stores into the kernel, in the order of the text, and the renamed buffer in the
+    place of the original.
+    """
     remaining = iter(stores)
 
     def body(statements: Sequence[Stmt]) -> tuple[Stmt, ...]:
@@ -260,6 +315,10 @@ def _rebuild(kernel: Kernel, stores: Sequence[Store], original: Tensor, rename: 
 
 def _redirect(store: Store, original: Tensor, rename: Tensor) -> Store:
     def rule(node: Node) -> Node | None:
-        return replace(node, tensor=rename) if isinstance(node, Read | Store) and node.tensor is original else None
+        return (
+            replace(node, tensor=rename)
+            if isinstance(node, Read | Store) and node.tensor is original
+            else None
+        )
 
     return rewrite(store, rule)

@@ -1,8 +1,9 @@
-"""Choices between integers, decided one after the other: what is clamped, wrapped or tested is affine in every cell of the instances.
+"""Choices between integers, decided one after the other: what is clamped, wrapped or tested is
+affine in every cell of the instances.
 
-A guard of a guard of a guard is a tree of conditions on conditions. They are asked from the inside out: a comparison of indices without
-choices holds, or does not, or cuts the instances in two. So only cells that have instances are looked at, and isl sees convex sets and
-affine indices.
+A guard of a guard of a guard is a tree of conditions on conditions. They are asked from the inside
+out: a comparison of indices without choices holds, or does not, or cuts the instances in two. So
+only cells that have instances are looked at, and isl sees convex sets and affine indices.
 """
 
 from __future__ import annotations
@@ -22,18 +23,28 @@ def is_integer_condition(e: Expr) -> bool:
 
 
 def split_condition(*roots: Expr) -> Expr | None:
-    """A condition to split cases on: it decides the outermost choice and has no choice in it; None if there is no choice."""
+    """A condition to split cases on: it decides the outermost choice and has no choice in it;
+    None if there is no choice.
+    """
     return _split_condition(roots, children)
 
 
 def index_split_condition(*roots: Expr) -> Expr | None:
-    """As `split_condition`, of integers and conditions on them; the inside of data is left alone."""
+    """As `split_condition`, of integers and conditions on them; the inside of data is left
+    alone.
+    """
     return _split_condition(roots, _integers)
 
 
 def _integers(node: Node) -> tuple[Node, ...]:
     """The children of a node, if isl looks into it."""
-    return () if isinstance(node, Read | Cast | Call) or isinstance(node, Compare) and not is_integer_condition(node) else children(node)
+    return (
+        ()
+        if isinstance(node, Read | Cast | Call)
+        or isinstance(node, Compare)
+        and not is_integer_condition(node)
+        else children(node)
+    )
 
 
 def _split_condition(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Expr | None:
@@ -45,13 +56,20 @@ def _split_condition(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node
     return found
 
 
-def _first_choice(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) -> Select | Max | Min | None:
+def _first_choice(
+    roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]
+) -> Select | Max | Min | None:
     """The first node, parents before what is below, that conditions on integers decide."""
     stack = list(reversed(roots))
     seen: set[int] = set()
     while stack:
         node = stack.pop()
-        if isinstance(node, Select) and is_integer_condition(node.cond) or isinstance(node, Max | Min) and node.dtype == I64:
+        if (
+            isinstance(node, Select)
+            and is_integer_condition(node.cond)
+            or isinstance(node, Max | Min)
+            and node.dtype == I64
+        ):
             return node
         if id(node) not in seen:
             seen.add(id(node))

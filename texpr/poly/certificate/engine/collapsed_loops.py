@@ -2,8 +2,9 @@
 
     for o in 0..5: for t in 0..128: v = 128*o + t;  T[v // 72, v // 8 % 9, v % 8] = f     writes T[c, y, x] where v = 72*c + 8*y + x
 
-To ask which elements *some* iteration writes, isl has to find the iteration, which takes seconds where rows are strided. Here it is
-guessed, and isl is asked whether the guess is right: loops of constant extents that count 0, 1, 2, ... together are one loop.
+To ask which elements *some* iteration writes, isl has to find the iteration, which takes seconds
+where rows are strided. Here it is guessed, and isl is asked whether the guess is right: loops of
+constant extents that count 0, 1, 2, ... together are one loop.
 """
 
 from __future__ import annotations
@@ -37,21 +38,31 @@ class _CollapsedLoops:
 
     def rewritten(self, e: Expr) -> Expr:
         """Rewrite `e` over the one loop."""
+
         def rule(node: Node) -> Node | None:
-            return self.var if isinstance(node, Expr) and node.dtype == I64 and _same(linear(node), self.form) else None
+            return (
+                self.var
+                if isinstance(node, Expr) and node.dtype == I64 and _same(linear(node), self.form)
+                else None
+            )
 
         return rewrite(e, rule)
 
 
 def unwritten(remaining: isl.Set, a: Access, source: Access) -> isl.Set | None:
-    """The instances in `left` without those whose element the source has written before, in the same iteration of the loops
-    around both; None where nothing is guessed.
+    """The instances in `left` without those whose element the source has written before, in the
+    same iteration of the loops around both; None where nothing is guessed.
     """
     s, t = source.statement, a.statement
     inner = [n.var for n in s.loops[s.common_depth(t) :]]
     if not s.order < t.order or source.when is not None or s.frame.atoms or t.frame.atoms or not inner:
         return None
-    digits = {n for e in source.place for n in walk(e) if isinstance(n, FloorDiv | Mod) and variables(n) & set(inner)}
+    digits = {
+        n
+        for e in source.place
+        for n in walk(e)
+        if isinstance(n, FloorDiv | Mod) and variables(n) & set(inner)
+    }
     if not digits or not all(isinstance(n.rhs, Const) and n.rhs.value > 0 for n in digits):
         return None
     extents = {v: s.ranges[v][1] for v in inner}
@@ -69,8 +80,15 @@ def unwritten(remaining: isl.Set, a: Access, source: Access) -> isl.Set | None:
         return None
     guess = _guess_iteration(place, a.place, ranges)
     wanted = [compare("==", substitute(x, guess), y) for x, y in zip(place, a.place)]
-    inside = [c for v, top in ranges.items() for c in (compare("<=", index(0), guess[v]), compare("<=", guess[v], index(top)))]
-    plain = [t.frame.abstract(negation(c)) for c in (*inside, *wanted, *(substitute(c, guess) for c in constraints))]
+    inside = [
+        c
+        for v, top in ranges.items()
+        for c in (compare("<=", index(0), guess[v]), compare("<=", guess[v], index(top)))
+    ]
+    plain = [
+        t.frame.abstract(negation(c))
+        for c in (*inside, *wanted, *(substitute(c, guess) for c in constraints))
+    ]
     if t.frame.atoms:
         return None  # Arithmetic on data that may wrap: the guess has no form.
     return _union(remaining, [remaining & t.frame.holds(c) for c in plain])
@@ -84,7 +102,9 @@ def _union(left: isl.Set, parts: Sequence[isl.Set]) -> isl.Set:
 
 
 def _collapsed_loops(digits: set[FloorDiv | Mod], extents: Mapping[Var, int]) -> Iterator[_CollapsedLoops]:
-    """The numbers whose digits these are, where loops count 0, 1, 2, ... without gaps: each steps by the count of the loops inside."""
+    """The numbers whose digits these are, where loops count 0, 1, 2, ... without gaps: each
+    steps by the count of the loops inside.
+    """
     seen = set[Var]()
     for node in digits:
         form = linear(_dividend(node))
@@ -117,13 +137,22 @@ def _scale(e: Expr) -> int:
     return scale
 
 
-def _guess_iteration(place: Sequence[Expr], wanted: Sequence[Expr], ranges: Mapping[Var, int]) -> dict[Var, Expr]:
+def _guess_iteration(
+    place: Sequence[Expr], wanted: Sequence[Expr], ranges: Mapping[Var, int]
+) -> dict[Var, Expr]:
     """Guess values of the variables for which the place is the wanted one."""
     guess: dict[Var, Expr] = {v: index(0) for v in ranges}
     for x, y in zip(place, wanted):
         form = linear(x)
-        digits = sorted(((t, c) for t, c in form.terms if variables(t) & ranges.keys()), key=lambda tc: -tc[1])
-        rest = sub(y, Linear(tuple((t, c) for t, c in form.terms if not variables(t) & ranges.keys()), form.constant).expr())
+        digits = sorted(
+            ((t, c) for t, c in form.terms if variables(t) & ranges.keys()), key=lambda tc: -tc[1]
+        )
+        rest = sub(
+            y,
+            Linear(
+                tuple((t, c) for t, c in form.terms if not variables(t) & ranges.keys()), form.constant
+            ).expr(),
+        )
         outer = 0
         for t, c in digits:
             if c <= 0:

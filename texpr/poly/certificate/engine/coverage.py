@@ -11,7 +11,13 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import compare
 from texpr.ir.traverse import variables
 from texpr.poly.certificate.engine.collapsed_loops import unwritten
-from texpr.poly.certificate.engine.instance_pairs import Access, InstancePair, disjoint_by_intervals, possible_orders, same_element
+from texpr.poly.certificate.engine.instance_pairs import (
+    Access,
+    InstancePair,
+    disjoint_by_intervals,
+    possible_orders,
+    same_element,
+)
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
 from texpr.poly.certificate.engine.obligations import conjuncts
 from texpr.poly.certificate.engine.statements import Statement
@@ -34,7 +40,11 @@ def uncovered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
             break
         pair = InstancePair(a, source, order.equal, facts)
         remaining = a.statement.frame.lift(remaining)  # the guess may have added columns
-        earlier = [] if order.sign is None else [compare("<", pair.second(v := a.statement.loops[order.equal].var), v)]
+        earlier = (
+            []
+            if order.sign is None
+            else [compare("<", pair.second(v := a.statement.loops[order.equal].var), v)]
+        )
         remaining = remaining - pair.project_to_first(pair.also(same_element(pair, a, source), *earlier))
         if remaining.is_empty():
             break
@@ -42,7 +52,9 @@ def uncovered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
 
 
 def uncovered_in_iteration(remaining: isl.Set, a: Access, source: Access, facts: isl.Set) -> isl.Set:
-    """Those of `left` that the source does not precede in the same iteration of the loops around both."""
+    """Those of `left` that the source does not precede in the same iteration of the loops around
+    both.
+    """
     if source.statement.order > a.statement.order:
         return remaining
     pair = InstancePair(a, source, source.statement.common_depth(a.statement), facts)
@@ -50,22 +62,34 @@ def uncovered_in_iteration(remaining: isl.Set, a: Access, source: Access, facts:
 
 
 def without_shared_conditions(source: Statement, s: Statement) -> Statement | None:
-    """A statement without the conditions on data that hold of another one in the same iteration of the loops they share; None if data
-    still says whether, or where, it stores.
+    """A statement without the conditions on data that hold of another one in the same iteration of
+    the loops they share; None if data still says whether, or where, it stores.
     """
     shared = {n.var for n in source.loops[: source.common_depth(s)]} | set(source.frame.parameters.variables)
     known = [c for held in s.traced_conditions for c in conjuncts(held)]
-    conditions = [c for held in source.traced_conditions for c in conjuncts(held)
-            if not (variables(c) <= shared and any(structurally_equal(c, k) for k in known))]
+    conditions = [
+        c
+        for held in source.traced_conditions
+        for c in conjuncts(held)
+        if not (variables(c) <= shared and any(structurally_equal(c, k) for k in known))
+    ]
     reduced = replace(source, traced_conditions=conditions, facts=[], proven=[])
     reduced.invalidate()
     return None if reduced.data() else reduced
 
 
 def _obviously_before(source: Access, a: Access) -> bool:
-    """True if the source stands before, in loops and under conditions that are also around `a`, and uses the same element."""
+    """True if the source stands before, in loops and under conditions that are also around `a`,
+    and uses the same element.
+    """
     s, t = source.statement, a.statement
-    if not (s.order < t.order and s.common_depth(t) == len(s.loops)) or source.when is not None or s.frame.atoms:
+    if (
+        not (s.order < t.order and s.common_depth(t) == len(s.loops))
+        or source.when is not None
+        or s.frame.atoms
+    ):
         return False
     around = {id(c) for c in t.conditions}
-    return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))
+    return all(id(c) in around for c in s.conditions) and all(
+        same_value(x, y) for x, y in zip(source.place, a.place)
+    )

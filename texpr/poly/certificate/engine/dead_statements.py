@@ -1,4 +1,6 @@
-"""Statements that never run, because their loops are empty or their conditions never hold: the kernel without them computes the same."""
+"""Statements that never run, because their loops are empty or their conditions never hold: the
+kernel without them computes the same.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def remove_dead_statements(proof: Proof) -> Proof | None:
 def _remove(kernel: Kernel, dead: set) -> Kernel:
     def rule(node: Node) -> Node | None:
         if isinstance(node, For | If | Kernel):
-            remaining = tuple(s for s in node.body if s not in dead and not (isinstance(s, For | If) and not s.body))
+            remaining = tuple(
+                s for s in node.body if s not in dead and not (isinstance(s, For | If) and not s.body)
+            )
             return replace(node, body=remaining) if len(remaining) < len(node.body) else None
         return None
 

@@ -23,7 +23,8 @@ class Access:
     """A use of an element by the instances of a statement.
 
     Attributes:
-        place: the loops around the allocation, then the indices: two uses of one element are equal in all of these.
+        place: the loops around the allocation, then the indices: two uses of one element are equal
+            in all of these.
         when: a further condition, or None.
     """
 
@@ -34,8 +35,14 @@ class Access:
 
     def domain(self, facts: isl.Set) -> isl.Set:
         frame, inside = self.statement.frame, self.statement.domain(facts)
-        if frame.parameters.no_wrap:  # Then more is known of sums on data, which may say which element or which term it is.
-            terms = (e for e in self.statement.at if all(v in frame.position or v in frame.parameters.position for v in variables(e)))
+        if (
+            frame.parameters.no_wrap
+        ):  # Then more is known of sums on data, which may say which element or which term it is.
+            terms = (
+                e
+                for e in self.statement.at
+                if all(v in frame.position or v in frame.parameters.position for v in variables(e))
+            )
             known = frame.bounds(variables(*map(frame.abstract, (*self.place, *terms))))
             inside = frame.lift(inside) & frame.holds(known)
         for fact in distinct_facts(frame, frame.atoms):
@@ -45,7 +52,9 @@ class Access:
 
 @record
 class Order:
-    """An order of two instances: equal in the first `equal` loops, then compared by `sign` in the next one, or by the text if None."""
+    """An order of two instances: equal in the first `equal` loops, then compared by `sign` in
+    the next one, or by the text if None.
+    """
 
     equal: int
     sign: str | None
@@ -54,15 +63,26 @@ class Order:
 class InstancePair:
     """Pairs of instances of two accesses that are equal in the first `shared` loops."""
 
-    def __init__(self, a: Access, b: Access, shared: int, facts: isl.Set, frame: Frame | None = None,
-                 domain: isl.Set | None = None) -> None:
+    def __init__(
+        self,
+        a: Access,
+        b: Access,
+        shared: int,
+        facts: isl.Set,
+        frame: Frame | None = None,
+        domain: isl.Set | None = None,
+    ) -> None:
         first, second = frame or a.statement.frame, b.statement.frame
         inside, other = domain if domain is not None else a.domain(facts), b.domain(facts)
         self.renamed: dict[Var, Expr] = {v: Var(v.name) for v in second.variables[shared:]}
-        ranges = {**first.ranges, **{self.renamed[v]: r for v, r in second.ranges.items() if v in self.renamed}}
+        ranges = {
+            **first.ranges,
+            **{self.renamed[v]: r for v, r in second.ranges.items() if v in self.renamed},
+        }
         self.frame = Frame(first.parameters, [*first.variables, *self.renamed.values()], ranges)  # type: ignore[list-item]
         self.count = len(first.variables)
-        # The data of both are known by their columns: a new one would be free of what decides whether they meet.
+        # The data of both are known by their columns: a new one would be free of what decides
+        # whether they meet.
         self.frame.atoms += [*first.atoms, *((self.second(t), self.second(v)) for t, v in second.atoms)]  # type: ignore[list-item]
         here = inside.add_dims(_SET, len(self.renamed))
         self.domain = here & other.insert_dims(_SET, shared, self.count - shared)
@@ -70,15 +90,17 @@ class InstancePair:
             self.domain = self.domain & self.frame.holds(fact)
 
     def _same_data(self, first: Frame, second: Frame) -> Iterator[Expr]:
-        """Elements of inputs at one place have one value in both accesses, where it is seen that it is one: the shared loops decide it, or
-        the instances do.
+        """Elements of inputs at one place have one value in both accesses, where it is seen that it
+        is one: the shared loops decide it, or the instances do.
         """
         known = dict(self.renamed)
         for term, var in second.atoms if first.atoms else ():
             there = substitute(term, known)
             if not all(t in self.frame.parameters.inputs for t in tensors(there)):
                 continue
-            mine = find_equal(first.atoms, there) or next((v for t, v in first.atoms if self._is_same_element(t, there)), None)
+            mine = find_equal(first.atoms, there) or next(
+                (v for t, v in first.atoms if self._is_same_element(t, there)), None
+            )
             if mine is not None:
                 yield compare("==", mine, known[var])
                 known[var] = mine
@@ -108,8 +130,9 @@ class InstancePair:
 
 
 def distinct_facts(frame: Frame, atoms: Sequence[tuple[Expr, Expr]]) -> Iterator[Expr]:
-    """Facts about elements of inputs with distinct rows, of one access: values are equal where places are, and elsewhere in a row they are
-    not. Pairs of accesses are without those that are not so, and what is left of an access has to be, too.
+    """Facts about elements of inputs with distinct rows, of one access: values are equal where
+    places are, and elsewhere in a row they are not. Pairs of accesses are without those that are
+    not so, and what is left of an access has to be, too.
 
     Args:
         atoms: elements, each with its value.
@@ -117,7 +140,9 @@ def distinct_facts(frame: Frame, atoms: Sequence[tuple[Expr, Expr]]) -> Iterator
     for k, (mine, value) in enumerate(atoms):
         for theirs, other in atoms[:k]:
             match mine, theirs:
-                case Read(tensor, indices), Read(same, others) if tensor is same and _has_distinct(frame, tensor):
+                case Read(tensor, indices), Read(same, others) if tensor is same and _has_distinct(
+                    frame, tensor
+                ):
                     if not any(isinstance(n, Read) for i in (*indices, *others) for n in walk(i)):
                         unequal = (compare("!=", i, j) for i, j in zip(indices, others))
                         yield reduce(disjunction, unequal, compare("==", value, other))
@@ -129,7 +154,9 @@ def _has_distinct(frame: Frame, tensor: Tensor) -> bool:
 
 
 def _distinct(frame: Frame, tensor: Tensor, mine: Sequence[Expr], theirs: Sequence[Expr]) -> Expr:
-    """The fact that in one row a value is of one element, if both elements exist. Each is given as a value and its indices."""
+    """The fact that in one row a value is of one element, if both elements exist. Each is given
+    as a value and its indices.
+    """
     (*pairs, last) = zip(mine, theirs)
     fact = reduce(disjunction, (compare("!=", *pair) for pair in pairs), compare("==", *last))
     for i, n in zip((*mine[1:], *theirs[1:]), 2 * tensor.shape):  # nothing is known of what does not exist
@@ -138,11 +165,15 @@ def _distinct(frame: Frame, tensor: Tensor, mine: Sequence[Expr], theirs: Sequen
 
 
 def _distinct_pair_facts(frame: Frame, count: int) -> Iterator[Expr]:
-    """Facts about two elements of inputs with distinct rows; the first `count` atoms are of the first access."""
+    """Facts about two elements of inputs with distinct rows; the first `count` atoms are of the
+    first access.
+    """
     for mine, value in frame.atoms[:count]:
         for theirs, other in frame.atoms[count:]:
             match mine, theirs:
-                case Read(tensor, indices), Read(same, others) if tensor is same and _has_distinct(frame, tensor):
+                case Read(tensor, indices), Read(same, others) if tensor is same and _has_distinct(
+                    frame, tensor
+                ):
                     yield _distinct(frame, tensor, (value, *indices), (other, *others))
 
 
@@ -152,12 +183,22 @@ def same_element(pair: InstancePair, a: Access, b: Access) -> Expr:
 
 
 def without_equal_writes(pair: InstancePair, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
-    """The pairs without those that write one instance of one equation: either order leaves the same value."""
+    """The pairs without those that write one instance of one equation: either order leaves the
+    same value.
+    """
     s, t = a.statement, b.statement
-    if not (a.writes and b.writes) or s.store.update or t.store.update or s.store.equation != t.store.equation or not s.at:
+    if (
+        not (a.writes and b.writes)
+        or s.store.update
+        or t.store.update
+        or s.store.equation != t.store.equation
+        or not s.at
+    ):
         return pairs
     mine, theirs = map(s.frame.abstract, s.at), map(t.frame.abstract, t.at)
-    return pairs.subtract(pair.frame.holds(conjunction(*(compare("==", x, pair.second(y)) for x, y in zip(mine, theirs)))))
+    return pairs.subtract(
+        pair.frame.holds(conjunction(*(compare("==", x, pair.second(y)) for x, y in zip(mine, theirs))))
+    )
 
 
 def possible_orders(a: Statement, b: Statement) -> Iterator[Order]:
@@ -169,8 +210,12 @@ def possible_orders(a: Statement, b: Statement) -> Iterator[Order]:
         yield Order(k, "<")
 
 
-def dependence_in_order(a: Access, b: Access, order: Order, facts: isl.Set) -> tuple[InstancePair, isl.Set] | None:
-    """The dependences of `b` on `a` in one order: pairs of instances that use one element; None if there are none."""
+def dependence_in_order(
+    a: Access, b: Access, order: Order, facts: isl.Set
+) -> tuple[InstancePair, isl.Set] | None:
+    """The dependences of `b` on `a` in one order: pairs of instances that use one element; None
+    if there are none.
+    """
     if disjoint_by_intervals(a, b, order):
         return None
     pair = InstancePair(a, b, order.equal, facts)
@@ -179,8 +224,8 @@ def dependence_in_order(a: Access, b: Access, order: Order, facts: isl.Set) -> t
 
 
 def dependence(a: Access, b: Access, facts: isl.Set) -> tuple[InstancePair, isl.Set] | None:
-    """The first dependences of `b` on `a`: pairs of an instance of `a` and a later one of `b` that use one
-    element; None if there are none.
+    """The first dependences of `b` on `a`: pairs of an instance of `a` and a later one of `b` that
+    use one element; None if there are none.
     """
     found = (dependence_in_order(a, b, order, facts) for order in possible_orders(a.statement, b.statement))
     return next((pairs for pairs in found if pairs is not None), None)
@@ -194,7 +239,9 @@ def _ordered(pair: InstancePair, a: Access, order: Order) -> list[Expr]:
 
 
 def disjoint_by_intervals(a: Access, b: Access, order: Order) -> bool:
-    """True if some index is never equal, by interval arithmetic: this settles most pairs without isl."""
+    """True if some index is never equal, by interval arithmetic: this settles most pairs without
+    isl.
+    """
     for x, y in zip(a.place, b.place):
         low, high = index_difference(x, y, a.statement, b.statement, order)
         if low is not None and low > 0 or high is not None and high < 0:
@@ -207,8 +254,12 @@ def _form(e: Expr) -> Linear:
     return linear(e)
 
 
-def index_difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> tuple[int | None, int | None]:
-    """Bounds of x, of an instance of `a`, minus y, of one of `b`, in this order; None where there are none."""
+def index_difference(
+    x: Expr, y: Expr, a: Statement, b: Statement, order: Order
+) -> tuple[int | None, int | None]:
+    """Bounds of x, of an instance of `a`, minus y, of one of `b`, in this order; None where
+    there are none.
+    """
     mine, other = _form(x), _form(y)
     if not (mine.is_affine and other.is_affine):
         return None, None
@@ -230,11 +281,19 @@ def index_difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order)
     return low, high
 
 
-def _scaled_ranges(t: Var, c: int, d: int, a: Statement, b: Statement, at: Var | None) -> list[tuple[int, int, int | None]]:
-    """c*t of one instance minus d*t of the other, as factors of numbers with their least and largest value."""
+def _scaled_ranges(
+    t: Var, c: int, d: int, a: Statement, b: Statement, at: Var | None
+) -> list[tuple[int, int, int | None]]:
+    """c*t of one instance minus d*t of the other, as factors of numbers with their least and
+    largest value.
+    """
     if t is at and c == d:
         return [(-c, 1, a.ranges[t][1])]
-    return [(f, 0, s.ranges[t][1]) if t in s.ranges else (f, -_UNBOUNDED, _UNBOUNDED) for f, s in ((c, a), (-d, b)) if f]
+    return [
+        (f, 0, s.ranges[t][1]) if t in s.ranges else (f, -_UNBOUNDED, _UNBOUNDED)
+        for f, s in ((c, a), (-d, b))
+        if f
+    ]
 
 
 _UNBOUNDED = 1 << 80

@@ -1,7 +1,9 @@
-"""Integer expressions and conditions of one statement, or of a pair of statements, as isl sees them.
+"""Integer expressions and conditions of one statement, or of a pair of statements, as isl sees
+them.
 
-A frame has a column per loop variable and one per *atom* (uninterpreted term): an integer or bool that is not affine, such as a value of
-data. Two atoms of a frame are one if they are structurally equal. A term of sizes alone is a parameter, and the same in all frames.
+A frame has a column per loop variable and one per *atom* (uninterpreted term): an integer or bool
+that is not affine, such as a value of data. Two atoms of a frame are one if they are structurally
+equal. A term of sizes alone is a parameter, and the same in all frames.
 """
 
 from __future__ import annotations
@@ -48,11 +50,14 @@ from texpr.poly.constraints.solver import OutOfQuota, context
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Bounds = tuple[int | None, int | None]
 MOST_ATOMS = 96
-"""Terms of data in the questions about one statement: each is compared with all others, and isl is slow with as many columns."""
+"""Terms of data in the questions about one statement: each is compared with all others, and isl
+is slow with as many columns.
+"""
 
 
 class Parameters:
-    """Expressions that are equal in all instances of all statements: sizes, products of sizes, rank-0 inputs.
+    """Expressions that are equal in all instances of all statements: sizes, products of sizes,
+    rank-0 inputs.
 
     Attributes:
         no_wrap: True if sums on data are known not to wrap where the data are near to 0.
@@ -67,13 +72,21 @@ class Parameters:
         self._spaces: dict[tuple[int, int], tuple[isl.Space, isl.Aff]] = {}
 
     def alias(self, others: Iterable[Var]) -> None:
-        """Add other variables for the sizes of the same names: of a program whose kernel was read from a text."""
+        """Add other variables for the sizes of the same names: of a program whose kernel was
+        read from a text.
+        """
         named = {v.name: k for v, k in self.position.items()}
         self.position |= {v: named[v.name] for v in others if v.name in named}
 
     def term(self, e: Expr) -> Var | None:
         """The parameter that stands for `e`, if nothing in it differs between instances."""
-        if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in walk(e)):
+        if any(
+            isinstance(n, Var)
+            and n not in self.position
+            or isinstance(n, Read)
+            and n.tensor not in self.inputs
+            for n in walk(e)
+        ):
             return None
         return find_equal(self.terms, e) or self._new(e)
 
@@ -110,7 +123,9 @@ def find_equal(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
 
 
 def structurally_equal(a: Expr, b: Expr) -> bool:
-    """True if two expressions are the same operations on indices that are linearly equal: then their values are equal."""
+    """True if two expressions are the same operations on indices that are linearly equal: then
+    their values are equal.
+    """
     stack: list[tuple[Node, Node]] = [(a, b)]
     while stack:
         x, y = stack.pop()
@@ -140,7 +155,9 @@ def same_operation(x: Node, y: Node) -> bool:
 
 
 def interval(e: Expr, ranges: Mapping[Var, Bounds]) -> Bounds:
-    """The least and the largest value of an integer, by interval arithmetic; None for an end that is not bounded, or not seen to be."""
+    """The least and the largest value of an integer, by interval arithmetic; None for an end
+    that is not bounded, or not seen to be.
+    """
     form = linear(e)
     low: int | None = form.constant
     high: int | None = form.constant
@@ -157,14 +174,22 @@ class Frame:
 
     Args:
         ranges: bounds of variables that are constants.
-        constants: by position, sizes whose values are known of all instances: with them, more is affine.
+        constants: by position, sizes whose values are known of all instances: with them, more is
+            affine.
     Attributes:
-        atoms: terms over the columns of the frame, each with its variable; `original` has the terms as they were written.
-        same_data: a test for two conditions on data that are equivalent without being structurally equal; None before there is one.
+        atoms: terms over the columns of the frame, each with its variable; `original` has the terms
+            as they were written.
+        same_data: a test for two conditions on data that are equivalent without being structurally
+            equal; None before there is one.
     """
 
-    def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None,
-                 constants: Mapping[int, Const] | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        variables: Iterable[Var],
+        ranges: Mapping[Var, Bounds] | None = None,
+        constants: Mapping[int, Const] | None = None,
+    ) -> None:
         self.parameters, self.constants = parameters, dict(constants or {})
         self.variables = list(variables)
         self.position = {v: k for k, v in enumerate(self.variables)}
@@ -181,7 +206,9 @@ class Frame:
         self.variables.append(var)
 
     def abstract(self, e: Expr) -> Expr:
-        """Replace atoms and parameters in `e` by variables (purification, as solvers call it): the result is affine."""
+        """Replace atoms and parameters in `e` by variables (purification, as solvers call it):
+        the result is affine.
+        """
         known = self._abstracted
         stack: list[tuple[Expr, bool]] = [(e, False)]
         while stack:
@@ -216,7 +243,11 @@ class Frame:
     def _abstract_node(self, node: Expr, original: Expr) -> Expr | None:
         if isinstance(node, FloorDiv) and (number := self._constant_quotient(node)) is not None:
             return index(number)
-        if isinstance(node, Max | Min) and node.dtype == I64 and (chosen := self._constant_choice(node)) is not None:
+        if (
+            isinstance(node, Max | Min)
+            and node.dtype == I64
+            and (chosen := self._constant_choice(node)) is not None
+        ):
             return chosen
         if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
@@ -231,7 +262,9 @@ class Frame:
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
     def _constant_quotient(self, node: FloorDiv) -> int | None:
-        """The value of a quotient that is constant over the ranges of the loops; None if it is not."""
+        """The value of a quotient that is constant over the ranges of the loops; None if it is
+        not.
+        """
         low, high = interval(node.lhs, self.ranges)
         by = node.rhs.value if isinstance(node.rhs, Const) else 0
         if not isinstance(by, int) or by <= 0 or low is None or high is None or low // by != high // by:
@@ -239,7 +272,9 @@ class Frame:
         return low // by
 
     def _constant_choice(self, node: Max | Min) -> Expr | None:
-        """The operand that is the result over the whole ranges of the loops: `max(i - 1, 0)` in one iteration is a number."""
+        """The operand that is the result over the whole ranges of the loops: `max(i - 1, 0)` in
+        one iteration is a number.
+        """
         (low, high), (least, most) = interval(node.lhs, self.ranges), interval(node.rhs, self.ranges)
         if low is not None and most is not None and low >= most:
             return node.lhs if isinstance(node, Max) else node.rhs
@@ -248,21 +283,35 @@ class Frame:
         return None
 
     def _with_wrapping_terms(self, node: Expr) -> Expr:
-        """Expand arithmetic that may wrap into its terms: sums modulo 2^64 are equal however they are associated."""
+        """Expand arithmetic that may wrap into its terms: sums modulo 2^64 are equal however
+        they are associated.
+        """
         if not self._may_wrap(node):
             return node
-        terms = {var: t for t, var in (*self.atoms, *self.parameters.terms) if t.dtype == I64 and isinstance(t, Add | Sub | Neg | Mul)}
+        terms = {
+            var: t
+            for t, var in (*self.atoms, *self.parameters.terms)
+            if t.dtype == I64 and isinstance(t, Add | Sub | Neg | Mul)
+        }
         return substitute(node, terms) if terms.keys() & variables(node) else node
 
     def with_constants(self, node: Expr) -> Expr | None:
-        """A product or a quotient of variables with its sizes as the constants that they are, if that is affine."""
+        """A product or a quotient of variables with its sizes as the constants that they are, if
+        that is affine.
+        """
         if not self.constants or not isinstance(node, Mul | FloorDiv | Mod):
             return None
-        found = rewrite(node, lambda n: self.constants.get(self.parameters.position.get(n, -1)) if isinstance(n, Var) else fold(n))
+        found = rewrite(
+            node,
+            lambda n: (
+                self.constants.get(self.parameters.position.get(n, -1)) if isinstance(n, Var) else fold(n)
+            ),
+        )
         return found if _affine(found) and not self._may_wrap(found) else None
 
     def _may_wrap(self, node: Expr) -> bool:
-        """True for arithmetic of 64 bits on data without known bounds, or with a factor that index arithmetic does not have.
+        """True for arithmetic of 64 bits on data without known bounds, or with a factor that index
+        arithmetic does not have.
 
         The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
         """
@@ -271,19 +320,29 @@ class Frame:
                 pass
             case _:
                 return False
-        if isinstance(node, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (node.lhs, node.rhs)):
+        if isinstance(node, Mul) and any(
+            isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (node.lhs, node.rhs)
+        ):
             return True
         if not self.atoms and not self.parameters.terms:
             return False
         is_unbounded = self._unbounded_among(variables(node))
         operands = [c for c in children(node) if isinstance(c, Expr)]
-        if not any(map(is_unbounded, _value_variables(node))) or all(is_bounded(c, is_unbounded) for c in operands):
+        if not any(map(is_unbounded, _value_variables(node))) or all(
+            is_bounded(c, is_unbounded) for c in operands
+        ):
             return False
-        return not fits_in_64_bits(node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__)
+        return not fits_in_64_bits(
+            node, {var for _, var in (*self.atoms, *self.parameters.terms)}.__contains__
+        )
 
     def _unbounded_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
         """A predicate: true if one of these variables stands for any value of 64 bits."""
-        wild = {var for term, var in (*self.atoms, *self.parameters.terms) if var in used and self._is_unbounded(term)}
+        wild = {
+            var
+            for term, var in (*self.atoms, *self.parameters.terms)
+            if var in used and self._is_unbounded(term)
+        }
         return wild.__contains__
 
     def _is_unbounded(self, term: Expr) -> bool:
@@ -310,7 +369,9 @@ class Frame:
             raise OutOfQuota(f"more than {MOST_ATOMS} terms of data in one statement")
         same_data, self.same_data = self.same_data, None  # Comparing two atoms may ask for atoms in turn.
         if same_data is not None:
-            known = next((v for t, v in list(self.atoms) if same_operation(t, node) and same_data(t, node)), None)
+            known = next(
+                (v for t, v in list(self.atoms) if same_operation(t, node) and same_data(t, node)), None
+            )
             if known is not None:
                 self.same_data = same_data
                 self.atoms.insert(0, (node, known))
@@ -329,7 +390,13 @@ class Frame:
         every = (*self.atoms, *self.parameters.terms)
         terms = every if of is None else tuple((term, var) for term, var in every if var in of)
         data = {var for _, var in every}
-        return conjunction(*(c for term, var in terms for c in (*_term_bounds(term, var, data), *self._no_wrap_facts(term, var, data))))
+        return conjunction(
+            *(
+                c
+                for term, var in terms
+                for c in (*_term_bounds(term, var, data), *self._no_wrap_facts(term, var, data))
+            )
+        )
 
     def _no_wrap_facts(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
         """The facts about a sum that may wrap."""
@@ -359,7 +426,9 @@ class Frame:
         return aff
 
     def value(self, e: Expr) -> isl.PwAff:
-        """The value of an abstracted integer expression. Depth is bounded by the nesting limit of the text."""
+        """The value of an abstracted integer expression. Depth is bounded by the nesting limit
+        of the text.
+        """
         form = linear(e)
         affine = Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant)
         total = isl.PwAff.from_aff(self._aff(affine))
@@ -390,7 +459,11 @@ class Frame:
                 return self.value(a).max(self.value(a).neg())
             case Select(cond, then, orelse):
                 holds = self.holds(cond)
-                return self.value(then).intersect_domain(holds).union_add(self.value(orelse).intersect_domain(holds.complement()))
+                return (
+                    self.value(then)
+                    .intersect_domain(holds)
+                    .union_add(self.value(orelse).intersect_domain(holds.complement()))
+                )
         raise NotAffine(f"`{show(e)}` is no quotient or remainder by a constant")
 
     def holds(self, e: Expr) -> isl.Set:
@@ -425,7 +498,9 @@ _SETS = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq
 
 
 def _without_quotient(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Multiply out: a < n // c is c*a + c <= n, and a <= n // c is c*a <= n. Without a quotient isl is faster."""
+    """Multiply out: a < n // c is c*a + c <= n, and a <= n // c is c*a <= n. Without a quotient
+    isl is faster.
+    """
     match b:
         case FloorDiv(n, Const(c)) if c > 0 and op in ("<", "<="):
             scaled = Mul(a, index(int(c)))
@@ -477,7 +552,9 @@ def is_lossless(node: Cast) -> bool:
 
 
 def _term_bounds(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
-    """Bounds of a term by its type, range and operation; loops and sizes, which are not in `data`, are no less than 0."""
+    """Bounds of a term by its type, range and operation; loops and sizes, which are not in
+    `data`, are no less than 0.
+    """
     found: list[Expr] = []
     if term.dtype == BOOL:
         found += [compare("<=", index(0), var), compare("<=", var, index(1))]
@@ -490,7 +567,12 @@ def _term_bounds(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
         case Mul(Var() as a, Var() as b) if a not in data and b not in data:
             found.append(compare("<=", index(0), var))
         case Mod(_, n) if term.dtype == I64:
-            found.append(disjunction(compare("<=", n, index(0)), conjunction(compare("<=", index(0), var), compare("<", var, n))))
+            found.append(
+                disjunction(
+                    compare("<=", n, index(0)),
+                    conjunction(compare("<=", index(0), var), compare("<", var, n)),
+                )
+            )
     return found
 
 

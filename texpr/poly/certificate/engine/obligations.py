@@ -18,7 +18,12 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import rewrite, variables
 from texpr.poly.certificate.engine.case_split import index_split_condition, simplify_assuming, split_condition
 from texpr.poly.certificate.engine.isl_frame import Frame, interval, structurally_equal
-from texpr.poly.certificate.engine.program_semantics import Definition, Semantics, at_instance, index_in_bounds
+from texpr.poly.certificate.engine.program_semantics import (
+    Definition,
+    Semantics,
+    at_instance,
+    index_in_bounds,
+)
 from texpr.poly.certificate.engine.statements import Nest, Statement
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
@@ -34,10 +39,22 @@ class Refuted(Exception):
         frame, instances: of the counterexamples, if isl has some.
     """
 
-    def __init__(self, obligation: str, text: str, statement: Statement | None, frame: Frame | None = None,
-                 instances: isl.Set | None = None) -> None:
+    def __init__(
+        self,
+        obligation: str,
+        text: str,
+        statement: Statement | None,
+        frame: Frame | None = None,
+        instances: isl.Set | None = None,
+    ) -> None:
         super().__init__(text)
-        self.obligation, self.text, self.statement, self.frame, self.instances = obligation, text, statement, frame, instances
+        self.obligation, self.text, self.statement, self.frame, self.instances = (
+            obligation,
+            text,
+            statement,
+            frame,
+            instances,
+        )
 
     def witness(self) -> tuple[dict[str, int], dict[str, int]]:
         """The smallest sizes and then the earliest instance, by name."""
@@ -72,8 +89,15 @@ class ReusedBuffer(Refuted):
         suspects: the positions of the statements that are refuted.
     """
 
-    def __init__(self, tensor: Tensor, obligation: str, text: str, statement: Statement, frame: Frame | None = None,
-                 instances: isl.Set | None = None) -> None:
+    def __init__(
+        self,
+        tensor: Tensor,
+        obligation: str,
+        text: str,
+        statement: Statement,
+        frame: Frame | None = None,
+        instances: isl.Set | None = None,
+    ) -> None:
         super().__init__(obligation, text, statement, frame, instances)
         self.tensor = tensor
         self.others: tuple[ReusedBuffer, ...] = ()
@@ -81,7 +105,9 @@ class ReusedBuffer(Refuted):
 
 
 class UndefinedCopy(Refuted):
-    """A copy some of whose instances copy undefined elements. They are as if they did not run, if nobody uses the copies."""
+    """A copy some of whose instances copy undefined elements. They are as if they did not run,
+    if nobody uses the copies.
+    """
 
 
 @dataclass(slots=True)
@@ -100,8 +126,10 @@ class Proof:
         program_tensors: the tensor of the program for each input and output of the kernel.
         facts: the facts about the parameters.
         reassociated: sums whose additions run in another order than the program's.
-        version_dims: the number of leading dimensions that name the version, for each renamed buffer (`buffer_renaming`).
-        suspects: the positions of statements that are checked first, since they were refuted before.
+        version_dims: the number of leading dimensions that name the version, for each renamed
+            buffer (`buffer_renaming`).
+        suspects: the positions of statements that are checked first, since they were refuted
+            before.
         undefined_copies: copies of which some instances may copy undefined elements.
     """
 
@@ -142,7 +170,9 @@ class Proof:
 class Context:
     """A set of instances of a statement, under conditions; isl sets are made lazily."""
 
-    def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement | Context, known: Expr = TRUE) -> None:
+    def __init__(
+        self, proof: Proof, frame: Frame, base: isl.Set | Statement | Context, known: Expr = TRUE
+    ) -> None:
         self.proof, self.frame, self._base, self.known = proof, frame, base, known
         self._set: isl.Set | None = None
         self._columns = -1
@@ -183,11 +213,16 @@ class Context:
     def counterexamples(self, condition: Expr) -> isl.Set | None:
         """The instances for which a condition fails; None if there are none."""
         for c in conjuncts(condition):
-            if any(structurally_equal(c, k) for k in self.assumptions()) or truth_by_ranges(self.frame.abstract(c), self.frame) is True:
+            if (
+                any(structurally_equal(c, k) for k in self.assumptions())
+                or truth_by_ranges(self.frame.abstract(c), self.frame) is True
+            ):
                 continue
             for here, (e,) in self.cases(c):
                 outside = here._counterexamples_within(e)
-                if outside is not None and all(more._counterexamples_within(e) is not None for more in here._with_resolved_data()):
+                if outside is not None and all(
+                    more._counterexamples_within(e) is not None for more in here._with_resolved_data()
+                ):
                     return outside
             if isinstance(self._base, Statement):
                 self._base.proven.append(c)
@@ -198,13 +233,23 @@ class Context:
         return None if self.set.is_subset(holds) else self.set - holds
 
     def _with_resolved_data(self) -> Iterator[Context]:
-        """The same instances with data at a place with a choice, `p[if c then i else 0]`, resolved to data at the chosen place.
+        """The same instances with data at a place with a choice, `p[if c then i else 0]`, resolved
+        to data at the chosen place.
 
         Nothing where that says no more.
         """
-        terms = [(self.frame.original.get(var, term), var) for term, var in (*self.frame.atoms, *self.frame.parameters.terms)]
-        resolved = [(var, self._without_choices(term)) for term, var in terms if split_condition(term) is not None]
-        same = [compare("==", var, self.frame.as_integer(chosen)) for var, chosen in resolved if chosen is not None]
+        terms = [
+            (self.frame.original.get(var, term), var)
+            for term, var in (*self.frame.atoms, *self.frame.parameters.terms)
+        ]
+        resolved = [
+            (var, self._without_choices(term)) for term, var in terms if split_condition(term) is not None
+        ]
+        same = [
+            compare("==", var, self.frame.as_integer(chosen))
+            for var, chosen in resolved
+            if chosen is not None
+        ]
         if same:
             yield self.also(conjunction(*same))
 
@@ -218,7 +263,9 @@ class Context:
         return term
 
     def cases(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
-        """Split the instances until no choice between integers is open: each case with the expressions as they are there."""
+        """Split the instances until no choice between integers is open: each case with the
+        expressions as they are there.
+        """
         stack: list[tuple[Context, tuple[Expr, ...]]] = [(self, es)]
         while stack:
             here, now = stack.pop()
@@ -245,7 +292,9 @@ class Context:
         return known
 
     def split_on(self, condition: Expr) -> tuple[Context | None, Context | None]:
-        """The instances for which a condition without choices holds, and those for which it fails; None for an empty side."""
+        """The instances for which a condition without choices holds, and those for which it
+        fails; None for an empty side.
+        """
         known = next((halves for c, halves in self._splits if structurally_equal(c, condition)), None)
         if known is None:
             known = self._split_set(condition)
@@ -280,8 +329,10 @@ class Context:
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """True if two integers are proven to be equal."""
-        return structurally_equal(a, b) or all(here._equal(x, y) or any(more._equal(x, y) for more in here._with_resolved_data())
-                                  for here, (x, y) in self.cases(a, b))
+        return structurally_equal(a, b) or all(
+            here._equal(x, y) or any(more._equal(x, y) for more in here._with_resolved_data())
+            for here, (x, y) in self.cases(a, b)
+        )
 
     def _equal(self, a: Expr, b: Expr) -> bool:
         if self._surely_equal(a, b):
@@ -290,7 +341,9 @@ class Context:
         return (x is not a or y is not b) and self._surely_equal(x, y)
 
     def _with_constant_factors(self, e: Expr) -> Expr:
-        """Replace factors that have a single value by numbers: isl knows products with numbers alone."""
+        """Replace factors that have a single value by numbers: isl knows products with numbers
+        alone.
+        """
 
         def rule(node: Node) -> Node | None:
             if not isinstance(node, Mul) or isinstance(node.lhs, Const) or isinstance(node.rhs, Const):
@@ -338,9 +391,13 @@ def instances(proof: Proof, s: Statement) -> Context:
 
 
 def outside_domain(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
-    """The instances of a store outside the domain of its equation, as in a tile that is filled past the end; None if there are none."""
+    """The instances of a store outside the domain of its equation, as in a tile that is filled
+    past the end; None if there are none.
+    """
     if s.outside_domain is None:
-        s.outside_domain = (instances(proof, s).counterexamples(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
+        s.outside_domain = (
+            instances(proof, s).counterexamples(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),
+        )
     return s.outside_domain[0]
 
 
@@ -382,4 +439,3 @@ def _truth_of_interval(op: str, low: int | None, high: int | None) -> bool | Non
     holds = {"<": below, "<=": not_above, ">": above, ">=": not_below, "==": zero, "!=": below or above}
     fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": zero}
     return True if holds[op] else False if fails[op] else None
-

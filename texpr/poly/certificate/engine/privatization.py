@@ -2,8 +2,9 @@
 
     let T; for i: { T = f(i); ... T ... }   ->   for i: { let T; T = f(i); ... T ... }
 
-This is so if every iteration writes what it reads of T, which is asked like everything else of the loops on the right; that iterations that
-run at once do not disturb each other is asked of the loops on the left.
+This is so if every iteration writes what it reads of T, which is asked like everything else of the
+loops on the right; that iterations that run at once do not disturb each other is asked of the loops
+on the left.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from texpr.poly.certificate.engine.statements import Nest, Statement, expression
 
 def privatize_buffers(proof: Proof) -> Proof | None:
     """Allocate each buffer in the innermost loop around all its uses; None if all of them are."""
-    homes = {t: around for t, around in _enclosing_loops(proof.nest).items() if len(around) > len(proof.nest.buffers[t].allocation_loops)}
+    homes = {
+        t: around
+        for t, around in _enclosing_loops(proof.nest).items()
+        if len(around) > len(proof.nest.buffers[t].allocation_loops)
+    }
     if not homes:
         return None
     kernel = _move_allocations(proof.nest.kernel, homes)
@@ -47,7 +52,10 @@ def _common(a: Sequence[For], b: Sequence[For]) -> tuple[For, ...]:
 
 
 def _move_allocations(kernel: Kernel, homes: dict[Tensor, tuple[For, ...]]) -> Kernel:
-    inside = {around[-1].var: tuple(t for t, other in homes.items() if other[-1].var is around[-1].var) for around in homes.values()}
+    inside = {
+        around[-1].var: tuple(t for t, other in homes.items() if other[-1].var is around[-1].var)
+        for around in homes.values()
+    }
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, For | If | Kernel):

@@ -1,4 +1,6 @@
-"""The semantics of a program: a definition for each element, without guards, whose reductions are terms of their own."""
+"""The semantics of a program: a definition for each element, without guards, whose reductions
+are terms of their own.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,10 @@ class Definition:
 
     Attributes:
         element: which element of the target an instance defines or folds into.
-        domain: which instances there are; `stored` which of them store, where a write outside is dropped.
-        reduction: the reduction in `value`, if there is one; `body` and `reduction_domain` are its body and condition over axes and
-            binders.
+        domain: which instances there are; `stored` which of them store, where a write outside is
+            dropped.
+        reduction: the reduction in `value`, if there is one; `body` and `reduction_domain` are its
+            body and condition over axes and binders.
     """
 
     number: int
@@ -55,7 +58,9 @@ class Definition:
 
 
 _MOST_LEVELS = 4
-"""Definitions within definitions that are looked into, as in `texpr.poly.constraints.integer_intermediates`."""
+"""Definitions within definitions that are looked into, as in
+`texpr.poly.constraints.integer_intermediates`.
+"""
 
 
 class Semantics:
@@ -63,21 +68,37 @@ class Semantics:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.definitions = {k: _definition(k, e) for k, e in enumerate(program.equations) if isinstance(e, Equation)}
+        self.definitions = {
+            k: _definition(k, e) for k, e in enumerate(program.equations) if isinstance(e, Equation)
+        }
         self.by_target: dict[Tensor, list[Definition]] = {}
         for d in self.definitions.values():
             self.by_target.setdefault(d.equation.target, []).append(d)
         self.ragged = {k for k, d in self.definitions.items() if self.can_inline(d.reduction_domain)}
-        """Equations whose terms are in ranges that are intermediates: their definitions are spelled out, in statements too."""
+        """Equations whose terms are in ranges that are intermediates: their definitions are
+        spelled out, in statements too.
+        """
         for k in self.ragged:
             d = self.definitions[k]
-            self.definitions[k] = replace(d, domain=self.fully_inlined(d.domain), reduction_domain=self.fully_inlined(d.reduction_domain))
-            self.by_target[d.equation.target] = [self.definitions[e.number] for e in self.by_target[d.equation.target]]
+            self.definitions[k] = replace(
+                d,
+                domain=self.fully_inlined(d.domain),
+                reduction_domain=self.fully_inlined(d.reduction_domain),
+            )
+            self.by_target[d.equation.target] = [
+                self.definitions[e.number] for e in self.by_target[d.equation.target]
+            ]
 
     def inlinable_definition(self, e: Node) -> Definition | None:
-        """The definition of the element that is read: the only equation of its tensor, without a reduction."""
+        """The definition of the element that is read: the only equation of its tensor, without a
+        reduction.
+        """
         match e:
-            case Read(tensor) if len(found := self.by_target.get(tensor, ())) == 1 and not found[0].is_fold and found[0].reduction is None:
+            case Read(tensor) if (
+                len(found := self.by_target.get(tensor, ())) == 1
+                and not found[0].is_fold
+                and found[0].reduction is None
+            ):
                 return found[0]
         return None
 
@@ -86,8 +107,8 @@ class Semantics:
         return any(self._inline_read(n) is not None for n in walk(e))
 
     def inlined(self, e: Expr) -> Expr:
-        """`e` with the definitions of what it reads in the place of the reads, one level of them, and arithmetic folded as in loops;
-        recurrences are left as they are.
+        """`e` with the definitions of what it reads in the place of the reads, one level of them,
+        and arithmetic folded as in loops; recurrences are left as they are.
         """
         return substitute_and_fold(rewrite(e, self._inline_read), {})
 
@@ -109,7 +130,14 @@ class Semantics:
     @cached_property
     def tensors(self) -> set[Tensor]:
         """All tensors of the program: each of their elements has one value."""
-        return {*self.program.inputs, *(t for e in self.program.equations for t in (e.targets if isinstance(e, Invoke) else (e.target,)))}
+        return {
+            *self.program.inputs,
+            *(
+                t
+                for e in self.program.equations
+                for t in (e.targets if isinstance(e, Invoke) else (e.target,))
+            ),
+        }
 
     @cached_property
     def _recurrent(self) -> set[Tensor]:
@@ -155,18 +183,32 @@ def _definition(number: int, equation: Equation) -> Definition:
     element = tuple(rewrite(i, rule) for i in equation.indices)
 
     def conditions(axes: tuple[Axis, ...], where: Expr | None) -> Expr:
-        return conjunction(*(rewrite(c, rule) for c in (*_ranges(axes), *([where] if where is not None else []))))
+        return conjunction(
+            *(rewrite(c, rule) for c in (*_ranges(axes), *([where] if where is not None else [])))
+        )
 
     stored: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
         stored = index_in_bounds(element, equation.target.shape)
     elif equation.guard is not None:
-        element = tuple(_guarded_index(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
+        element = tuple(
+            _guarded_index(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape)
+        )
     reduction = reductions[0] if reductions else None
     reduction_domain = conjunction() if reduction is None else conditions(reduction.axes, reduction.where)
-    return Definition(number, equation, axes, element, conditions(equation.axes, equation.where), stored, value, reduction,
-                      tuple(a.var for a in reduction.axes) if reduction is not None else (),
-                      reduction.body if reduction is not None else None, reduction_domain)
+    return Definition(
+        number,
+        equation,
+        axes,
+        element,
+        conditions(equation.axes, equation.where),
+        stored,
+        value,
+        reduction,
+        tuple(a.var for a in reduction.axes) if reduction is not None else (),
+        reduction.body if reduction is not None else None,
+        reduction_domain,
+    )
 
 
 def _ranges(axes: tuple[Axis, ...]) -> list[Expr]:
@@ -175,7 +217,9 @@ def _ranges(axes: tuple[Axis, ...]) -> list[Expr]:
 
 def index_in_bounds(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
     """The condition that a tensor of this shape has the element."""
-    return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+    return conjunction(
+        *(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n)))
+    )
 
 
 def _apply_guard(node: Read) -> Expr:
@@ -185,7 +229,10 @@ def _apply_guard(node: Read) -> Expr:
     if guard.mode == "value":
         assert guard.value is not None
         return select(index_in_bounds(node.indices, node.tensor.shape), plain, guard.value)
-    return replace(plain, indices=tuple(_guarded_index(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)))
+    return replace(
+        plain,
+        indices=tuple(_guarded_index(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)),
+    )
 
 
 def _guarded_index(i: Expr, n: Expr, mode: str) -> Expr:
@@ -197,7 +244,11 @@ def _guarded_index(i: Expr, n: Expr, mode: str) -> Expr:
         case "wrap":
             return select(compare("<", i, index(0)), add(i, n), select(compare(">=", i, n), sub(i, n), i))
         case "reflect":
-            return select(compare("<", i, index(0)), sub(index(0), i), select(compare(">=", i, n), sub(add(last, last), i), i))
+            return select(
+                compare("<", i, index(0)),
+                sub(index(0), i),
+                select(compare(">=", i, n), sub(add(last, last), i), i),
+            )
     raise AssertionError(f"no guard {mode}")
 
 
@@ -208,7 +259,9 @@ def is_identity(op: str | None, e: Expr) -> bool:
 
 def is_neutral(op: str | None, e: Expr) -> bool:
     """True if folding `e` into any value changes no bit of it: -0.0 + 0.0 is 0.0."""
-    return repr(getattr(e, "value", None)) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e)
+    return (
+        repr(getattr(e, "value", None)) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e)
+    )
 
 
 def _identity(op: str | None, dtype: DType) -> int | float | None:

@@ -1,4 +1,6 @@
-"""Loops that run their iterations at once: no two of them use one element, unless a barrier stands between or lanes are joined."""
+"""Loops that run their iterations at once: no two of them use one element, unless a barrier
+stands between or lanes are joined.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from texpr.poly.certificate.engine.instance_pairs import (
 from texpr.poly.certificate.engine.obligations import Proof, Refuted
 from texpr.poly.certificate.engine.reductions import Reductions, is_order_sensitive, name_of
 from texpr.poly.certificate.engine.statements import Nest, Statement, as_written
-from texpr.poly.certificate.engine.value_tracing import access, defining_writes, definition_accesses, read_domains, update_accesses
+from texpr.poly.certificate.engine.value_tracing import (
+    access,
+    defining_writes,
+    definition_accesses,
+    read_domains,
+    update_accesses,
+)
 
 Uses = Mapping[Tensor, Sequence[Access]]
 
@@ -40,8 +48,15 @@ def check_races(proof: Proof, sums: Reductions, kernel: Kernel) -> None:
         uses = {}
         for s, read in found:
             buffer = nest.buffers[read.tensor]
-            uses.setdefault(read.tensor, []).extend(access(buffer, s, read.indices, when=when) for when in read_domains(s, read))
-    loops = {n.var: n for s in nest.statements for n in s.loops if not isinstance(n.kind, Serial | Unrolled | InstructionNest)}
+            uses.setdefault(read.tensor, []).extend(
+                access(buffer, s, read.indices, when=when) for when in read_domains(s, read)
+            )
+    loops = {
+        n.var: n
+        for s in nest.statements
+        for n in s.loops
+        if not isinstance(n.kind, Serial | Unrolled | InstructionNest)
+    }
     for loop in loops.values():
         with proof.obligation("races"):
             _check_loop(proof, nest, uses, loop)
@@ -51,13 +66,21 @@ def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
     for buffer in nest.buffers.values():
         if loop.var in buffer.private:
             continue
-        defined, updates = ([a for a in each if _inside(a, loop)]
-                            for each in (definition_accesses(proof, buffer), update_accesses(proof, buffer)))
+        defined, updates = (
+            [a for a in each if _inside(a, loop)]
+            for each in (definition_accesses(proof, buffer), update_accesses(proof, buffer))
+        )
         reads = [a for a in uses.get(buffer.tensor, ()) if _inside(a, loop)]
         defining = [a for a in defining_writes(buffer) if _inside(a, loop)]
-        pairs = [*product(defining, defining), *product(defined, reads), *product(updates, (*defined, *updates, *reads))]
+        pairs = [
+            *product(defining, defining),
+            *product(defined, reads),
+            *product(updates, (*defined, *updates, *reads)),
+        ]
         for w, other in pairs:
-            if not (w is other and _is_lane_reduction(proof, w, loop)) and not _is_atomic_pair(proof, w, other, loop):
+            if not (w is other and _is_lane_reduction(proof, w, loop)) and not _is_atomic_pair(
+                proof, w, other, loop
+            ):
                 _check_pair(proof, nest, loop, w, other)
 
 
@@ -66,7 +89,9 @@ def _inside(a: Access, loop: For) -> bool:
 
 
 def _is_lane_reduction(proof: Proof, w: Access, loop: For) -> bool:
-    """True if lanes that update one element are reduced first; for floats the store must permit another order."""
+    """True if lanes that update one element are reduced first; for floats the store must permit
+    another order.
+    """
     store = w.statement.store
     if not has_lanes(loop.kind) or store.update is None or loop.var in variables(*store.indices):
         return False
@@ -78,9 +103,15 @@ def _is_lane_reduction(proof: Proof, w: Access, loop: For) -> bool:
 
 
 def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
-    """True if both are atomic updates by the same operation; for floats the store must permit another order."""
+    """True if both are atomic updates by the same operation; for floats the store must permit
+    another order.
+    """
     first, second = w.statement.store, other.statement.store
-    if not is_bound(loop) or not (w.writes and other.writes and first.atomic and second.atomic) or first.update != second.update:
+    if (
+        not is_bound(loop)
+        or not (w.writes and other.writes and first.atomic and second.atomic)
+        or first.update != second.update
+    ):
         return False
     if first.update is None or first.tensor is not second.tensor:
         return False
@@ -103,7 +134,9 @@ def _check_pair(proof: Proof, nest: Nest, loop: For, w: Access, other: Access) -
             _check_order(proof, loop, a, b, Order(depth, "!="), conditions)
 
 
-def _check_order(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions: tuple[tuple[str, For], ...]) -> None:
+def _check_order(
+    proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions: tuple[tuple[str, For], ...]
+) -> None:
     if order.sign == "<" and disjoint_by_intervals(a, b, order):
         return
     pair = InstancePair(a, b, order.equal, proof.facts)
@@ -113,12 +146,21 @@ def _check_order(proof: Proof, loop: For, a: Access, b: Access, order: Order, co
     pairs = without_equal_writes(pair, a, b, pair.also(same_element(pair, a, b), *relations))
     if not pairs.is_empty():
         name = a.statement.store.tensor.name if a.writes else b.statement.store.tensor.name
-        raise Refuted("races", f"iterations of the {loop.kind} loop {loop.var.name} use one element of {name}", b.statement,
-                      pair.frame, pairs)
+        raise Refuted(
+            "races",
+            f"iterations of the {loop.kind} loop {loop.var.name} use one element of {name}",
+            b.statement,
+            pair.frame,
+            pairs,
+        )
 
 
-def _orders_without_barrier(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
-    """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
+def _orders_without_barrier(
+    nest: Nest, a: Statement, b: Statement, depth: int
+) -> Iterator[tuple[tuple[str, For], ...]]:
+    """The orders in the serial loops inside a thread loop in which `a` comes first and no
+    barrier stands between.
+    """
     serial, outside = _serial(a.loops[: a.common_depth(b)]), len(_serial(a.loops[:depth]))
     barriers = [(m.order, [n.var for n in _serial(m.loops)]) for m in nest.barriers if not m.conditions]
     inside = serial[outside:]
@@ -130,7 +172,9 @@ def _orders_without_barrier(nest: Nest, a: Statement, b: Statement, depth: int) 
     if a.order <= b.order and not any(order in range(a.order, b.order) for order in barriers_at(len(inside))):
         yield tuple(("==", n) for n in inside)
     for k, n in enumerate(inside):
-        if all(order in range(b.order, a.order) for order in barriers_at(k + 1)):  # Neither after `a` nor before `b`.
+        if all(
+            order in range(b.order, a.order) for order in barriers_at(k + 1)
+        ):  # Neither after `a` nor before `b`.
             yield (*(("==", outer) for outer in inside[:k]), ("<", n))
 
 

@@ -1,4 +1,6 @@
-"""Reductions and folds: every contribution is there, once, after the start and before the result is used; and in which order."""
+"""Reductions and folds: every contribution is there, once, after the start and before the result
+is used; and in which order.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ from texpr.poly.certificate.engine.value_tracing import Tracer, access, definiti
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contribution:
-    """An instance of an equation that an update folds in: by its binders in a reduction, by its axes in a fold.
+    """An instance of an equation that an update folds in: by its binders in a reduction, by its
+    axes in a fold.
 
     Attributes:
         part: the contribution to a partial result that comes in through it.
@@ -49,7 +52,9 @@ class Contribution:
 
     @property
     def with_binders(self) -> Access:
-        """The access with the binders as further indices: two that coincide fold the same term into the same element."""
+        """The access with the binders as further indices: two that coincide fold the same term
+        into the same element.
+        """
         return Access(self.statement, (*self.place, *self.binders), True)
 
 
@@ -69,7 +74,9 @@ class Reductions:
             Refuted: it does not.
         """
         if holds_fold_parts(buffer):  # Only a total that they are folded into makes something of them.
-            raise Refuted("sums", f"{buffer.tensor.name} holds parts of what is folded, not all of it", use.statement)
+            raise Refuted(
+                "sums", f"{buffer.tensor.name} holds parts of what is folded, not all of it", use.statement
+            )
         self.check_buffer(buffer, complete=True)
         self.check_finished(buffer, use)
 
@@ -77,27 +84,55 @@ class Reductions:
         """Prove that no update comes after a use of its element."""
         with self.proof.obligation("sums"):
             for u in update_accesses(self.proof, buffer):
-                self._require_no_dependence(use, u, "sums", f"{buffer.tensor.name} is used before all is folded into it", use.statement)
+                self._require_no_dependence(
+                    use,
+                    u,
+                    "sums",
+                    f"{buffer.tensor.name} is used before all is folded into it",
+                    use.statement,
+                )
 
     def check_all_written(self, buffer: Buffer, use: Access) -> None:
-        """Prove that all instances of the equations run, once, and before the use: for elements that data chooses.
+        """Prove that all instances of the equations run, once, and before the use: for elements
+        that data chooses.
 
         That they define every element, and none twice, was proven of the program.
         """
         with self.proof.obligation("covered"):
-            wanted = {d.number for t in _targets(self.proof, buffer) for d in self.proof.semantics.by_target[t] if not d.is_fold}
+            wanted = {
+                d.number
+                for t in _targets(self.proof, buffer)
+                for d in self.proof.semantics.by_target[t]
+                if not d.is_fold
+            }
             if buffer.allocation_loops or {s.store.equation for s in buffer.definitions} != wanted:
-                raise Refuted("covered", f"whether {buffer.tensor.name} is written depends on data", buffer.definitions[0])
-            instances = [Contribution(s, self.proof.semantics.definitions[s.store.equation], s.at, ()) for s in buffer.definitions]
+                raise Refuted(
+                    "covered",
+                    f"whether {buffer.tensor.name} is written depends on data",
+                    buffer.definitions[0],
+                )
+            instances = [
+                Contribution(s, self.proof.semantics.definitions[s.store.equation], s.at, ())
+                for s in buffer.definitions
+            ]
             for number in wanted:
                 d = self.proof.semantics.definitions[number]
-                self._check_every_instance(d, buffer.definitions[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer)
+                self._check_every_instance(
+                    d, buffer.definitions[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer
+                )
             for s in buffer.definitions:
-                self._require_no_dependence(Access(use.statement, (), False), Access(s, (), True), "initialised",
-                            f"{buffer.tensor.name} is read before all of it is written", use.statement)
+                self._require_no_dependence(
+                    Access(use.statement, (), False),
+                    Access(s, (), True),
+                    "initialised",
+                    f"{buffer.tensor.name} is read before all of it is written",
+                    use.statement,
+                )
 
     def check_buffer(self, buffer: Buffer, *, complete: bool) -> None:
-        """Prove the updates of a buffer, independently of its uses; `complete` if no term may be missing."""
+        """Prove the updates of a buffer, independently of its uses; `complete` if no term may be
+        missing.
+        """
         if (id(buffer), complete) in self._done:
             return
         self._done.add((id(buffer), complete))
@@ -113,7 +148,9 @@ class Reductions:
         self._check_order(buffer, folded)
 
     def contributions(self, buffer: Buffer) -> list[Contribution]:
-        """The contributions of all updates of a buffer; of partial results, those folded into them."""
+        """The contributions of all updates of a buffer; of partial results, those folded into
+        them.
+        """
         found = self._contributions.get(id(buffer))
         if found is None:
             found = self._contributions[id(buffer)] = []
@@ -140,7 +177,9 @@ class Reductions:
             self.tracer.check_initialised(partial, use)
         self.check_buffer(partial, complete=False)
         self.check_finished(partial, use)
-        self._check_partial_of_same_total(buffer, u, self.tracer.value_at(partial, u, use.place[len(partial.allocation_loops) :], [use]))
+        self._check_partial_of_same_total(
+            buffer, u, self.tracer.value_at(partial, u, use.place[len(partial.allocation_loops) :], [use])
+        )
         self._require_reassociation(u, d)
         return [self._through_partial(u, use, c, place) for c in self.contributions(partial)]
 
@@ -158,10 +197,20 @@ class Reductions:
             inlined = self.proof.semantics.fully_inlined
             if not context.equal(a, b) and not context.equal(inlined(a), inlined(b)):
                 wrong = context.also(compare("!=", a, b)).set
-                raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
+                raise Refuted(
+                    "sums",
+                    f"the update is of another element than {buffer.tensor.name} holds there",
+                    u,
+                    u.frame,
+                    wrong,
+                )
 
-    def _through_partial(self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]) -> Contribution:
-        """The contribution that reaches a sum through a partial result, under no further condition on data."""
+    def _through_partial(
+        self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]
+    ) -> Contribution:
+        """The contribution that reaches a sum through a partial result, under no further
+        condition on data.
+        """
         reduced = without_shared_conditions(u, c.statement) if _depends_on_other_data(u, set()) else None
         if reduced is None:
             _require_no_other_data(u, set())
@@ -183,7 +232,9 @@ class Reductions:
                 raise Refuted("order", "a sum of floats is cut into parts, which nothing permits", u)
             self.proof.reassociated[name_of(d)] = None
 
-    def _require_no_dependence(self, first: Access, then: Access, rule: str, what: str, at: Statement) -> None:
+    def _require_no_dependence(
+        self, first: Access, then: Access, rule: str, what: str, at: Statement
+    ) -> None:
         """Refute with the text `what` if an element is used by `first` and later by `then`."""
         found = dependence(first, then, self.proof.facts)
         if found is not None:
@@ -196,21 +247,35 @@ class Reductions:
                     found = self._conflicting_start(a, b)
                     if found is not None:
                         copied = next((s.statement for s in (b, a) if s.statement.store.equation < 0), None)
-                        what = (f"an element of {buffer.tensor.name} is started twice" if copied is None else
-                                f"what is copied into {buffer.tensor.name} is not proven to be the sum that is there, with more folded in")
-                        raise ReusedBuffer(buffer.tensor, "once", what, copied or b.statement, found[0].frame, found[1])
+                        what = (
+                            f"an element of {buffer.tensor.name} is started twice"
+                            if copied is None
+                            else f"what is copied into {buffer.tensor.name} is not proven to be the sum that "
+                            f"is there, with more folded in"
+                        )
+                        raise ReusedBuffer(
+                            buffer.tensor, "once", what, copied or b.statement, found[0].frame, found[1]
+                        )
 
     def _conflicting_start(self, a: Access, b: Access) -> tuple[InstancePair, isl.Set] | None:
-        """An instance of `a` and a later one of `b` that use one element, for more than to store there what is there: the value that one
-        instance of an equation begins with, in the same place. That no update comes between is asked of updates.
+        """An instance of `a` and a later one of `b` that use one element, for more than to store
+        there what is there: the value that one instance of an equation begins with, in the same
+        place. That no update comes between is asked of updates.
         """
         found = dependence(a, b, self.proof.facts)
         one, other = a.statement.store, b.statement.store
-        if found is None or one.equation < 0 or (one.equation, one.start, one.part) != (other.equation, other.start, other.part):
+        if (
+            found is None
+            or one.equation < 0
+            or (one.equation, one.start, one.part) != (other.equation, other.start, other.part)
+        ):
             return found
         pair, pairs = found
         mine, theirs = ((*s.indices, *s.at) for s in (a.statement, b.statement))
-        same = (compare("==", a.statement.frame.abstract(x), pair.second(b.statement.frame.abstract(y))) for x, y in zip(mine, theirs))
+        same = (
+            compare("==", a.statement.frame.abstract(x), pair.second(b.statement.frame.abstract(y)))
+            for x, y in zip(mine, theirs)
+        )
         wrong = pairs & pair.frame.holds(negation(conjunction(*same)))
         return None if wrong.is_empty() else (pair, wrong)
 
@@ -219,7 +284,9 @@ class Reductions:
             for u in update_accesses(self.proof, buffer):
                 self.tracer.check_initialised(buffer, u)
                 for start in starts:
-                    self._require_no_dependence(u, start, "sums", f"{buffer.tensor.name} is started after an update", start.statement)
+                    self._require_no_dependence(
+                        u, start, "sums", f"{buffer.tensor.name} is started after an update", start.statement
+                    )
                     if start.statement.store.equation < 0:  # All of a sum is there when it is copied.
                         what = f"more is folded into {buffer.tensor.name} than what was copied there"
                         self._require_no_dependence(start, u, "sums", what, u.statement)
@@ -233,7 +300,11 @@ class Reductions:
                 if partial is not None and holds_fold_parts(partial):
                     continue  # They are of the same element.
                 element = Read(d.equation.target, tuple(at_instance(i, d.axes, u.at) for i in d.element))
-                wanted = element if folds_instances(buffer, d) else Total(d.number, u.at[: len(d.axes)], dtype=u.store.tensor.dtype)
+                wanted = (
+                    element
+                    if folds_instances(buffer, d)
+                    else Total(d.number, u.at[: len(d.axes)], dtype=u.store.tensor.dtype)
+                )
                 self._check_same_total(buffer, u, self.tracer.value_at(buffer, u, u.indices), wanted)
 
     def _check_once(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
@@ -241,15 +312,26 @@ class Reductions:
             for a in folded:
                 for b in folded:
                     if a.definition is b.definition:
-                        self._require_no_dependence(a.with_binders, b.with_binders, "sums",
-                                    f"one contribution is folded into {buffer.tensor.name} twice", b.statement)
+                        self._require_no_dependence(
+                            a.with_binders,
+                            b.with_binders,
+                            "sums",
+                            f"one contribution is folded into {buffer.tensor.name} twice",
+                            b.statement,
+                        )
 
     def _check_all_present(self, buffer: Buffer, start: Statement, folded: Sequence[Contribution]) -> None:
-        """Prove that every instance that the program folds into the element of a start is folded in."""
+        """Prove that every instance that the program folds into the element of a start is folded
+        in.
+        """
         number = start.store.equation
         if start.store.start:
             d = self.proof.semantics.definitions[number]
-            inside = d.reduction_domain if outside_domain(self.proof, start, d) is None else conjunction(d.domain, d.reduction_domain)
+            inside = (
+                d.reduction_domain
+                if outside_domain(self.proof, start, d) is None
+                else conjunction(d.domain, d.reduction_domain)
+            )
             self._check_every_instance(d, start, start.at, inside, d.binders, folded, buffer)
             return
         target = self.proof.semantics.definitions[number].equation.target if number >= 0 else None
@@ -257,31 +339,58 @@ class Reductions:
         runs = start.domain(self.proof.facts).params()  # Where no start runs, nothing is used.
         for d in self.proof.semantics.by_target[target] if target is not None else ():
             if d.is_fold:
-                self._check_every_instance(d, start, None, conjunction(d.domain, d.stored), d.axes, folded, buffer, runs)
+                self._check_every_instance(
+                    d, start, None, conjunction(d.domain, d.stored), d.axes, folded, buffer, runs
+                )
 
     def _check_defined_once(self, buffer: Buffer) -> None:
-        """Prove that no element that is folded into is defined twice: a definition determines the contributions that belong to it."""
+        """Prove that no element that is folded into is defined twice: a definition determines
+        the contributions that belong to it.
+        """
         with self.proof.obligation("once"):
             elements = [(s, self.tracer.claim(s)) for s in buffer.definitions]
-            elements_written = [Access(s, tuple(map(s.frame.abstract, e.indices)), True) for s, e in elements if isinstance(e, Read)]
+            elements_written = [
+                Access(s, tuple(map(s.frame.abstract, e.indices)), True)
+                for s, e in elements
+                if isinstance(e, Read)
+            ]
             for a in elements_written:
                 for b in elements_written:
                     if (found := self._conflicting_start(a, b)) is not None:
                         what = f"an element of {buffer.tensor.name} is defined twice"
                         raise Refuted("once", what, b.statement, found[0].frame, found[1])
 
-    def _check_every_instance(self, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr, binders: tuple[Var, ...],
-                        folded: Sequence[Contribution], buffer: Buffer, sizes: isl.Set | None = None) -> None:
+    def _check_every_instance(
+        self,
+        d: Definition,
+        start: Statement,
+        at: tuple[Expr, ...] | None,
+        inside: Expr,
+        binders: tuple[Var, ...],
+        folded: Sequence[Contribution],
+        buffer: Buffer,
+        sizes: isl.Set | None = None,
+    ) -> None:
         with self.proof.obligation("sums"):
-            required = _RequiredInstances(self.proof, d, start, at, inside, binders, self.proof.facts if sizes is None else sizes)
+            required = _RequiredInstances(
+                self.proof, d, start, at, inside, binders, self.proof.facts if sizes is None else sizes
+            )
             matching = [c for c in folded if c.definition is d]
             if not required.is_missing_after(matching, buffer):
                 return
             at_fault = matching[-1].statement if matching else start
-            raise Refuted("sums", f"a contribution to {buffer.tensor.name} is missing", at_fault, required.frame, required.missing)
+            raise Refuted(
+                "sums",
+                f"a contribution to {buffer.tensor.name} is missing",
+                at_fault,
+                required.frame,
+                required.missing,
+            )
 
     def _check_order(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
-        """Prove that floats are added in the order of the program, or that the store permits another order."""
+        """Prove that floats are added in the order of the program, or that the store permits
+        another order.
+        """
         with self.proof.obligation("order"):
             for a in folded:
                 if a.statement.store.reassoc or not is_order_sensitive(a.statement):
@@ -295,8 +404,15 @@ class Reductions:
     def _check_forward(self, buffer: Buffer, a: Contribution, b: Contribution, order: Order) -> None:
         """Prove that of two contributions to one element the first one is first in the program."""
         if a.definition is not b.definition:
-            if a.definition.number > b.definition.number and dependence_in_order(a.access, b.access, order, self.proof.facts) is not None:
-                raise Refuted("order", f"{buffer.tensor.name} is folded in another order than the program's", b.statement)
+            if (
+                a.definition.number > b.definition.number
+                and dependence_in_order(a.access, b.access, order, self.proof.facts) is not None
+            ):
+                raise Refuted(
+                    "order",
+                    f"{buffer.tensor.name} is folded in another order than the program's",
+                    b.statement,
+                )
             return
         for x, y in zip(a.binders, b.binders):
             low, high = index_difference(x, y, a.statement, b.statement, order)
@@ -310,10 +426,17 @@ class Reductions:
         pair, pairs = found
         for k in range(len(a.binders)):
             same = [compare("==", x, pair.second(y)) for x, y in zip(a.binders[:k], b.binders)]
-            wrong = pairs & pair.frame.holds(conjunction(*same, compare(">", a.binders[k], pair.second(b.binders[k]))))
+            wrong = pairs & pair.frame.holds(
+                conjunction(*same, compare(">", a.binders[k], pair.second(b.binders[k])))
+            )
             if not wrong.is_empty():
-                raise Refuted("order", f"{buffer.tensor.name} is folded in another order than the program's", b.statement, pair.frame,
-                              wrong)
+                raise Refuted(
+                    "order",
+                    f"{buffer.tensor.name} is folded in another order than the program's",
+                    b.statement,
+                    pair.frame,
+                    wrong,
+                )
 
 
 def folds_instances(buffer: Buffer, d: Definition) -> bool:
@@ -332,32 +455,55 @@ def name_of(d: Definition) -> str:
 
 
 def _targets(proof: Proof, buffer: Buffer) -> set[Tensor]:
-    found = (proof.semantics.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.start)
+    found = (
+        proof.semantics.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.start
+    )
     return {d.equation.target for d in found if d is not None}
 
 
 class _RequiredInstances:
-    """The instances of an equation that belong to a start, at some sizes, and those of them that no contribution covers."""
+    """The instances of an equation that belong to a start, at some sizes, and those of them that
+    no contribution covers.
+    """
 
-    def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
-                 binders: tuple[Var, ...], sizes: isl.Set) -> None:
+    def __init__(
+        self,
+        proof: Proof,
+        d: Definition,
+        start: Statement,
+        at: tuple[Expr, ...] | None,
+        inside: Expr,
+        binders: tuple[Var, ...],
+        sizes: isl.Set,
+    ) -> None:
         self.proof, self.d, self.start = proof, d, start
         program_frame = Frame(proof.nest.parameters, (), _ranges(d))
         condition = program_frame.abstract(inside)
         if at is None:  # All terms of a tensor: the program is proven to write inside.
-            condition = conjunction(condition, program_frame.abstract(index_in_bounds(d.element, d.equation.target.shape)))
+            condition = conjunction(
+                condition, program_frame.abstract(index_in_bounds(d.element, d.equation.target.shape))
+            )
         condition = conjunction(condition, program_frame.bounds())
         self.terms = [(program_frame.original[var], var) for _, var in program_frame.atoms]
         self.names = (*(d.axes if at is not None else ()), *binders)
         outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
         self.fresh = tuple(Var(v.name) for v in binders)
         self.data = {v: Var(v.name) for _, v in program_frame.atoms}
-        self.frame = Frame(proof.nest.parameters, (*outer.variables, *self.fresh, *self.data.values()), outer.ranges, outer.constants)
+        self.frame = Frame(
+            proof.nest.parameters,
+            (*outer.variables, *self.fresh, *self.data.values()),
+            outer.ranges,
+            outer.constants,
+        )
         values = dict(zip(self.names, (*(at or ()), *self.fresh)))
         plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
         data_facts = [compare("==", self.data[v], n) for v, n in plain if n is not None]
-        data_facts += distinct_facts(self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms])
-        self.missing = self.frame.holds(conjunction(substitute(condition, values | self.data), *data_facts)).intersect_params(sizes)
+        data_facts += distinct_facts(
+            self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms]
+        )
+        self.missing = self.frame.holds(
+            conjunction(substitute(condition, values | self.data), *data_facts)
+        ).intersect_params(sizes)
         if at is not None:
             self.missing = self.missing & self.frame.lift(start.domain(proof.facts))
         self.by_start = at is not None
@@ -375,8 +521,14 @@ class _RequiredInstances:
         while part is not None:
             _require_no_other_data(part.statement, {v for _, e in self._data(part) for v in variables(e)})
             part = part.part
-        start = access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
-        shared = self.start.common_depth(c.statement) if self.by_start and self.start.order < c.statement.order else 0
+        start = (
+            access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
+        )
+        shared = (
+            self.start.common_depth(c.statement)
+            if self.by_start and self.start.order < c.statement.order
+            else 0
+        )
         data = self._data(c)
         pair = InstancePair(start, c.access, shared, self.proof.facts, self.frame, self.missing)
         pairs = [compare("==", v, pair.second(e)) for v, e in zip(self.fresh, c.binders)]
@@ -385,15 +537,23 @@ class _RequiredInstances:
         self.missing = self.missing - pair.project_to_first(pair.also(where, *pairs))
 
     def _data(self, c: Contribution) -> list[tuple[Var, Expr]]:
-        """The data on which the equation depends at the instance of a contribution, in the frame of the contribution."""
+        """The data on which the equation depends at the instance of a contribution, in the frame
+        of the contribution.
+        """
         instance = (*c.statement.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
         names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
-        return [(var, c.statement.frame.as_integer(at_instance(term, names, instance))) for term, var in self.terms]
+        return [
+            (var, c.statement.frame.as_integer(at_instance(term, names, instance)))
+            for term, var in self.terms
+        ]
 
 
 def _ranges(d: Definition) -> dict[Var, Bounds]:
     """The ranges of an equation's axes that are constants: there are no instances elsewhere."""
-    axes = [*zip(d.axes, d.equation.axes), *(zip(d.binders, d.reduction.axes) if d.reduction is not None else ())]
+    axes = [
+        *zip(d.axes, d.equation.axes),
+        *(zip(d.binders, d.reduction.axes) if d.reduction is not None else ()),
+    ]
     ends = [(v, integer(a.lo), integer(a.hi)) for v, a in axes]
     return {v: (lo, hi - 1) for v, lo, hi in ends if lo is not None and hi is not None}
 

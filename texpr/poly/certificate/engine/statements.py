@@ -1,4 +1,6 @@
-"""The statements of the final loop nest: an extraction of its own, which shares nothing with the checks of single steps."""
+"""The statements of the final loop nest: an extraction of its own, which shares nothing with the
+checks of single steps.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,14 @@ class Statement:
         order: the position in the text.
         conditions: of the `if`s around it, outermost first.
         depths: the number of loops around each of the conditions.
-        indices, at, extents, traced_conditions: of the store, the loops and the `if`s, once their reads are traced to the program.
+        indices, at, extents, traced_conditions: of the store, the loops and the `if`s, once their
+        reads are traced to the program.
         call: the call of outside code that writes here, if it is one.
         proven: conditions that were proven of all instances.
         facts: facts about data that the program guarantees: the element that it writes exists.
         outside_domain: the instances that its equation does not have; None before that was asked.
-        instances: all of them as a `Context`, whose parts are asked about again and again; None before one was made.
+        instances: all of them as a `Context`, whose parts are asked about again and again; None
+            before one was made.
     """
 
     node: Stmt
@@ -60,18 +64,28 @@ class Statement:
         return self.frame.ranges
 
     def domain(self, facts: isl.Set) -> isl.Set:
-        """The instances, over all columns of the frame; of data, only what decides whether and where it stores is bounded."""
+        """The instances, over all columns of the frame; of data, only what decides whether and
+        where it stores is bounded.
+        """
         if self._domain is None:
-            bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
+            bounds = (
+                c
+                for n, e in zip(self.loops, self.extents)
+                for c in (compare("<=", index(0), n.var), compare("<", n.var, e))
+            )
             inside = self.frame.abstract(conjunction(*bounds, *self.traced_conditions, *self.facts))
             used = variables(inside, *map(self.frame.abstract, self.indices))
             shared = {v for _, v in self.frame.parameters.terms if v in used}
-            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data() | shared))).intersect_params(facts)
+            self._domain = self.frame.holds(
+                conjunction(inside, self.frame.bounds(self.data() | shared))
+            ).intersect_params(facts)
         self._domain = self.frame.lift(self._domain)
         return self._domain
 
     def data(self) -> set[Var]:
-        """The atoms on which it depends whether, and where, it stores, and those that say which elements these are of."""
+        """The atoms on which it depends whether, and where, it stores, and those that say which
+        elements these are of.
+        """
         plain = [self.frame.abstract(e) for e in (*self.extents, *self.traced_conditions, *self.indices)]
         found, frontier = set[Var](), variables(*plain) if self.frame.atoms else set()
         while frontier := {v for _, v in self.frame.atoms if v in frontier} - found:
@@ -98,7 +112,8 @@ class Buffer:
     """A tensor that the kernel writes.
 
     Attributes:
-        allocation_loops: the loops around the allocation: each of their iterations has a buffer of its own.
+        allocation_loops: the loops around the allocation: each of their iterations has a buffer of
+            its own.
     """
 
     tensor: Tensor
@@ -143,8 +158,12 @@ def parameters_of(kernel: Kernel) -> Parameters:
 
 def extract(kernel: Kernel, parameters: Parameters) -> Nest:
     """Extract the statements of a kernel."""
-    nest = Nest(kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, [])
-    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...], tuple[int, ...]]] = [(s, (), (), ()) for s in reversed(kernel.body)]
+    nest = Nest(
+        kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, []
+    )
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...], tuple[int, ...]]] = [
+        (s, (), (), ()) for s in reversed(kernel.body)
+    ]
     order = 0
     while stack:
         node, loops, conditions, depths = stack.pop()
@@ -153,7 +172,9 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
             case For():
                 stack += [(s, (*loops, node), conditions, depths) for s in reversed(node.body)]
             case If():
-                stack += [(s, loops, (*conditions, node.cond), (*depths, len(loops))) for s in reversed(node.body)]
+                stack += [
+                    (s, loops, (*conditions, node.cond), (*depths, len(loops))) for s in reversed(node.body)
+                ]
             case Alloc(tensor):
                 nest.buffers[tensor] = Buffer(tensor, loops)
             case Barrier():
@@ -169,7 +190,9 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
 
 
 def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple[Statement, Read]]]:
-    """Extract the statements with their own indices and conditions, before any read is traced; returned with them: all reads."""
+    """Extract the statements with their own indices and conditions, before any read is traced;
+    returned with them: all reads.
+    """
     nest = extract(kernel, parameters)
     uses = []
     for s in nest.statements:
@@ -184,11 +207,26 @@ def expressions(s: Statement) -> tuple[Expr, ...]:
     return (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, s.store.value)
 
 
-def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], depths: tuple[int, ...],
-              order: int) -> Statement:
+def statement(
+    parameters: Parameters,
+    node: Stmt,
+    loops: tuple[For, ...],
+    conditions: tuple[Expr, ...],
+    depths: tuple[int, ...],
+    order: int,
+) -> Statement:
     """Make a statement with a frame of its own."""
-    constants = {parameters.position[v]: n for c in conditions for v, n in _constants(c) if v in parameters.position}
-    return Statement(node, loops, conditions, depths, order, Frame(parameters, [n.var for n in loops], _ranges(loops), constants))
+    constants = {
+        parameters.position[v]: n for c in conditions for v, n in _constants(c) if v in parameters.position
+    }
+    return Statement(
+        node,
+        loops,
+        conditions,
+        depths,
+        order,
+        Frame(parameters, [n.var for n in loops], _ranges(loops), constants),
+    )
 
 
 def _constants(condition: Expr) -> Iterator[tuple[Var, Const]]:
@@ -205,7 +243,9 @@ def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order:
     """The accesses of a call to all elements of a tensor, as a store to each."""
     at = tuple(Var(f"x{k}") for k in range(tensor.rank))
     loops = tuple(For(v, n, ()) for v, n in zip(at, tensor.shape))
-    access = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order)
+    access = statement(
+        parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order
+    )
     access.extents, access.indices, access.at, access.call = tensor.shape, at, at, call
     return access
 
@@ -230,14 +270,23 @@ def reads(e: Expr) -> bool:
 
 
 def partials_merged_by(nest: Nest, s: Statement) -> Buffer | None:
-    """The partial results that an update folds into others, or parts of a fold into what has more: it reads what the same equation
-    starts, and nothing else.
+    """The partial results that an update folds into others, or parts of a fold into what has more:
+    it reads what the same equation starts, and nothing else.
     """
     match s.node:
-        case Store(tensor, _, Read(partial), str(), equation=equation) if partial is not tensor and partial in nest.buffers:
+        case Store(tensor, _, Read(partial), str(), equation=equation) if (
+            partial is not tensor and partial in nest.buffers
+        ):
             buffer = nest.buffers[partial]
-            if _is_started(buffer) and all(d.store.equation == equation for d in buffer.definitions) and (
-                    holds_fold_parts(buffer) or _is_started(nest.buffers[tensor]) and not holds_fold_parts(nest.buffers[tensor])):
+            if (
+                _is_started(buffer)
+                and all(d.store.equation == equation for d in buffer.definitions)
+                and (
+                    holds_fold_parts(buffer)
+                    or _is_started(nest.buffers[tensor])
+                    and not holds_fold_parts(nest.buffers[tensor])
+                )
+            ):
                 return buffer
     return None
 
@@ -249,4 +298,6 @@ def holds_fold_parts(buffer: Buffer) -> bool:
 
 def _is_started(buffer: Buffer) -> bool:
     """True if all definitions of the elements are starts of one kind of sum."""
-    return {d.store.start for d in buffer.definitions} == {True} and len({d.store.part for d in buffer.definitions}) == 1
+    return {d.store.start for d in buffer.definitions} == {True} and len(
+        {d.store.part for d in buffer.definitions}
+    ) == 1

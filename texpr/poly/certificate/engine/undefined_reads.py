@@ -1,7 +1,8 @@
 """Reads of what was never written that do no harm: nobody uses what is made of it.
 
-A store past the end of its equation, as in a tile that is filled, is of no element of the program: what it stores is taken for none.
-A copy of such an element is as if it did not run, if no use finds what it wrote: packed copies of a triangle take whole rows.
+A store past the end of its equation, as in a tile that is filled, is of no element of the program:
+what it stores is taken for none. A copy of such an element is as if it did not run, if no use finds
+what it wrote: packed copies of a triangle take whole rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from texpr.poly.certificate.engine.statements import Statement
 
 
 def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
-    """True if a read is part of the value that is stored, and decides neither another read nor a place."""
+    """True if a read is part of the value that is stored, and decides neither another read nor a
+    place.
+    """
     if not isinstance(s.node, Store) or e is not s.node.value:
         return False
     deciding: list[Expr] = []
@@ -32,7 +35,9 @@ def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:
 
 
 def instances_outside_domain(proof: Proof, s: Statement) -> isl.Set | None:
-    """The instances of a store, or of a term of a sum, that its equation does not have: they make a total that it does not have either."""
+    """The instances of a store, or of a term of a sum, that its equation does not have: they
+    make a total that it does not have either.
+    """
     d = None if s.call is not None else proof.semantics.definitions.get(s.store.equation)
     if d is None or s.store.start or s.store.part or s.store.update is not None and d.is_fold:
         return None
@@ -41,7 +46,9 @@ def instances_outside_domain(proof: Proof, s: Statement) -> isl.Set | None:
 
 
 def may_copy_undefined(proof: Proof, s: Statement) -> bool:
-    """True if a copy may have undefined instances, and data does not decide which elements it fills."""
+    """True if a copy may have undefined instances, and data does not decide which elements it
+    fills.
+    """
     if s.node not in proof.undefined_copies:
         return False
     target = proof.nest.buffers[s.store.tensor]

@@ -1,4 +1,6 @@
-"""A store computes what its equation says: two expressions in terms of the program, compared node by node."""
+"""A store computes what its equation says: two expressions in terms of the program, compared
+node by node.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def require_equal(semantics: Semantics, found: Expr, wanted: Expr, context: Cont
         Disagreement: where they do not, as far as can be told.
     """
     difference = _difference(semantics, found, wanted, context)
-    if difference is not None and not (found.dtype.is_int and _equal_inlined(semantics, found, wanted, context)):
+    if difference is not None and not (
+        found.dtype.is_int and _equal_inlined(semantics, found, wanted, context)
+    ):
         raise difference
 
 
@@ -81,7 +85,11 @@ def _equal_inlined(semantics: Semantics, found: Expr, wanted: Expr, context: Con
     while stack:
         a, b, here = stack.pop()
         condition = split_condition(a, b)
-        parts = None if condition is None or semantics.can_inline(condition) else _goals_by_case(a, b, here, condition)
+        parts = (
+            None
+            if condition is None or semantics.can_inline(condition)
+            else _goals_by_case(a, b, here, condition)
+        )
         if parts is None and (semantics.can_inline(a) or semantics.can_inline(b)):
             parts = [(semantics.inlined(a), semantics.inlined(b), here)]
         if sum(1 for _ in walk(a, b)) > MOST_NODES:
@@ -97,26 +105,44 @@ def _subgoals(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[
     """The goals that remain to be proven for `a` and `b`; None if they differ."""
     if a.dtype != b.dtype:
         return None
-    if a.dtype == I64 and (_equal_termwise(semantics, a, b, context) or _is_affine_question(a, b) and context.equal(a, b)):
+    if a.dtype == I64 and (
+        _equal_termwise(semantics, a, b, context) or _is_affine_question(a, b) and context.equal(a, b)
+    ):
         return []
-    if a.dtype == I64 and (semantics.can_inline(a) or semantics.can_inline(b)) and (
-            _equal_operands(semantics, a, b, context) or context.equal(semantics.fully_inlined(a), semantics.fully_inlined(b))):
+    if (
+        a.dtype == I64
+        and (semantics.can_inline(a) or semantics.can_inline(b))
+        and (
+            _equal_operands(semantics, a, b, context)
+            or context.equal(semantics.fully_inlined(a), semantics.fully_inlined(b))
+        )
+    ):
         return []
     if a.dtype == BOOL and _is_logical_question(a, b) and context.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
         return _select_goals(semantics, a, b, context)
-    if same_operation(a, b) and (children(a) or isinstance(a, Read | Total)) and not (a.dtype.is_int and _has_integer_choices(a, b)):
+    if (
+        same_operation(a, b)
+        and (children(a) or isinstance(a, Read | Total))
+        and not (a.dtype.is_int and _has_integer_choices(a, b))
+    ):
         return _operand_goals(a, b, context)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
-    return _inlined_goal(semantics, a, b, context) or (_goals_by_case(a, b, context, split_condition(a, b)) if a.dtype.is_int else None)
+    return _inlined_goal(semantics, a, b, context) or (
+        _goals_by_case(a, b, context, split_condition(a, b)) if a.dtype.is_int else None
+    )
 
 
 def _equal_operands(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
-    """True if both are the same operation on equal operands: nothing has to be inlined then. Depth is that of the expressions."""
+    """True if both are the same operation on equal operands: nothing has to be inlined then.
+    Depth is that of the expressions.
+    """
     parts = bool(children(a)) and same_operation(a, b) and not isinstance(a, Read)
-    return parts and all(_difference(semantics, x, y, context) is None for x, y, context in _operand_goals(a, b, context))
+    return parts and all(
+        _difference(semantics, x, y, context) is None for x, y, context in _operand_goals(a, b, context)
+    )
 
 
 def _equal_termwise(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
@@ -126,22 +152,42 @@ def _equal_termwise(semantics: Semantics, a: Expr, b: Expr, context: Context) ->
     mine, other = linear(a), linear(b)
     terms = [(t, c) for t, c in mine.terms if not isinstance(t, Var)]
     remaining = [(t, c) for t, c in other.terms if not isinstance(t, Var)]
-    if len(terms) != len(remaining) or not len(terms) or (len(mine.terms), len(other.terms)) == (1, 1) or split_condition(a, b) is not None:
+    if (
+        len(terms) != len(remaining)
+        or not len(terms)
+        or (len(mine.terms), len(other.terms)) == (1, 1)
+        or split_condition(a, b) is not None
+    ):
         return False
     for t, c in terms:
-        same = next((k for k, (u, d) in enumerate(remaining) if c == d and _difference(semantics, t, u, context) is None), None)
+        same = next(
+            (
+                k
+                for k, (u, d) in enumerate(remaining)
+                if c == d and _difference(semantics, t, u, context) is None
+            ),
+            None,
+        )
         if same is None:
             return False
         del remaining[same]
-    rest = (Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant).expr() for form in (mine, other))
+    rest = (
+        Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant).expr()
+        for form in (mine, other)
+    )
     return context.equal(*rest)
 
 
 def _is_affine_question(*roots: Expr) -> bool:
-    """True if isl is to compare two integers: they are indices, or data that is not multiplied with data."""
+    """True if isl is to compare two integers: they are indices, or data that is not multiplied
+    with data.
+    """
     nodes = list(walk(*roots))
-    return not any(isinstance(n, Read) for n in nodes) or split_condition(*roots) is None and not any(
-        isinstance(n, Mul) and not isinstance(n.rhs, Const) for n in nodes)
+    return (
+        not any(isinstance(n, Read) for n in nodes)
+        or split_condition(*roots) is None
+        and not any(isinstance(n, Mul) and not isinstance(n.rhs, Const) for n in nodes)
+    )
 
 
 def _goals_by_case(a: Expr, b: Expr, context: Context, condition: Expr | None) -> list[_Goal] | None:
@@ -150,12 +196,21 @@ def _goals_by_case(a: Expr, b: Expr, context: Context, condition: Expr | None) -
         return None
     if (truth := _known_truth(condition, context)) is not None:
         return [(simplify_assuming(a, condition, truth), simplify_assuming(b, condition, truth), context)]
-    cases = [(holds, inside) for holds, inside in zip((True, False), context.split_on(condition)) if inside is not None]
-    return [(simplify_assuming(a, condition, holds), simplify_assuming(b, condition, holds), inside) for holds, inside in cases]
+    cases = [
+        (holds, inside)
+        for holds, inside in zip((True, False), context.split_on(condition))
+        if inside is not None
+    ]
+    return [
+        (simplify_assuming(a, condition, holds), simplify_assuming(b, condition, holds), inside)
+        for holds, inside in cases
+    ]
 
 
 def _known_truth(condition: Expr, context: Context) -> bool | None:
-    """The truth of a condition on data that is among the assumptions, maybe at indices that are equal for these instances alone."""
+    """The truth of a condition on data that is among the assumptions, maybe at indices that are
+    equal for these instances alone.
+    """
     if not any(isinstance(n, Read) for n in walk(condition)):
         return None
     for given in context.assumptions():
@@ -166,13 +221,21 @@ def _known_truth(condition: Expr, context: Context) -> bool | None:
 
 
 def _equal_at(a: Node, b: Node, context: Context) -> bool:
-    """True if two expressions are the same operations on the same data, at indices that are equal for these instances."""
+    """True if two expressions are the same operations on the same data, at indices that are
+    equal for these instances.
+    """
     stack = [(a, b)]
     while stack:
         x, y = stack.pop()
         if x is y:
             continue
-        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and _is_affine_question(x, y) and context.equal(x, y):
+        if (
+            isinstance(x, Expr)
+            and isinstance(y, Expr)
+            and x.dtype == y.dtype == I64
+            and _is_affine_question(x, y)
+            and context.equal(x, y)
+        ):
             continue
         if not same_operation(x, y) or not children(x) and not structurally_equal(x, y):  # type: ignore[arg-type]
             return False
@@ -186,13 +249,19 @@ def _operand_goals(a: Node, b: Node, context: Context) -> list[_Goal]:
 
 def _is_logical_question(a: Expr, b: Expr) -> bool:
     """True if isl is to compare two conditions: they are on integers, or combined of several."""
-    joined_ones = isinstance(a, And | Or | Not | Const | Select) or isinstance(b, And | Or | Not | Const | Select)
+    joined_ones = isinstance(a, And | Or | Not | Const | Select) or isinstance(
+        b, And | Or | Not | Const | Select
+    )
     return is_integer_condition(a) and is_integer_condition(b) or joined_ones
 
 
 def _has_integer_choices(*roots: Expr) -> bool:
-    """True if conditions on integers choose integers, so that folding may have changed the expressions around them."""
-    return any(isinstance(n, Select) and n.dtype.is_int and is_integer_condition(n.cond) for n in walk(*roots))
+    """True if conditions on integers choose integers, so that folding may have changed the
+    expressions around them.
+    """
+    return any(
+        isinstance(n, Select) and n.dtype.is_int and is_integer_condition(n.cond) for n in walk(*roots)
+    )
 
 
 def _select_goals(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
@@ -205,7 +274,10 @@ def _select_goals(semantics: Semantics, a: Expr, b: Expr, context: Context) -> l
         one_question = structurally_equal(a.cond, b.cond) and split_condition(a.cond) is None
         on_data = not (is_integer_condition(a.cond) and is_integer_condition(b.cond))
         if one_question or on_data and _equal_conditions(semantics, a.cond, b.cond, context):
-            return [(a.then, b.then, context.also(a.cond)), (a.orelse, b.orelse, context.also(negation(a.cond)))]
+            return [
+                (a.then, b.then, context.also(a.cond)),
+                (a.orelse, b.orelse, context.also(negation(a.cond))),
+            ]
     return _goals_by_choice(semantics, a, b, context)
 
 
@@ -224,25 +296,33 @@ def _goals_by_choice(semantics: Semantics, a: Expr, b: Expr, context: Context) -
 
 
 def _first_choice(a: Expr, b: Expr) -> Select:
-    """The choice to decide first: one by indices, since facts about data are then known for both sides."""
+    """The choice to decide first: one by indices, since facts about data are then known for both
+    sides.
+    """
     choices = [e for e in (b, a) if isinstance(e, Select)]
     return next((e for e in choices if is_integer_condition(e.cond)), choices[0])
 
 
 def _equal_conditions(semantics: Semantics, a: Expr, b: Expr, context: Context) -> bool:
-    """True if two conditions on data are equivalent; isl knows comparisons of floats only if they are structurally equal."""
+    """True if two conditions on data are equivalent; isl knows comparisons of floats only if
+    they are structurally equal.
+    """
     return context.equivalent(a, b) or _difference(semantics, a, b, context) is None
 
 
 def _inlined_goal(semantics: Semantics, a: Expr, b: Expr, context: Context) -> list[_Goal] | None:
-    """The goal with the definition of `b` in its place: the kernel computes in place what the program reads."""
+    """The goal with the definition of `b` in its place: the kernel computes in place what the
+    program reads.
+    """
     d = semantics.inlinable_definition(b)
     if d is None:
         return None
     assert isinstance(b, Read), "what is defined is read"
     if set(d.element) == set(d.axes):
         return [(a, at_instance(d.value, d.element, b.indices), context)]  # type: ignore[arg-type]
-    value = reindex(d.value, d.element, set(context.frame.parameters.variables) | semantics.tensors, b.indices)
+    value = reindex(
+        d.value, d.element, set(context.frame.parameters.variables) | semantics.tensors, b.indices
+    )
     return None if value is None else [(a, value, context)]
 
 
@@ -288,12 +368,18 @@ def check_call(proof: Proof, tracer: Tracer, call: ExternCall, readers: list[Sta
     """
     unit = program_call(proof, call)
     with proof.obligation("values"):
-        sizes = Context(proof, frame := Frame(proof.nest.parameters, ()), frame.universe().intersect_params(proof.facts))
+        sizes = Context(
+            proof, frame := Frame(proof.nest.parameters, ()), frame.universe().intersect_params(proof.facts)
+        )
         for mine, theirs in zip((*call.inputs, *call.outputs), (*unit.args, *unit.targets)):
             if not all(map(sizes.equal, mine.shape, theirs.shape)):
-                raise Refuted("values", f"{mine.name} is not the array that {call.name} takes in the program", None)
+                raise Refuted(
+                    "values", f"{mine.name} is not the array that {call.name} takes in the program", None
+                )
         for reader, wanted in zip(readers, unit.args):
-            _check_equal(proof, reader, tracer.value(reader), Read(wanted, reader.indices), instances(proof, reader))
+            _check_equal(
+                proof, reader, tracer.value(reader), Read(wanted, reader.indices), instances(proof, reader)
+            )
 
 
 def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
@@ -310,14 +396,20 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     if outside_domain(proof, s, d) is not None:
         context = _restrict_to_domain(s, d, context)
     if store.start:
-        if d.reduction is None or not is_identity(_update(d), store.value) or store.tensor.dtype != d.reduction.dtype:
+        if (
+            d.reduction is None
+            or not is_identity(_update(d), store.value)
+            or store.tensor.dtype != d.reduction.dtype
+        ):
             raise Refuted("values", "the reduction starts from another value", s)
         return
     if binders or store.update is not None and not d.is_fold:
         _check_update(proof, s, d, value, context)
         return
     if store.update != d.equation.update:
-        raise Refuted("values", f"the equation says {d.equation.update or '='}, the store {store.update or '='}", s)
+        raise Refuted(
+            "values", f"the equation says {d.equation.update or '='}, the store {store.update or '='}", s
+        )
     _check_in_domain(s, at_instance(d.stored, d.axes, axes), context)
     _check_equal(proof, s, value, at_instance(d.value, d.axes, axes), context)
 
@@ -328,26 +420,41 @@ def _update(d: Definition) -> str:
 
 
 def _check_part(s: Statement, d: Definition, context: Context) -> None:
-    """Prove that a partial result of a fold starts from the identity, and names the element of the target that it is a part of."""
+    """Prove that a partial result of a fold starts from the identity, and names the element of
+    the target that it is a part of.
+    """
     target = d.equation.target
-    if len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(d.equation.update, s.store.value):
+    if (
+        len(s.at) != target.rank
+        or s.store.tensor.dtype != target.dtype
+        or not is_neutral(d.equation.update, s.store.value)
+    ):
         raise Refuted("values", "the parts of a fold start from another value", s)
     _check_in_domain(s, index_in_bounds(s.at, target.shape), context)
 
 
 def _check_merged_partials(proof: Proof, s: Statement, partial: Buffer) -> None:
-    """Prove that a partial result is folded by the operation of its equation; its instances are checked with the sum."""
+    """Prove that a partial result is folded by the operation of its equation; its instances are
+    checked with the sum.
+    """
     d = proof.semantics.definitions.get(s.store.equation)
-    if d is None or s.store.update != (d.equation.update if holds_fold_parts(partial) else _update(d)) or (
-            not holds_fold_parts(partial) and len(s.at) != len(d.axes)):
+    if (
+        d is None
+        or s.store.update != (d.equation.update if holds_fold_parts(partial) else _update(d))
+        or (not holds_fold_parts(partial) and len(s.at) != len(d.axes))
+    ):
         raise Refuted("values", "the store folds otherwise than its equation", s)
 
 
 def _restrict_to_domain(s: Statement, d: Definition, context: Context) -> Context:
-    """The instances that the equation has. The others must be of no element of its tensor: then nothing that the program says is taken
-    from them, for that takes elements that exist, and totals of instances that exist.
+    """The instances that the equation has. The others must be of no element of its tensor: then
+    nothing that the program says is taken from them, for that takes elements that exist, and totals
+    of instances that exist.
     """
-    axes, folds_a_term = s.at[: len(d.axes)], s.store.update is not None and (not d.is_fold or len(s.at) > len(d.axes))
+    axes, folds_a_term = (
+        s.at[: len(d.axes)],
+        s.store.update is not None and (not d.is_fold or len(s.at) > len(d.axes)),
+    )
     domain = at_instance(d.domain, d.axes, axes)
     if not (s.store.start or folds_a_term):
         element = tuple(at_instance(i, d.axes, axes) for i in d.element)
@@ -399,7 +506,9 @@ def _readable(e: Expr, semantics: Semantics) -> str:
     def rule(node: Node) -> Node | None:
         if isinstance(node, Total):
             target = semantics.definitions[node.equation].equation.target
-            return Read(Tensor(f"{target.name}_total", node.dtype, plain(*(index(1) for _ in node.axes))), node.axes)
+            return Read(
+                Tensor(f"{target.name}_total", node.dtype, plain(*(index(1) for _ in node.axes))), node.axes
+            )
         return None
 
     return show(rewrite(e, rule))

@@ -1,4 +1,6 @@
-"""Symbolic values of reads: the value of the program that was written last, whatever buffers it came through."""
+"""Symbolic values of reads: the value of the program that was written last, whatever buffers it
+came through.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,52 @@ from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, T
 from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
-from texpr.poly.certificate.engine.coverage import uncovered, uncovered_in_iteration, without_shared_conditions
-from texpr.poly.certificate.engine.in_bounds import check_in_bounds, contexts_of, integral_part, written_by_program
+from texpr.poly.certificate.engine.coverage import (
+    uncovered,
+    uncovered_in_iteration,
+    without_shared_conditions,
+)
+from texpr.poly.certificate.engine.in_bounds import (
+    check_in_bounds,
+    contexts_of,
+    integral_part,
+    written_by_program,
+)
 from texpr.poly.certificate.engine.instance_pairs import Access, dependence
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
-from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer, UndefinedCopy, conjuncts, instances
+from texpr.poly.certificate.engine.obligations import (
+    Proof,
+    Refuted,
+    ReusedBuffer,
+    UndefinedCopy,
+    conjuncts,
+    instances,
+)
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.statements import Buffer, Statement, expressions, reads, statement
-from texpr.poly.certificate.engine.undefined_reads import instances_outside_domain, is_copy, is_part_of_value, may_copy_undefined
+from texpr.poly.certificate.engine.undefined_reads import (
+    instances_outside_domain,
+    is_copy,
+    is_part_of_value,
+    may_copy_undefined,
+)
 
 Complete = Callable[[Proof, Buffer, Access], None]
 Invariant = Set[Var | Tensor]
 """Variables, and tensors, that are the same for all instances in question."""
 
 
-def access(buffer: Buffer, s: Statement, indices: Sequence[Expr], *, writes: bool = False, when: isl.Set | None = None) -> Access:
-    """The access to a buffer's element: the iteration in which the buffer is allocated, then the indices."""
+def access(
+    buffer: Buffer,
+    s: Statement,
+    indices: Sequence[Expr],
+    *,
+    writes: bool = False,
+    when: isl.Set | None = None,
+) -> Access:
+    """The access to a buffer's element: the iteration in which the buffer is allocated, then the
+    indices.
+    """
     place = (*(n.var for n in buffer.allocation_loops), *(s.frame.abstract(i) for i in indices))
     return Access(s, place, writes, when)
 
@@ -40,12 +72,15 @@ def definition_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
 
 
 def defining_writes(buffer: Buffer) -> list[Access]:
-    """The definitions of a buffer's elements, to be told from each other. Where data says which element it is, two instances of an
-    equation are of two elements, as was proven of the program.
+    """The definitions of a buffer's elements, to be told from each other. Where data says which
+    element it is, two instances of an equation are of two elements, as was proven of the program.
     """
     if not any(d.data() for d in buffer.definitions):
         return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
-    return [Access(d, (index(d.store.equation), *(d.frame.abstract(i) for i in d.at)), True) for d in buffer.definitions]
+    return [
+        Access(d, (index(d.store.equation), *(d.frame.abstract(i) for i in d.at)), True)
+        for d in buffer.definitions
+    ]
 
 
 def update_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
@@ -61,22 +96,30 @@ class Tracer:
         check_all_written: proves that a reader finds all of a buffer written.
     """
 
-    def __init__(self, proof: Proof, check_complete: Complete, check_all_written: Callable[[Buffer, Access], None]) -> None:
+    def __init__(
+        self, proof: Proof, check_complete: Complete, check_all_written: Callable[[Buffer, Access], None]
+    ) -> None:
         self.proof, self.check_complete, self.check_all_written = proof, check_complete, check_all_written
         self.uses: dict[Tensor, list[Access]] = {}
-        self.undefined_instances: dict[int, isl.Set] = {}  # instances of copies that are as if they did not run
+        self.undefined_instances: dict[
+            int, isl.Set
+        ] = {}  # instances of copies that are as if they did not run
         self._values: dict[int, Expr] = {}
         self._in_progress: set[int] = set()
         self._assumed_defined: set[int] = set()
 
     def number_places(self) -> None:
-        """Trace the conditions, extents and indices of all statements, and give their data columns, before any value is traced."""
+        """Trace the conditions, extents and indices of all statements, and give their data
+        columns, before any value is traced.
+        """
         simple = [s for s in self.proof.nest.statements if not self._reads_in_places(s)]
         for s in (*simple, *(s for s in self.proof.nest.statements if self._reads_in_places(s))):
             self._trace_places(s)
 
     def _reads_in_places(self, s: Statement) -> bool:
-        return any(reads(e) for e in (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, *s.store.at))
+        return any(
+            reads(e) for e in (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, *s.store.at)
+        )
 
     def _trace_places(self, s: Statement) -> None:
         check_conditions_unchanged(self.proof, s)
@@ -90,32 +133,50 @@ class Tracer:
         s.indices = tuple(self.trace(s, i) for i in s.store.indices)
         s.at = tuple(self._fully_inlined(s, self.trace(s, i)) for i in s.store.at)
         for e in (*s.extents, *s.traced_conditions):
-            s.frame.abstract(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
+            s.frame.abstract(
+                e
+            )  # Data that the kernel asks about has its columns before the program's terms are compared with it.
         s.invalidate()
         if any(map(reads, s.store.indices)):
             self._assume_in_bounds(s)
 
     def _assume_in_bounds(self, s: Statement) -> None:
-        """Assume that the element that is written at an index of data exists, if the program writes it: this is proven of the program."""
+        """Assume that the element that is written at an index of data exists, if the program
+        writes it: this is proven of the program.
+        """
         exists = self.proof.exists(s.indices, s.store.tensor)
-        if instances(self.proof, s).counterexamples(exists) is not None and (fact := written_by_program(self.proof, s)) is not None:
+        if (
+            instances(self.proof, s).counterexamples(exists) is not None
+            and (fact := written_by_program(self.proof, s)) is not None
+        ):
             s.facts.append(fact)
             s.invalidate()
 
     def _trace_outer(self, s: Statement, depth: int, e: Expr) -> Expr:
-        """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that
-        are held by then.
+        """An extent or a condition, which is read in the loops around it, whether those inside run
+        or not, and under the conditions that are held by then.
         """
         if not reads(e):
             return e
         count = len(s.traced_conditions)
-        outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], s.conditions[:count], s.depths[:count], s.order)
+        outer = statement(
+            self.proof.nest.parameters,
+            s.node,
+            s.loops[:depth],
+            s.conditions[:count],
+            s.depths[:count],
+            s.order,
+        )
         outer.extents, outer.traced_conditions, outer.at = s.extents[:depth], list(s.traced_conditions), s.at
         return self._fully_inlined(s, self.trace(outer, e))
 
     def _fully_inlined(self, s: Statement, e: Expr) -> Expr:
         semantics = self.proof.semantics
-        return semantics.fully_inlined(e) if isinstance(s.node, Store) and s.node.equation in semantics.ragged else e
+        return (
+            semantics.fully_inlined(e)
+            if isinstance(s.node, Store) and s.node.equation in semantics.ragged
+            else e
+        )
 
     def value(self, s: Statement) -> Expr:
         """The value that a store stores, in terms of the program."""
@@ -135,22 +196,35 @@ class Tracer:
         contexts = contexts_of(e)
         for node in postorder(e):
             if isinstance(node, Read):
-                read = Read(node.tensor, tuple(_with_traced_reads(i, found) for i in node.indices), span=node.span)
+                read = Read(
+                    node.tensor, tuple(_with_traced_reads(i, found) for i in node.indices), span=node.span
+                )
                 found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found, (e, node))
         return _with_traced_reads(e, found)
 
-    def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr],
-              part: tuple[Expr, Read]) -> Expr:
+    def _read(
+        self,
+        s: Statement,
+        read: Read,
+        contexts: list[tuple[tuple[Expr, bool], ...]],
+        found: dict[int, Expr],
+        part: tuple[Expr, Read],
+    ) -> Expr:
         named = self.proof.program_tensors.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
-        whens = [[(_with_traced_reads(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
+        whens = [
+            [(_with_traced_reads(c, found), holds) for pair in context for c, holds in integral_part(*pair)]
+            for context in contexts
+        ]
         for when in whens:
             with self.proof.obligation("bounds"):
                 when += [(fact, True) for fact in check_in_bounds(self.proof, s, read, when)]
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
-        uses = [access(buffer, s, read.indices, when=evaluation_domain(s, when, read.indices)) for when in whens]
+        uses = [
+            access(buffer, s, read.indices, when=evaluation_domain(s, when, read.indices)) for when in whens
+        ]
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
             with self.proof.obligation("initialised"):
@@ -160,7 +234,8 @@ class Tracer:
         return self.value_at(buffer, s, read.indices, uses)
 
     def check_initialised(self, buffer: Buffer, use: Access, part: tuple[Expr, Read] | None = None) -> None:
-        """Prove that every element that is read was written before, or is part of a value that the program does not have.
+        """Prove that every element that is read was written before, or is part of a value that the
+        program does not have.
 
         Args:
             part: an expression of the statement, and the read in it.
@@ -173,23 +248,35 @@ class Tracer:
             return
         s = use.statement
         missing = uncovered(use, self.valued_definitions(buffer), self.proof.facts)
-        is_value = part is not None and (not missing.is_empty() or bool(self.undefined_instances)) and is_part_of_value(s, *part)
+        is_value = (
+            part is not None
+            and (not missing.is_empty() or bool(self.undefined_instances))
+            and is_part_of_value(s, *part)
+        )
         if is_value and (excess := instances_outside_domain(self.proof, s)) is not None:
             use = replace(use, when=use.domain(self.proof.facts) - s.frame.lift(excess))
             missing = s.frame.lift(missing) - s.frame.lift(excess)
         if not missing.is_empty() and not (is_value and self._mark_undefined(s, missing)):
             kind = UndefinedCopy if is_value and is_copy(s) else Refuted
-            raise kind("initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, missing)
+            raise kind(
+                "initialised", f"{buffer.tensor.name} is read where nothing was written", s, s.frame, missing
+            )
         self.check_no_undefined_copy(buffer, use)
 
     def _written_under_same_conditions(self, buffer: Buffer, use: Access) -> bool:
-        """True if definitions in the same iteration of the loops that are shared, under conditions on data that the use is under as well,
-        write every element that is used: data says nothing then.
+        """True if definitions in the same iteration of the loops that are shared, under conditions
+        on data that the use is under as well, write every element that is used: data says nothing
+        then.
         """
         missing = use.domain(self.proof.facts)
         for source in self.valued_definitions(buffer):
-            if not missing.is_empty() and (reduced := without_shared_conditions(source.statement, use.statement)) is not None:
-                missing = uncovered_in_iteration(missing, use, replace(source, statement=reduced), self.proof.facts)
+            if (
+                not missing.is_empty()
+                and (reduced := without_shared_conditions(source.statement, use.statement)) is not None
+            ):
+                missing = uncovered_in_iteration(
+                    missing, use, replace(source, statement=reduced), self.proof.facts
+                )
         return missing.is_empty()
 
     def check_no_undefined_copy(self, buffer: Buffer, use: Access) -> None:
@@ -200,8 +287,13 @@ class Tracer:
             found = dependence(access(buffer, d, d.indices, writes=True, when=nothing), use, self.proof.facts)
             if found is not None:
                 pair, pairs = found
-                raise Refuted("initialised", f"{buffer.tensor.name} holds a copy of what was never written", d, d.frame,
-                              pair.project_to_first(pairs))
+                raise Refuted(
+                    "initialised",
+                    f"{buffer.tensor.name} holds a copy of what was never written",
+                    d,
+                    d.frame,
+                    pair.project_to_first(pairs),
+                )
 
     def valued_definitions(self, buffer: Buffer) -> list[Access]:
         """The definitions of a buffer's elements that give them values."""
@@ -217,43 +309,65 @@ class Tracer:
         return found
 
     def _mark_undefined(self, s: Statement, instances_left: isl.Set) -> bool:
-        """Mark instances of a copy as if they did not run, and return True, if the copy may have such.
+        """Mark instances of a copy as if they did not run, and return True, if the copy may have
+        such.
 
         Uses of their results are refuted.
         """
         if id(s) in self._assumed_defined or not may_copy_undefined(self.proof, s):
             return False
         known = self.undefined_instances.get(id(s))
-        self.undefined_instances[id(s)] = instances_left if known is None else s.frame.lift(known) | instances_left
+        self.undefined_instances[id(s)] = (
+            instances_left if known is None else s.frame.lift(known) | instances_left
+        )
         return True
 
-    def value_at(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
+    def value_at(
+        self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()
+    ) -> Expr:
         """The value of a buffer's element in terms of its indices: the same by all definitions.
 
-        Where elements are written again and again, this is so within an iteration of some loops around: if a use finds its element
-        written in its own iteration, then whatever was written last was written there, too.
+        Where elements are written again and again, this is so within an iteration of some loops
+        around: if a use finds its element written in its own iteration, then whatever was written
+        last was written there, too.
         """
         if not buffer.definitions:
             if uses and all(use.domain(self.proof.facts).is_empty() for use in uses):
                 return literal(0, buffer.tensor.dtype)  # Whatever it is: nobody reads it.
             raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", s)
         for depth in range(len(buffer.allocation_loops), len(s.loops) + 1):
-            candidates = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
+            candidates = [
+                d
+                for d in buffer.definitions
+                if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]
+            ]
             if not candidates:
                 break
             found = self._value_from_indices(buffer, candidates, s.loops[:depth], indices)
             if found is None:
                 continue
-            if depth == len(buffer.allocation_loops) or uses and all(
-                    self._written_in_iteration(buffer, candidates, depth, use) for use in uses):
+            if (
+                depth == len(buffer.allocation_loops)
+                or uses
+                and all(self._written_in_iteration(buffer, candidates, depth, use) for use in uses)
+            ):
                 return found
-        raise ReusedBuffer(buffer.tensor, "values", f"which element of the program {buffer.tensor.name} holds is not told by its index",
-                     buffer.definitions[0])
+        raise ReusedBuffer(
+            buffer.tensor,
+            "values",
+            f"which element of the program {buffer.tensor.name} holds is not told by its index",
+            buffer.definitions[0],
+        )
 
-    def _value_from_indices(self, buffer: Buffer, candidates: list[Statement], around: tuple[For, ...],
-                            indices: tuple[Expr, ...]) -> Expr | None:
-        """The value of an element that all these definitions agree on, within an iteration of the loops around."""
-        invariant: Invariant = {n.var for n in around} | set(self.proof.nest.parameters.variables) | self.proof.semantics.tensors
+    def _value_from_indices(
+        self, buffer: Buffer, candidates: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]
+    ) -> Expr | None:
+        """The value of an element that all these definitions agree on, within an iteration of
+        the loops around.
+        """
+        invariant: Invariant = (
+            {n.var for n in around} | set(self.proof.nest.parameters.variables) | self.proof.semantics.tensors
+        )
         contents: list[Expr] = []
         for d in candidates:
             content = reindex(self.claim(d), d.indices, invariant, indices)
@@ -262,20 +376,30 @@ class Tracer:
             contents.append(content)
         return contents[0]
 
-    def _value_from_one_definition(self, buffer: Buffer, candidates: list[Statement], invariant: Invariant,
-                                   indices: tuple[Expr, ...]) -> Expr | None:
-        """The value by one definition, if the others agree for their elements: several terms may name one value."""
+    def _value_from_one_definition(
+        self, buffer: Buffer, candidates: list[Statement], invariant: Invariant, indices: tuple[Expr, ...]
+    ) -> Expr | None:
+        """The value by one definition, if the others agree for their elements: several terms may
+        name one value.
+        """
         index_vars = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
         values = [reindex(self.claim(d), d.indices, invariant, index_vars) for d in candidates]
-        values_by_index = [reindex(self.claim(d), d.indices, invariant - {n.var for n in d.loops}, index_vars) for d in candidates]
+        values_by_index = [
+            reindex(self.claim(d), d.indices, invariant - {n.var for n in d.loops}, index_vars)
+            for d in candidates
+        ]
         for content in (*values, *_existing_where_all_agree(values_by_index)):
             if content is not None and all(
-                    self._claims_value(at_instance(content, index_vars, other.indices), other) for other in candidates):
+                self._claims_value(at_instance(content, index_vars, other.indices), other)
+                for other in candidates
+            ):
                 return at_instance(content, index_vars, indices)
         return None
 
     def _claims_value(self, content: Expr, d: Statement) -> bool:
-        """True if a definition claims this value, maybe written otherwise where its instances decide that an element outside is 0."""
+        """True if a definition claims this value, maybe written otherwise where its instances
+        decide that an element outside is 0.
+        """
         claimed = self.claim(d)
         if structurally_equal(content, claimed):
             return True
@@ -283,17 +407,27 @@ class Tracer:
             return False
         return all(structurally_equal(a, b) for _, (a, b) in instances(self.proof, d).cases(content, claimed))
 
-    def _written_in_iteration(self, buffer: Buffer, candidates: list[Statement], depth: int, use: Access) -> bool:
-        """Prove that a use finds its element written in its own iteration of the outermost loops."""
+    def _written_in_iteration(
+        self, buffer: Buffer, candidates: list[Statement], depth: int, use: Access
+    ) -> bool:
+        """Prove that a use finds its element written in its own iteration of the outermost
+        loops.
+        """
         here = tuple(n.var for n in use.statement.loops[:depth])
         inner = Access(use.statement, (*here, *use.place[len(buffer.allocation_loops) :]), False, use.when)
-        sources = [replace(a, place=(*here, *a.place[len(buffer.allocation_loops) :])) for a in self.valued_definitions(buffer)
-                   if a.statement in candidates if not a.statement.data()]
+        sources = [
+            replace(a, place=(*here, *a.place[len(buffer.allocation_loops) :]))
+            for a in self.valued_definitions(buffer)
+            if a.statement in candidates
+            if not a.statement.data()
+        ]
         with self.proof.obligation("initialised"):
             return uncovered(inner, sources, self.proof.facts).is_empty()
 
     def claim(self, s: Statement) -> Expr:
-        """The value of the program that an element holds after a definition, in the statement's own loops."""
+        """The value of the program that an element holds after a definition, in the statement's
+        own loops.
+        """
         store = s.store
         if s.call is not None:
             unit = program_call(self.proof, s.call)
@@ -312,11 +446,17 @@ class Tracer:
 
 
 def _existing_where_all_agree(values: Sequence[Expr | None]) -> Iterator[Expr]:
-    """An element that exists where all of these say so: each may leave out conditions that hold of all its instances."""
+    """An element that exists where all of these say so: each may leave out conditions that hold
+    of all its instances.
+    """
     known = [c for c in values if c is not None]
     choices = [c for c in known if isinstance(c, Select)]
     elements = [_element_of_choice(c) for c in known]
-    if len(known) == len(values) and len(choices) > 1 and all(structurally_equal(elements[0], e) for e in elements[1:]):
+    if (
+        len(known) == len(values)
+        and len(choices) > 1
+        and all(structurally_equal(elements[0], e) for e in elements[1:])
+    ):
         conditions: list[Expr] = []
         for each in (part for c in choices for part in conjuncts(c.cond)):
             conditions += [] if any(structurally_equal(each, c) for c in conditions) else [each]
@@ -331,8 +471,12 @@ def _element_of_choice(e: Expr) -> Expr:
     return e
 
 
-def evaluation_domain(s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()) -> isl.Set | None:
-    """The instances that evaluate a part of a statement, with the facts about data in it and in indices; None for all."""
+def evaluation_domain(
+    s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()
+) -> isl.Set | None:
+    """The instances that evaluate a part of a statement, with the facts about data in it and in
+    indices; None for all.
+    """
     shared = variables(*map(s.frame.abstract, indices)) & {v for _, v in s.frame.parameters.terms}
     if not conditions and not s.frame.atoms and not shared:
         return None
@@ -343,7 +487,10 @@ def evaluation_domain(s: Statement, conditions: list[tuple[Expr, bool]], indices
 def read_domains(s: Statement, read: Read) -> list[isl.Set | None]:
     """The instances that evaluate a read, for every path to it; None for all."""
     contexts = [c for e in expressions(s) for c in contexts_of(e).get(id(read), ())]
-    return [evaluation_domain(s, [part for pair in context for part in integral_part(*pair)], read.indices) for context in contexts]
+    return [
+        evaluation_domain(s, [part for pair in context for part in integral_part(*pair)], read.indices)
+        for context in contexts
+    ]
 
 
 def program_call(proof: Proof, call: ExternCall) -> Invoke:
@@ -354,8 +501,12 @@ def program_call(proof: Proof, call: ExternCall) -> Invoke:
     """
     units = proof.semantics.program.equations
     unit = units[call.equation] if 0 <= call.equation < len(units) else None
-    if not isinstance(unit, Invoke) or unit.program.name != call.name or (len(unit.args), len(unit.targets)) != (
-            len(call.inputs), len(call.outputs)) or call.constants != extern_constants(unit):
+    if (
+        not isinstance(unit, Invoke)
+        or unit.program.name != call.name
+        or (len(unit.args), len(unit.targets)) != (len(call.inputs), len(call.outputs))
+        or call.constants != extern_constants(unit)
+    ):
         raise Refuted("values", f"the program does not call {call.name} so", None)
     return unit
 
@@ -366,18 +517,23 @@ def extern_constants(unit: Invoke) -> tuple[tuple[str, int | float | bool], ...]
 
 
 def check_conditions_unchanged(proof: Proof, s: Statement) -> None:
-    """Prove that no store changes tensors that the conditions and extents around it read: they still hold at the store.
+    """Prove that no store changes tensors that the conditions and extents around it read: they
+    still hold at the store.
 
     Raises:
         Refuted: it is.
     """
-    asked = [(c, {id(c)}) for c in s.conditions if reads(c)] + [(n.extent, {id(n.var)}) for n in s.loops if reads(n.extent)]
+    asked = [(c, {id(c)}) for c in s.conditions if reads(c)] + [
+        (n.extent, {id(n.var)}) for n in s.loops if reads(n.extent)
+    ]
     for e, key in asked:
         read = {n.tensor for n in postorder(e) if isinstance(n, Read)}
         for other in proof.nest.statements:
             around = {*map(id, other.conditions), *(id(n.var) for n in other.loops)}
             if other.store.tensor in read and key & around:
-                raise Refuted("values", f"a condition reads {other.store.tensor.name}, which is written under it", other)
+                raise Refuted(
+                    "values", f"a condition reads {other.store.tensor.name}, which is written under it", other
+                )
 
 
 def _with_traced_reads(e: Expr, found: dict[int, Expr]) -> Expr:
@@ -396,7 +552,8 @@ def _with_traced_reads(e: Expr, found: dict[int, Expr]) -> Expr:
 
 
 def reindex(e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]) -> Expr | None:
-    """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same element; None if they do not tell.
+    """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same
+    element; None if they do not tell.
 
     Depth is that of what a copy copies.
     """
@@ -421,8 +578,16 @@ def _with_dividends(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Exp
     for cell, there in found:  # Grows.
         match cell:
             case Mod(dividend, Const(value) as n) if value:
-                quotient = next((t for c, t in found if isinstance(c, FloorDiv) and structurally_equal(c.rhs, n)
-                                 and structurally_equal(c.lhs, dividend)), None)
+                quotient = next(
+                    (
+                        t
+                        for c, t in found
+                        if isinstance(c, FloorDiv)
+                        and structurally_equal(c.rhs, n)
+                        and structurally_equal(c.lhs, dividend)
+                    ),
+                    None,
+                )
                 found += [] if quotient is None else [(dividend, add(mul(quotient, n), there))]
     return found
 
@@ -434,14 +599,23 @@ def recombine_quotients(e: Expr) -> Expr:
         match rest:
             case Mod(dividend, Const(n)) if n:
                 for quotient, d in form.terms:
-                    if isinstance(quotient, FloorDiv) and d == c * n and structurally_equal(quotient.rhs, rest.rhs) and (
-                            structurally_equal(quotient.lhs, dividend)):
-                        others = Linear(tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient), form.constant)
+                    if (
+                        isinstance(quotient, FloorDiv)
+                        and d == c * n
+                        and structurally_equal(quotient.rhs, rest.rhs)
+                        and (structurally_equal(quotient.lhs, dividend))
+                    ):
+                        others = Linear(
+                            tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient),
+                            form.constant,
+                        )
                         return recombine_quotients(add(others.expr(), mul(dividend, index(c))))
     return e
 
 
-def _solve_for_indices(e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]) -> Expr | None:
+def _solve_for_indices(
+    e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]
+) -> Expr | None:
     rest_form, result = linear(e), index(0)
     if any(isinstance(c, Mod) for c in cells):
         cells, to = zip(*_with_dividends(cells, to))
@@ -460,7 +634,9 @@ def _solve_for_indices(e: Expr, cells: Sequence[Expr], invariant: Invariant, to:
             continue
         rest_form = _subtract(rest_form, cells[k], mine // c)
         result = add(result, mul(to[k], index(mine // c)))
-    return None if _variant_terms(rest_form, invariant) else recombine_quotients(add(result, rest_form.expr()))
+    return (
+        None if _variant_terms(rest_form, invariant) else recombine_quotients(add(result, rest_form.expr()))
+    )
 
 
 def _subtract(form: Linear, e: Expr, factor: int) -> Linear:
@@ -469,8 +645,12 @@ def _subtract(form: Linear, e: Expr, factor: int) -> Linear:
 
 def _variant_terms(form: Linear, invariant: Invariant) -> list[tuple[Expr, int]]:
     """The terms that differ between instances within the lifetime of the buffer."""
-    return [(t, c) for t, c in form.terms
-            if not variables(t) <= invariant or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= invariant]
+    return [
+        (t, c)
+        for t, c in form.terms
+        if not variables(t) <= invariant
+        or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= invariant
+    ]
 
 
 def _gets_updates(proof: Proof, buffer: Buffer) -> bool:
@@ -479,4 +659,6 @@ def _gets_updates(proof: Proof, buffer: Buffer) -> bool:
         return True
     equations = (proof.semantics.definitions.get(d.store.equation) for d in buffer.definitions)
     targets = [d.equation.target for d in equations if d is not None]
-    return any(d.store.start for d in buffer.definitions) or any(d.is_fold for t in targets for d in proof.semantics.by_target[t])
+    return any(d.store.start for d in buffer.definitions) or any(
+        d.is_fold for t in targets for d in proof.semantics.by_target[t]
+    )

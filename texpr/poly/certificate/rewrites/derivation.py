@@ -1,4 +1,6 @@
-"""Two programs on the way to being one: what a kernel has to compute, and the equations that its loops implement."""
+"""Two programs on the way to being one: what a kernel has to compute, and the equations that its
+loops implement.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Derivation:
 
 
 Checker = Callable[[Derivation], tuple[Derivation, tuple[str, ...]]]
-"""Applies or undoes one rewrite, and names the targets of the equations that needed it; raises `Refuted` if the rewrite is wrong."""
+"""Applies or undoes one rewrite, and names the targets of the equations that needed it; raises
+`Refuted` if the rewrite is wrong.
+"""
 
 
 def equations_by_target(program: Program) -> dict[str, list[Equation]]:

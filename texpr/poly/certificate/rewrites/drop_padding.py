@@ -1,11 +1,11 @@
-"""Sums without terms that are 0 since a factor lies outside of its tensor: the law of `drop_padding`, read off
-the new equations.
+"""Sums without terms that are 0 since a factor lies outside of its tensor: the law of
+`drop_padding`, read off the new equations.
 
     specification:   sum(k: X[f(k) | 0] * w[k])
     implementation:  sum(k where c: X[f(k) | 0] * w[k])
 
-Wherever a term is left out, f(k) is no index of X, so that the term is 0 * w[k]: 0 or -0 if w[k] is finite,
-which changes no sum that starts at 0. Nothing here is shared with the step.
+Wherever a term is left out, f(k) is no index of X, so that the term is 0 * w[k]: 0 or -0 if w[k] is
+finite, which changes no sum that starts at 0. Nothing here is shared with the step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
-    """Apply the rewrite to the specification: leave out the terms that the implementation leaves out.
+    """Apply the rewrite to the specification: leave out the terms that the implementation leaves
+    out.
 
     Raises:
         Refuted: a term that is left out may be another number than 0.
@@ -47,10 +48,15 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
 
 
 def _shortened_sums(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]:
-    """Sums of the new equation with and without the terms that it leaves out; nothing if it differs in anything else."""
+    """Sums of the new equation with and without the terms that it leaves out; nothing if it
+    differs in anything else.
+    """
     before, after = ([n for n in walk(e.value) if isinstance(n, Reduce)] for e in (old, new))
-    pairs = [(replace(b, where=_first_conjuncts(b.where, _count(a.where))), b) for a, b in zip(before, after)
-             if _count(b.where) > _count(a.where)]
+    pairs = [
+        (replace(b, where=_first_conjuncts(b.where, _count(a.where))), b)
+        for a, b in zip(before, after)
+        if _count(b.where) > _count(a.where)
+    ]
     full = {id(b): a for a, b in pairs}
     restored = rewrite(new, lambda n: full.get(id(n)))
     return pairs if len(before) == len(after) and equal(old, restored) else []
@@ -64,7 +70,9 @@ def _first_conjuncts(where: Expr | None, count: int) -> Expr | None:
     return conjunction(*conjuncts(where)[:count]) if where is not None and count else None
 
 
-def _check_dropped_terms(e: Equation, full: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set) -> None:
+def _check_dropped_terms(
+    e: Equation, full: Reduce, fewer: Reduce, parameters: Parameters, facts: isl.Set
+) -> None:
     """Prove that every term that is left out has a factor that is 0."""
     assert fewer.where is not None
     axes = (*e.axes, *full.axes)
@@ -75,7 +83,9 @@ def _check_dropped_terms(e: Equation, full: Reduce, fewer: Reduce, parameters: P
     plain = frame.abstract(conjunction(*ranges, *known, *in_bounds, negation(fewer.where)))
     failing = frame.holds(conjunction(plain, frame.bounds())) & frame.universe().intersect_params(facts)
     if full.op != "sum" or not full.dtype.is_float or not failing.is_empty():
-        raise Refuted("values", f"the sum of {e.target.name} is without a term that is not 0", None, frame, failing)
+        raise Refuted(
+            "values", f"the sum of {e.target.name} is without a term that is not 0", None, frame, failing
+        )
 
 
 def _padded_factors(term: Expr) -> Iterator[Read]:
@@ -86,7 +96,12 @@ def _padded_factors(term: Expr) -> Iterator[Read]:
             yield from _padded_factors(b)
         case Cast(a) if term.dtype.is_float and a.dtype.is_float:
             yield from _padded_factors(a)
-        case Read(guard=guard) if guard is not None and guard.mode == "value" and isinstance(guard.value, Const) and guard.value.value == 0:
+        case Read(guard=guard) if (
+            guard is not None
+            and guard.mode == "value"
+            and isinstance(guard.value, Const)
+            and guard.value.value == 0
+        ):
             yield term
 
 

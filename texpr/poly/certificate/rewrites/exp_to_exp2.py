@@ -3,8 +3,8 @@
     specification:   e[i] = exp(u)
     implementation:  e[i] = exp2(log2(e) * u)
 
-Both are the same number, rounded otherwise. The certificate names the equations that have such powers, and
-proves that there is no other difference.
+Both are the same number, rounded otherwise. The certificate names the equations that have such
+powers, and proves that there is no other difference.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from texpr.poly.certificate.rewrites.derivation import Derivation
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
     """Undo the rewrite in the implementation: put exponentials in the place of such powers of 2.
 
-    A specification that has such powers itself is left alone: which of them a step made is not known.
+    A specification that has such powers itself is left alone: which of them a step made is not
+    known.
     """
     specification, implementation = derivation.specification, derivation.implementation
-    if any(exp2_to_exp(n) is not None for e in specification.equations if isinstance(e, Equation) for n in walk(e.value)):
+    if any(
+        exp2_to_exp(n) is not None
+        for e in specification.equations
+        if isinstance(e, Equation)
+        for n in walk(e.value)
+    ):
         return derivation, ()
     equations: list[Equation | Invoke] = []
     names: list[str] = []
@@ -32,4 +38,6 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if changed is not new and isinstance(new, Equation):
             names.append(new.target.name)
         equations.append(changed)
-    return derivation.implemented(replace(implementation, equations=tuple(equations))), tuple(dict.fromkeys(names))
+    return derivation.implemented(replace(implementation, equations=tuple(equations))), tuple(
+        dict.fromkeys(names)
+    )

@@ -1,10 +1,12 @@
-"""Sums with terms that are 0 since a factor is: the law of `mask_to_zero`, read off the new equations.
+"""Sums with terms that are 0 since a factor is: the law of `mask_to_zero`, read off the new
+equations.
 
     specification:   e = f where c,           T = sum(u where c: e[u] * w[u])
     implementation:  e = if c then f else 0,  T = sum(u: e[u] * w[u])
 
-Wherever a term is added, e is 0, so that the term is 0 or -0 if w is finite, which changes no sum that starts
-at 0. So conditions may stand in the place of such zeros. Nothing here is shared with the step.
+Wherever a term is added, e is 0, so that the term is 0 or -0 if w is finite, which changes no sum
+that starts at 0. So conditions may stand in the place of such zeros. Nothing here is shared with
+the step.
 """
 
 from __future__ import annotations
@@ -20,21 +22,31 @@ from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
-    """Undo the rewrite in the implementation: put conditions in the place of zeros of intermediates that the specification has not."""
+    """Undo the rewrite in the implementation: put conditions in the place of zeros of
+    intermediates that the specification has not.
+    """
     known, implementation = derivation.specified_names(), derivation.implementation
     names: list[str] = []
     for e in implementation.equations:
         match e:
-            case Equation(target, indices, _, Select(condition, value, Const(0.0)), None, None) if target.name not in known:
+            case Equation(target, indices, _, Select(condition, value, Const(0.0)), None, None) if (
+                target.name not in known
+            ):
                 narrow = _with_conditions(implementation, target, condition, indices, names)
                 if narrow is not None:
                     own = replace(e, value=value, where=condition)
-                    implementation = replace(narrow, equations=tuple(own if n is e else n for n in narrow.equations))
+                    implementation = replace(
+                        narrow, equations=tuple(own if n is e else n for n in narrow.equations)
+                    )
     return derivation.implemented(implementation), tuple(dict.fromkeys(names))
 
 
-def _with_conditions(program: Program, target: Tensor, condition: Expr, indices: tuple[Expr, ...], names: list[str]) -> Program | None:
-    """The program with the condition in all sums of which the tensor is a factor; None if it is read elsewhere, too."""
+def _with_conditions(
+    program: Program, target: Tensor, condition: Expr, indices: tuple[Expr, ...], names: list[str]
+) -> Program | None:
+    """The program with the condition in all sums of which the tensor is a factor; None if it is
+    read elsewhere, too.
+    """
     equations: list[Equation | Invoke] = []
     found: list[str] = []
     for e in program.equations:
@@ -43,8 +55,12 @@ def _with_conditions(program: Program, target: Tensor, condition: Expr, indices:
                 return None
             equations.append(e)
             continue
-        sums = [(n, r) for n in walk(e) if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float
-                for r in _factors_of(n.body, target)]
+        sums = [
+            (n, r)
+            for n in walk(e)
+            if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float
+            for r in _factors_of(n.body, target)
+        ]
         reads = [n for n in walk(e) if isinstance(n, Read) and n.tensor is target]
         if {id(r) for _, r in sums} != {id(r) for r in reads} or len(sums) != len(reads):
             return None

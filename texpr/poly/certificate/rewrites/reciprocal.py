@@ -1,12 +1,13 @@
-"""Quotients that are computed as products with reciprocals: the law of `reciprocal`, read off the new equations.
+"""Quotients that are computed as products with reciprocals: the law of `reciprocal`, read off the
+new equations.
 
     specification:   Y[i, j] = X[i, j] / d[i]
     implementation:  Y_inv[i] = 1 / d[i],  Y[i, j] = X[i, j] * Y_inv[i]
 
-The LAW holds of numbers. It holds of floats up to two roundings in place of one, where 1 / d is finite: d is
-NaN, which both are then, or at least the least normal number, which `ir.index.float_lower_bounds` derives
-from the equations (the step asks it too). An infinite d gives 0, or NaN for an infinite X, as the quotient
-does.
+The LAW holds of numbers. It holds of floats up to two roundings in place of one, where 1 / d is
+finite: d is NaN, which both are then, or at least the least normal number, which
+`ir.index.float_lower_bounds` derives from the equations (the step asks it too). An infinite d gives
+0, or NaN for an infinite X, as the quotient does.
 """
 
 from __future__ import annotations
@@ -24,18 +25,30 @@ LAW = "a / d = a * (1 / d)"
 
 
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
-    """Apply the rewrite to the specification: put products with the implementation's reciprocals in the place of quotients.
+    """Apply the rewrite to the specification: put products with the implementation's reciprocals in
+    the place of quotients.
 
     Raises:
-        Refuted: a reciprocal may be infinite, or the products are not the quotients of the specification.
+        Refuted: a reciprocal may be infinite, or the products are not the quotients of the
+            specification.
     """
-    specification, implementation, known = derivation.specification, derivation.implementation, derivation.specified_names()
-    inverses = {e.target.name: e for e in implementation.equations
-                if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)}
+    specification, implementation, known = (
+        derivation.specification,
+        derivation.implementation,
+        derivation.specified_names(),
+    )
+    inverses = {
+        e.target.name: e
+        for e in implementation.equations
+        if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)
+    }
     if not inverses:
         return derivation, ()
     tensors, definitions, alone = (
-        least_of_tensors(specification), single_definitions(specification), single_definitions(implementation))
+        least_of_tensors(specification),
+        single_definitions(specification),
+        single_definitions(implementation),
+    )
     for name, e in inverses.items():
         assert isinstance(e.value, Div)
         if name not in alone or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
@@ -53,11 +66,14 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         equations += [e for name, e in inverses.items() if _reads(changed, name) and e not in equations]
         equations.append(changed)
         names.append(old.target.name)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
+        dict.fromkeys(names)
+    )
 
 
 def _with_products(old: Equation, new: Equation, inverses: dict[str, Equation]) -> Equation:
-    """An equation with products where another one, of the same element, reads reciprocals of what it divides by.
+    """An equation with products where another one, of the same element, reads reciprocals of what
+    it divides by.
 
     Raises:
         Refuted: with quotients in the place of those products it would not be what it was.

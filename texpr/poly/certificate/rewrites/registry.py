@@ -1,8 +1,10 @@
-"""The laws of algebraic rewrites: one record for each, with its checker and its sentence in the certificate.
+"""The laws of algebraic rewrites: one record for each, with its checker and its sentence in the
+certificate.
 
-A rewrite step (`schedule.steps.algebra`) changes the equations of a kernel, so that the final loops compute other equations than the
-program says. Here the program is derived from those equations again. To add a rewrite, add its checker beside this file and a record to
-`LAWS`; nothing else in the certificate knows single rewrites.
+A rewrite step (`schedule.steps.algebra`) changes the equations of a kernel, so that the final loops
+compute other equations than the program says. Here the program is derived from those equations
+again. To add a rewrite, add its checker beside this file and a record to `LAWS`; nothing else in
+the certificate knows single rewrites.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class RewriteLaw:
     Attributes:
         step: the public name of the step that makes it: the key in `Certificate.rewrites`.
         check: proves each use of the rewrite.
-        sentence: how results differ, in rounding or for infinite numbers; `{}` stands for the names of the tensors.
+        sentence: how results differ, in rounding or for infinite numbers; `{}` stands for the names
+            of the tensors.
         also: other steps whose results the same checker proves.
     """
 
@@ -48,7 +51,8 @@ class RewriteLaw:
 
 
 LAWS: tuple[RewriteLaw, ...] = (
-    # Rewrites of single values and single sums are undone in the implementation: later checkers then see the equations of the other steps.
+    # Rewrites of single values and single sums are undone in the implementation: later checkers
+    # then see the equations of the other steps.
     RewriteLaw("exp_to_exp2", exp_to_exp2.check, f"{EXP2_LAW} in {{}}"),
     RewriteLaw("mask_to_zero", mask_to_zero.check, "0 times infinity or NaN is added in {}"),
     RewriteLaw("factor_out", factor_out.check, f"{factor_out.LAW} in {{}}", also=("premultiply",)),
@@ -63,11 +67,14 @@ LAWS: tuple[RewriteLaw, ...] = (
 """All laws, in the order in which they are tried."""
 
 
-def derive(specification: Program, implementation: Program, parameters: Parameters, facts: isl.Set) -> dict[str, tuple[str, ...]]:
+def derive(
+    specification: Program, implementation: Program, parameters: Parameters, facts: isl.Set
+) -> dict[str, tuple[str, ...]]:
     """Derive the equations of a program from those that loops compute.
 
     Returns:
-        For each law that was needed, by the name of its step, the targets of the equations that it changed.
+        For each law that was needed, by the name of its step, the targets of the equations that it
+        changed.
     Raises:
         Refuted: the equations differ by more than the laws allow, or that is not proven.
     """
@@ -91,4 +98,8 @@ def _interface(program: Program) -> tuple[list[str], list[str]]:
 
 def sentences(rewrites: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The sentences of a certificate: one for each law that was needed."""
-    return [f"{law.step}: {law.sentence.format(', '.join(rewrites[law.step]))}" for law in LAWS if law.step in rewrites]
+    return [
+        f"{law.step}: {law.sentence.format(', '.join(rewrites[law.step]))}"
+        for law in LAWS
+        if law.step in rewrites
+    ]

@@ -3,8 +3,8 @@
     specification:   Y[i] = 1 + tanh(u)
     implementation:  Y[i] = 2 / (1 + exp(-2 u))
 
-Both are the same number, rounded otherwise. The certificate names the equations that have such quotients, and
-proves that there is no other difference.
+Both are the same number, rounded otherwise. The certificate names the equations that have such
+quotients, and proves that there is no other difference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
-    """Apply the rewrite to the specification: put quotients in the place of such sums where the implementation has quotients alone."""
+    """Apply the rewrite to the specification: put quotients in the place of such sums where the
+    implementation has quotients alone.
+    """
     specification = derivation.specification
     dividing, summing = set[str](), set[str]()
     for e in derivation.implementation.equations:
@@ -28,8 +30,14 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
     equations: list[Equation | Invoke] = []
     names: list[str] = []
     for old in specification.equations:
-        changed = rewrite(old, tanh_to_sigmoid) if isinstance(old, Equation) and old.target.name in dividing - summing else old
+        changed = (
+            rewrite(old, tanh_to_sigmoid)
+            if isinstance(old, Equation) and old.target.name in dividing - summing
+            else old
+        )
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
+        dict.fromkeys(names)
+    )

@@ -3,8 +3,8 @@
     specification:   C[i] = sum(k: A[i, k] * B[k])
     implementation:  C[i] = sum(k: tf32(A[i, k]) * tf32(B[k]))
 
-No law of numbers makes them equal. The certificate names the sums that have such factors, and proves that
-there is no other difference.
+No law of numbers makes them equal. The certificate names the sums that have such factors, and
+proves that there is no other difference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_
 
 
 def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
-    """Apply the rewrite to the specification: round the factors of the sums in which the implementation rounds them."""
+    """Apply the rewrite to the specification: round the factors of the sums in which the
+    implementation rounds them.
+    """
     specification, implemented = derivation.specification, equations_by_target(derivation.implementation)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
@@ -30,9 +32,16 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(dict.fromkeys(names))
+    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
+        dict.fromkeys(names)
+    )
 
 
 def _rounds(e: Equation) -> bool:
-    return any(isinstance(n, Reduce) and isinstance(n.body, Mul) and is_rounded(n.body.lhs) and is_rounded(n.body.rhs)
-               for n in walk(e.value))
+    return any(
+        isinstance(n, Reduce)
+        and isinstance(n.body, Mul)
+        and is_rounded(n.body.lhs)
+        and is_rounded(n.body.rhs)
+        for n in walk(e.value)
+    )

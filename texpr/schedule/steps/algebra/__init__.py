@@ -1,1 +1,3 @@
-"""Steps that rewrite expressions by algebra. Their checkers for certificates stand in `poly.certificate.rewrites`."""
+"""Steps that rewrite expressions by algebra. Their checkers for certificates stand in
+`poly.certificate.rewrites`.
+"""

@@ -13,20 +13,27 @@ FMA_OF = ("all", "sums")
 
 @step("contract")
 def allow_fma(kernel: Kernel, of: str = "all") -> Kernel:
-    """Let products and sums be rounded once, as fused multiply-adds. Contraction elsewhere; `contract` is another name of the step.
+    """Let products and sums be rounded once, as fused multiply-adds. Contraction elsewhere;
+    `contract` is another name of the step.
 
     y += a * b   ->   y = fma(a, b, y)
 
-    Of sums it changes results by at most the rounding that is left out. Of differences it may change them by all there is: `a * a - b * b`
-    of equal numbers is then the rounding error of a product in place of 0, and its root may be NaN. So default schedules permit it of sums.
+    Of sums it changes results by at most the rounding that is left out. Of differences it may
+    change them by all there is: `a * a - b * b` of equal numbers is then the rounding error of a
+    product in place of 0, and its root may be NaN. So default schedules permit it of sums.
 
     Args:
-        of: "sums": products that are added to a sum of several terms, as in `sum(k: a[k] * b[k])` and in updates where iterations meet,
-            and multiples of a sum so far, as in `Y[c] = Y[c - 1] * x + sum(k: a[c, k])`;
-            "all": every `a * b + c` and `a * b - c`, also where the parts come from several equations.
+        of: "sums": products that are added to a sum of several terms, as in `sum(k: a[k] * b[k])`
+            and in updates where iterations meet, and multiples of a sum so far, as in `Y[c] = Y[c -
+            1] * x + sum(k: a[c, k])`; "all": every `a * b + c` and `a * b - c`, also where the
+            parts come from several equations.
     Raises:
         ScheduleError: another word.
     """
     if of not in FMA_OF:
-        raise ScheduleError(f"allow_fma is for sums or for all, not for {of!r}", code="allow_fma", help='allow_fma() or allow_fma("sums")')
+        raise ScheduleError(
+            f"allow_fma is for sums or for all, not for {of!r}",
+            code="allow_fma",
+            help='allow_fma() or allow_fma("sums")',
+        )
     return kernel if kernel.fma == "all" else replace(kernel, fma=of)

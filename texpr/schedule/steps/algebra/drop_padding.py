@@ -1,8 +1,9 @@
-"""`drop_padding`: terms of a sum that are 0 because a factor lies outside of its tensor are left out: a rewrite of the equations.
+"""`drop_padding`: terms of a sum that are 0 because a factor lies outside of its tensor are left
+out: a rewrite of the equations.
 
 What stands outside (`X[i + k - 1 | 0]`) is multiplied like everything else, so that 0 times infinity is NaN. Where all other factors are
-finite, such terms are 0 and the sum does not need them. The certificate derives the old equations from the new ones
-(`poly.certificate.rewrites.drop_padding`).
+finite, such terms are 0 and the sum does not need them. The certificate derives the old equations
+from the new ones (`poly.certificate.rewrites.drop_padding`).
 """
 
 from __future__ import annotations
@@ -27,21 +28,24 @@ from texpr.support.errors import ScheduleError
 
 @step("trim")
 def drop_padding(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
-    """Leave out the terms along a loop over terms that are 0 because one of their factors lies outside of its tensor.
+    """Leave out the terms along a loop over terms that are 0 because one of their factors lies
+    outside of its tensor.
 
     Y[i] = sum(k: X[i + k - 1 | 0] * w[k])   ->   Y[i] = sum(k where i + k - 1 >= 0 and i + k - 1 < N: X[i + k - 1 | 0] * w[k])
 
     In the loops, reads that lie inside by these conditions have none of their own.
 
-    No bit of a sum changes while the other factors are finite: a sum that starts at +0 is never -0 in between, and x + 0 is x. That 0
-    times infinity or NaN is left out has to be permitted. It is the first step of a schedule; `partition` makes ranges of the conditions.
+    No bit of a sum changes while the other factors are finite: a sum that starts at +0 is never -0
+    in between, and x + 0 is x. That 0 times infinity or NaN is left out has to be permitted. It is
+    the first step of a schedule; `partition` makes ranges of the conditions.
 
     Args:
         loop: over terms of a sum of floats.
         finite: whatever a float times 0 gives may be left out.
     Raises:
-        ScheduleError: another step was applied, the loop is none over terms of a sum of products that have a factor which is 0 outside of
-            its tensor along the loop, or the step needs `finite=True`.
+        ScheduleError: another step was applied, the loop is none over terms of a sum of products
+            that have a factor which is 0 outside of its tensor along the loop, or the step needs
+            `finite=True`.
     """
     if not isinstance(finite, bool):
         raise ScheduleError(f"`finite` is True or False, not {finite!r}", code="drop_padding")
@@ -50,8 +54,12 @@ def drop_padding(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Ke
     along = reduction_along(kernel, program, found)
     conditions = [] if along is None else _conditions(program, *along)
     if along is None or not conditions:
-        raise ScheduleError(f"no sum along `{found.var.name}` has a factor that is 0 outside of its tensor", span_of(kernel, found),
-                            code="drop_padding", help="take a loop over terms that stands in the index of a read such as X[i + k | 0]")
+        raise ScheduleError(
+            f"no sum along `{found.var.name}` has a factor that is 0 outside of its tensor",
+            span_of(kernel, found),
+            code="drop_padding",
+            help="take a loop over terms that stands in the index of a read such as X[i + k | 0]",
+        )
     if not finite:
         raise ScheduleError(
             f"drop_padding of `{found.var.name}` leaves out 0 times infinity, which is NaN",
@@ -75,12 +83,17 @@ def _conditions(program: Program, number: int, reduction: Reduce, axis: Axis) ->
     assert isinstance(e, Equation)
     axes = (*e.axes, *reduction.axes)
     known = [] if reduction.where is None else conjuncts(reduction.where)
-    return [c for c in _inside(reduction.body, axis.var)
-            if not any(equal(c, k) for k in known) and not always(c, axes, (*program.requires, *known))]
+    return [
+        c
+        for c in _inside(reduction.body, axis.var)
+        if not any(equal(c, k) for k in known) and not always(c, axes, (*program.requires, *known))
+    ]
 
 
 def _inside(term: Expr, v: Var) -> Iterator[Expr]:
-    """Conditions along a variable without which a factor of a term lies outside of its tensor and is 0."""
+    """Conditions along a variable without which a factor of a term lies outside of its tensor
+    and is 0.
+    """
     for read in _factors(term):
         if read.guard is not None and read.guard.mode == "value" and _is_zero(read.guard.value):
             for i, size in zip(read.indices, read.tensor.shape):

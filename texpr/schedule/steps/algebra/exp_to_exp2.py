@@ -1,6 +1,8 @@
-"""`exp_to_exp2`: exponentials become powers of 2, for which processors have an instruction: a rewrite of the equations.
+"""`exp_to_exp2`: exponentials become powers of 2, for which processors have an instruction: a
+rewrite of the equations.
 
-The certificate derives the old equations from the new ones (`poly.certificate.rewrites.exp_to_exp2`).
+The certificate derives the old equations from the new ones
+(`poly.certificate.rewrites.exp_to_exp2`).
 """
 
 from __future__ import annotations
@@ -24,16 +26,19 @@ def exp_to_exp2(kernel: Kernel, tensor: str) -> Kernel:
     e[i] = exp(s[i] - m)         ->   e[i] = exp2(1.442695 * (s[i] - m))
     e[i] = exp((s[i] - m) * k)   ->   e[i] = exp2((1.442695 * k) * (s[i] - m))   if k is one number for all
 
-    exp(u) is wrong by at most abs(u) * 2^-23 of it beside what exp2 is: the product is rounded, and so is its factor. With a factor k
-    of u, which is rounded once more, it is abs(u) * 2^-22. On a GPU such a
-    power is an instruction, within 2^-22, for which what is below 2^-126 is 0. It comes before steps that change loops.
+    exp(u) is wrong by at most abs(u) * 2^-23 of it beside what exp2 is: the product is rounded, and
+    so is its factor. With a factor k of u, which is rounded once more, it is abs(u) * 2^-22. On a
+    GPU such a power is an instruction, within 2^-22, for which what is below 2^-126 is 0. It comes
+    before steps that change loops.
 
     Args:
         tensor: in whose equations the exponentials stand.
     Raises:
         ScheduleError: loops were changed, no such tensor, or it has no exponentials.
     """
-    return with_values(kernel, tensor, STEP, identities.exp_to_exp2, "exponential of f32", "e[i] = exp(s[i] - m)")
+    return with_values(
+        kernel, tensor, STEP, identities.exp_to_exp2, "exponential of f32", "e[i] = exp(s[i] - m)"
+    )
 
 
 def with_exponentials(kernel: Kernel) -> Iterator[str]:

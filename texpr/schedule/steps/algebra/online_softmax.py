@@ -1,8 +1,9 @@
-"""`online_softmax`: sums of exponentials relative to a maximum in blocks, with the maximum so far: a rewrite of the equations.
+"""`online_softmax`: sums of exponentials relative to a maximum in blocks, with the maximum so far:
+a rewrite of the equations.
 
-This is no reordering of loops: the sums of the first blocks are relative to another maximum than those of the last. So the equations are
-rewritten, and the loops are those of the new equations; the certificate derives the old ones from the new ones
-(`poly.certificate.rewrites.online_softmax`).
+This is no reordering of loops: the sums of the first blocks are relative to another maximum than
+those of the last. So the equations are rewritten, and the loops are those of the new equations; the
+certificate derives the old ones from the new ones (`poly.certificate.rewrites.online_softmax`).
 """
 
 from __future__ import annotations
@@ -55,38 +56,48 @@ MOST_OF_F16 = 65504
 
 
 @step("online")
-def online_softmax(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Kernel:
-    """Compute exponentials relative to a maximum, and sums of them, in blocks of `factor` terms with the maximum so far.
+def online_softmax(
+    kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False
+) -> Kernel:
+    """Compute exponentials relative to a maximum, and sums of them, in blocks of `factor` terms
+    with the maximum so far.
 
     m[i] = max(j: X[i,j]);  e[i,j] = exp(X[i,j] - m[i]);  T[i,v] = sum(j: e[i,j] * w[j,v])
     ->  m_run[i,0] = -inf;  m_run[i,c] = max(m_run[i,c-1], max of block c-1);  e_block[i,c,u] = exp(X[i,c*factor+u] - m_run[i,c+1])
         T_run[i,0,v] = 0;  T_run[i,c,v] = T_run[i,c-1,v] * exp(m_run[i,c-1] - m_run[i,c]) + sum(u: e_block[i,c-1,u] * w[...])
         m[i] = m_run[i,last];  T[i,v] = T_run[i,last,v]
 
-    by exp(a - m) * exp(m - n) = exp(a - n), which holds of numbers and not of floats: `reassoc=True` permits what is rounded anew. While
-    the maximum is -inf, exponentials are relative to 0; where it is -inf, inf or NaN in the end, T is NaN where it was. So X is computed,
-    used and forgotten block by block: softmax and attention need one pass over their rows. It is the first step of a schedule.
+    by exp(a - m) * exp(m - n) = exp(a - n), which holds of numbers and not of floats:
+    `reassoc=True` permits what is rounded anew. While the maximum is -inf, exponentials are
+    relative to 0; where it is -inf, inf or NaN in the end, T is NaN where it was. So X is computed,
+    used and forgotten block by block: softmax and attention need one pass over their rows. It is
+    the first step of a schedule.
 
-    Where rows have different ranges (`j in 0..i + 1`), all have the blocks of the longest one, most of them empty; with `rows`, as many
-    neighbours have the blocks of the longest of them:
+    Where rows have different ranges (`j in 0..i + 1`), all have the blocks of the longest one, most
+    of them empty; with `rows`, as many neighbours have the blocks of the longest of them:
 
         m[i] = m_run[i, (i//rows*rows + rows - 1 + factor) // factor]
 
-    A factor may be rounded to another type of float, as in f32(bf16(e[i,j])) * f32(w[j,v]): each is, relative to the maximum so far.
-    Differences may be scaled, as in exp((X[i,j] - m[i]) * rsqrt(f32(D))), by a number that is surely above 0.
+    A factor may be rounded to another type of float, as in f32(bf16(e[i,j])) * f32(w[j,v]): each
+    is, relative to the maximum so far. Differences may be scaled, as in exp((X[i,j] - m[i]) *
+    rsqrt(f32(D))), by a number that is surely above 0.
 
-    A sum in X that is only taken under a condition on indices is computed for all of a block, where what it reads exists.
+    A sum in X that is only taken under a condition on indices is computed for all of a block, where
+    what it reads exists.
 
-    Legal where `e` is exp(X - m), or that of such a multiple, over the range of `maximum`, and all that reads `e` are sums along that range
-    in which `e` is a factor.
+    Legal where `e` is exp(X - m), or that of such a multiple, over the range of `maximum`, and all
+    that reads `e` are sums along that range in which `e` is a factor.
 
     Args:
         maximum: the tensor of maxima, each along one axis.
         factor: terms of a block; at least 1.
-        rows: neighbours along the one axis on which the range depends that have as many blocks; all of them unless given.
+        rows: neighbours along the one axis on which the range depends that have as many blocks; all
+            of them unless given.
     Raises:
-        ScheduleError: another step was applied, the equations have another form, or the step needs `reassoc=True`.
-    Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, NeurIPS 2022.
+        ScheduleError: another step was applied, the equations have another form, or the step needs
+            `reassoc=True`.
+    Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al.,
+    FlashAttention, NeurIPS 2022.
     """
     if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
         raise _error(f"a block has at least 1 term, not {factor!r}", 'online_softmax("m", 64, reassoc=True)')
@@ -98,8 +109,12 @@ def online_softmax(kernel: Kernel, maximum: str, factor: int, *, rows: int | Non
     last = None if rows is None else _last_of(found.maximum, rows)
     if not reassoc:
         names = ", ".join(s.equation.target.name for s in found.sums)
-        raise ScheduleError(f"online_softmax of `{maximum}` changes how float sums are rounded: {names}", found.maximum.span, code="exact",
-                            help=f'online_softmax("{maximum}", {factor}, reassoc=True) permits it')
+        raise ScheduleError(
+            f"online_softmax of `{maximum}` changes how float sums are rounded: {names}",
+            found.maximum.span,
+            code="exact",
+            help=f'online_softmax("{maximum}", {factor}, reassoc=True) permits it',
+        )
     new = _rewritten(program, found, factor, last)
     return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
@@ -157,7 +172,9 @@ def _running(program: Program, name: str) -> _Running:
     """
     maximum = _maximum(program, name)
     readers = [e for e in program.equations if _reads(e, maximum.target)]
-    exponential = next((e for e in readers if isinstance(e, Equation) and _difference(e, maximum.target) is not None), None)
+    exponential = next(
+        (e for e in readers if isinstance(e, Equation) and _difference(e, maximum.target) is not None), None
+    )
     if exponential is None or not _is_plain(exponential):
         raise _error(
             f"no equation has the form e[i, j] = exp(X[i, j] - {name}[i])",
@@ -169,13 +186,19 @@ def _running(program: Program, name: str) -> _Running:
     value, read, scale = difference
     axes = [a for a in exponential.axes if not any(a.var is i for i in read.indices)]
     if len(axes) != 1 or len(exponential.axes) != len(read.indices) + 1 or not _is_plain(maximum):
-        raise _error(f"`{exponential.target.name}` is not computed for each term of each maximum of `{name}`",
-                     "give it the axes of the maxima and the one along which they are, without conditions", exponential)
+        raise _error(
+            f"`{exponential.target.name}` is not computed for each term of each maximum of `{name}`",
+            "give it the axes of the maxima and the one along which they are, without conditions",
+            exponential,
+        )
     _same_terms(maximum, exponential, axes[0], value, read)
     found = _Running(maximum, exponential, axes[0], value, scale, ())
     if exponential.target in program.outputs:
-        raise _error(f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum",
-                     "online_softmax is for exponentials that are summed and not used again", exponential)
+        raise _error(
+            f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum",
+            "online_softmax is for exponentials that are summed and not used again",
+            exponential,
+        )
     users = [e for e in program.equations if _reads(e, exponential.target)]
     return replace(found, sums=tuple(_sum(found, e) for e in users))
 
@@ -183,27 +206,45 @@ def _running(program: Program, name: str) -> _Running:
 def _maximum(program: Program, name: str) -> Equation:
     made = [e for e in program.equations if isinstance(e, Equation) and e.target.name == name]
     match made:
-        case [Equation(value=Reduce("max", (_,), _, None), update=None, target=target) as e] if target.dtype.is_float:
+        case [Equation(value=Reduce("max", (_,), _, None), update=None, target=target) as e] if (
+            target.dtype.is_float
+        ):
             return e
-    names = [e.target.name for e in program.equations if isinstance(e, Equation) and isinstance(e.value, Reduce) and e.value.op == "max"]
-    raise _error(f"{name!r} is no tensor of maxima of floats along one axis" + (f"; these are: {', '.join(names)}" if names else ""),
-                 "name one that is max(j: X[..., j]), as in m[i] = max(j: X[i, j])", made[0] if made else None)
+    names = [
+        e.target.name
+        for e in program.equations
+        if isinstance(e, Equation) and isinstance(e.value, Reduce) and e.value.op == "max"
+    ]
+    raise _error(
+        f"{name!r} is no tensor of maxima of floats along one axis"
+        + (f"; these are: {', '.join(names)}" if names else ""),
+        "name one that is max(j: X[..., j]), as in m[i] = max(j: X[i, j])",
+        made[0] if made else None,
+    )
 
 
 def _last_of(maximum: Equation, rows: int) -> Expr:
     """Where the range of the longest row of each group of neighbours ends.
 
     Raises:
-        ScheduleError: the range depends on no row, on several, or otherwise than by a multiple of it.
+        ScheduleError: the range depends on no row, on several, or otherwise than by a multiple of
+            it.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise _error(f"at least 1 row has blocks of its own, not {rows!r}", 'online_softmax("m", 64, rows=64, reassoc=True)')
+        raise _error(
+            f"at least 1 row has blocks of its own, not {rows!r}",
+            'online_softmax("m", 64, rows=64, reassoc=True)',
+        )
     assert isinstance(maximum.value, Reduce)
     end, axes = linear(maximum.value.axes[0].hi), [a.var for a in maximum.axes]
     moving = [(v, c) for v, c in end.terms if v in axes]
     if len(moving) != 1 or variables(*(t for t, _ in end.terms if not isinstance(t, Var))) & set(axes):
-        raise _error(f"the range of `{maximum.target.name}` does not move with one of its axes", "leave out `rows`", maximum)
-    (row, by), = moving
+        raise _error(
+            f"the range of `{maximum.target.name}` does not move with one of its axes",
+            "leave out `rows`",
+            maximum,
+        )
+    ((row, by),) = moving
     first = mul(floordiv(row, index(rows)), index(rows))
     return substitute(maximum.value.axes[0].hi, {row: add(first, index(rows - 1)) if by > 0 else first})  # type: ignore[dict-item]
 
@@ -215,11 +256,15 @@ def _reads(e: Equation | Invoke, tensor: Tensor) -> bool:
 
 
 def _difference(e: Equation, maximum: Tensor) -> tuple[Expr, Read, Expr | None] | None:
-    """What is exponentiated in exp(X - m), the read of m, and what the difference is multiplied by."""
+    """What is exponentiated in exp(X - m), the read of m, and what the difference is multiplied
+    by.
+    """
     match e.value:
         case Call("exp", (Sub(value, Read(tensor) as read),)) if tensor is maximum:
             return value, read, None
-        case Call("exp", (Mul(Sub(value, Read(tensor) as read), scale),)) if tensor is maximum and _is_scale(scale, e):
+        case Call("exp", (Mul(Sub(value, Read(tensor) as read), scale),)) if tensor is maximum and _is_scale(
+            scale, e
+        ):
             return value, read, scale
     return None
 
@@ -239,12 +284,19 @@ def _is_scale(e: Expr, equation: Equation) -> bool:
 
 
 def _is_count(e: Expr) -> bool:
-    """Whether a float is an integer that is not too large for its type: above 0, or the reciprocal of its root is infinite or NaN."""
+    """Whether a float is an integer that is not too large for its type: above 0, or the
+    reciprocal of its root is infinite or NaN.
+    """
     match e:
         case Const(value):
             return 0 < value < inf
         case Cast(a) if e.dtype.is_float:
-            holds_all = e.dtype.bits > 16 or e.dtype == BF16 or e.dtype == F16 and 0 < (integer(_uncast(a)) or 0) <= MOST_OF_F16
+            holds_all = (
+                e.dtype.bits > 16
+                or e.dtype == BF16
+                or e.dtype == F16
+                and 0 < (integer(_uncast(a)) or 0) <= MOST_OF_F16
+            )
             return holds_all and (a.dtype.is_int or _is_count(a))
     return False
 
@@ -255,22 +307,37 @@ def _uncast(e: Expr) -> Expr:
 
 def _is_plain(e: Equation) -> bool:
     """One element for each value of its axes, which all begin at 0."""
-    return (e.update is None and e.where is None and e.guard is None and len(e.axes) == len(e.indices)
-            and all(any(i is a.var for i in e.indices) for a in e.axes) and all(integer(a.lo) == 0 for a in e.axes))
+    return (
+        e.update is None
+        and e.where is None
+        and e.guard is None
+        and len(e.axes) == len(e.indices)
+        and all(any(i is a.var for i in e.indices) for a in e.axes)
+        and all(integer(a.lo) == 0 for a in e.axes)
+    )
 
 
 def _same_terms(maximum: Equation, exponential: Equation, axis: Axis, value: Expr, read: Read) -> None:
     """The exponentials are of what the maxima are of."""
     assert isinstance(maximum.value, Reduce)
     binder = maximum.value.axes[0]
-    named: dict[Var, Expr] = {i: at for i, at in zip(maximum.indices, read.indices) if isinstance(i, Var)} | {binder.var: axis.var}
+    named: dict[Var, Expr] = {i: at for i, at in zip(maximum.indices, read.indices) if isinstance(i, Var)} | {
+        binder.var: axis.var
+    }
     ranges = ((binder.lo, axis.lo), (binder.hi, axis.hi))
     if not equal(substitute(maximum.value.body, named), value):
-        raise _error(f"`{maximum.target.name}` is the maximum of {show(maximum.value.body)}, not of {show(value)}",
-                     "take the maximum of what is exponentiated", exponential)
+        raise _error(
+            f"`{maximum.target.name}` is the maximum of {show(maximum.value.body)}, not of {show(value)}",
+            "take the maximum of what is exponentiated",
+            exponential,
+        )
     if not all(same_value(substitute(a, named), b) for a, b in ranges):
-        raise _error(f"`{maximum.target.name}` and `{exponential.target.name}` have different ranges along `{axis.var.name}`",
-                     "give both the same range", exponential)
+        raise _error(
+            f"`{maximum.target.name}` and `{exponential.target.name}` have different ranges along "
+            f"`{axis.var.name}`",
+            "give both the same range",
+            exponential,
+        )
 
 
 def _sum(found: _Running, e: Equation | Invoke) -> _Sum:
@@ -280,15 +347,28 @@ def _sum(found: _Running, e: Equation | Invoke) -> _Sum:
         ScheduleError: it uses them otherwise.
     """
     target = found.exponential.target
-    if isinstance(e, Equation) and _is_plain(e) and not {a.var for a in e.axes} & variables(*(a.hi for a in e.axes)):
+    if (
+        isinstance(e, Equation)
+        and _is_plain(e)
+        and not {a.var for a in e.axes} & variables(*(a.hi for a in e.axes))
+    ):
         sums = [n for n in walk(e.value) if isinstance(n, Reduce)]
         reads = [n for n in walk(e) if isinstance(n, Read) and n.tensor is target]
-        if len(sums) == 1 and len(reads) == 1 and (read := _factor(sums[0].body, target)) is not None and _along(found, sums[0], read):
+        if (
+            len(sums) == 1
+            and len(reads) == 1
+            and (read := _factor(sums[0].body, target)) is not None
+            and _along(found, sums[0], read)
+        ):
             return _Sum(e, sums[0], read)
     name = e.target.name if isinstance(e, Equation) else "an operator"
-    raise _error(f"`{target.name}` is used by `{name}` outside of a sum along `{found.axis.var.name}` of which it is a factor, so it is "
-                 "needed relative to the last maximum", "online_softmax is for exponentials that are summed and not used again",
-                 e if isinstance(e, Equation) else None)
+    raise _error(
+        f"`{target.name}` is used by `{name}` outside of a sum along `{found.axis.var.name}` of which it is "
+        f"a factor, so it is "
+        "needed relative to the last maximum",
+        "online_softmax is for exponentials that are summed and not used again",
+        e if isinstance(e, Equation) else None,
+    )
 
 
 def _factor(e: Expr, tensor: Tensor) -> Read | None:
@@ -310,9 +390,15 @@ def _along(found: _Running, reduction: Reduce, read: Read) -> bool:
     if reduction.op != "sum" or len(reduction.axes) != 1 or reduction.where is not None:
         return False
     binder, others = reduction.axes[0], found.others(read.indices)
-    named: dict[Var, Expr] = {i: at for i, at in zip(found.exponential.indices, read.indices) if isinstance(i, Var)}
-    return (read.indices[found.position] is binder.var and binder.var not in variables(*others) and integer(binder.lo) == 0
-            and same_value(substitute(found.axis.hi, named), binder.hi))
+    named: dict[Var, Expr] = {
+        i: at for i, at in zip(found.exponential.indices, read.indices) if isinstance(i, Var)
+    }
+    return (
+        read.indices[found.position] is binder.var
+        and binder.var not in variables(*others)
+        and integer(binder.lo) == 0
+        and same_value(substitute(found.axis.hi, named), binder.hi)
+    )
 
 
 @dataclass(slots=True)
@@ -334,7 +420,9 @@ class _Blocks:
 
     def reach(self, rows: Sequence[Expr]) -> Expr:
         """How many blocks a row has."""
-        return substitute(self.own, {i: at for i, at in zip(self.found.maximum.indices, rows) if isinstance(i, Var)})
+        return substitute(
+            self.own, {i: at for i, at in zip(self.found.maximum.indices, rows) if isinstance(i, Var)}
+        )
 
     def tensor(self, name: str, like: Tensor, dims: tuple[Dim, ...]) -> Tensor:
         name = unused(name, self.names)
@@ -359,15 +447,27 @@ def _blocks(terms: Expr, factor: int) -> Expr:
 
 def _own(program: Program, maximum: Equation, reach: Expr, count: Expr) -> Expr:
     """How many blocks a row has that reaches so far, of not more than there are."""
-    return reach if always(compare("<=", reach, count), maximum.axes, program.requires) else minimum(reach, count)
+    return (
+        reach
+        if always(compare("<=", reach, count), maximum.axes, program.requires)
+        else minimum(reach, count)
+    )
 
 
 def _rewritten(program: Program, found: _Running, factor: int, last: Expr | None) -> Program:
     position = found.position
     length = found.exponential.target.shape[position]
-    names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)} | {v.name for v in program.sizes}
+    names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)} | {
+        v.name for v in program.sizes
+    }
     count = _blocks(length, factor)
-    make = _Blocks(found, factor, count, count if last is None else _own(program, found.maximum, _blocks(last, factor), count), names)
+    make = _Blocks(
+        found,
+        factor,
+        count,
+        count if last is None else _own(program, found.maximum, _blocks(last, factor), count),
+        names,
+    )
     running = _maxima(make)
     equations: list[Equation | Invoke] = []
     for e in program.equations:
@@ -385,7 +485,9 @@ def _rewritten(program: Program, found: _Running, factor: int, last: Expr | None
 
 @dataclass(frozen=True, slots=True)
 class _Maxima:
-    """The equations of running maxima, what they are stored in, and the exponentials relative to them."""
+    """The equations of running maxima, what they are stored in, and the exponentials relative to
+    them.
+    """
 
     equations: tuple[Equation, ...]
     scale: Tensor
@@ -403,38 +505,62 @@ def _maxima(make: _Blocks) -> _Maxima:
     m, found = make.found.maximum, make.found
     assert isinstance(m.value, Reduce)
     target, binder, zero, one = m.target, m.value.axes[0], index(0), index(1)
-    block, run = (make.tensor(f"{target.name}_{what}", target, (*target.dims, *plain(n)))
-                  for what, n in (("block", make.count), ("run", add(make.count, one))))
+    block, run = (
+        make.tensor(f"{target.name}_{what}", target, (*target.dims, *plain(n)))
+        for what, n in (("block", make.count), ("run", add(make.count, one)))
+    )
     base = make.tensor(f"{target.name}_base", target, (*target.dims, *plain(add(make.count, one))))
     scale = make.tensor(f"{target.name}_scale", target, (*target.dims, *plain(make.count)))
 
     def made(tensor: Tensor, lo: Expr, hi: Expr, value: Node, c: Var) -> Equation:
-        return with_fresh_variables(Equation(tensor, (*m.indices, c), (*m.axes, Axis(c, lo, hi)), value, span=m.span))  # type: ignore[arg-type]
+        return with_fresh_variables(
+            Equation(tensor, (*m.indices, c), (*m.axes, Axis(c, lo, hi)), value, span=m.span)
+        )  # type: ignore[arg-type]
 
     c, u = Var("c"), Var("u")
     before = (*m.indices, sub(c, one))
     body = substitute(m.value.body, {binder.var: make.term(c, u)})
-    largest = Reduce("max", (Axis(u, zero, index(make.factor)),), body, make.condition(c, u, binder.hi, _every(make)), dtype=m.value.dtype)
+    largest = Reduce(
+        "max",
+        (Axis(u, zero, index(make.factor)),),
+        body,
+        make.condition(c, u, binder.hi, _every(make)),
+        dtype=m.value.dtype,
+    )
     lowest, nothing = Const(-inf, dtype=target.dtype), Const(0.0, dtype=target.dtype)
     now = Read(run, (*m.indices, c))
     reach = make.reach(m.indices)
     last = add(reach, one)
     start = with_fresh_variables(Equation(run, (*m.indices, zero), m.axes, lowest, span=m.span))
     equations = (
-        made(block, zero, reach, largest, c), start,
+        made(block, zero, reach, largest, c),
+        start,
         made(run, one, last, Max(Read(run, before), Read(block, before)), c),
         made(base, zero, last, Select(Compare("==", now, lowest), nothing, now), c),
         made(scale, zero, reach, found.power(now, Read(base, (*m.indices, add(c, one)))), c),
-        replace(m, value=Read(run, (*m.indices, reach))))
+        replace(m, value=Read(run, (*m.indices, reach))),
+    )
     e = found.exponential
     dims = list(e.target.dims)
     at = _dimension(e.target, found.position)
-    blocks = make.tensor(f"{e.target.name}_block", e.target, (*dims[:at], *dims[at + 1 :], *plain(make.count, index(make.factor))))
+    blocks = make.tensor(
+        f"{e.target.name}_block",
+        e.target,
+        (*dims[:at], *dims[at + 1 :], *plain(make.count, index(make.factor))),
+    )
     others = found.others(e.indices)
     axes = tuple(a for a in e.axes if a is not found.axis)
-    value = found.power(substitute(found.value, {found.axis.var: make.term(c, u)}), Read(base, (*others, add(c, one))))
-    exponentials = Equation(blocks, (*others, c, u), (*axes, Axis(c, zero, make.reach(others)), Axis(u, zero, index(make.factor))), value,
-                            where=make.condition(c, u, found.axis.hi, _every(make)), span=e.span)
+    value = found.power(
+        substitute(found.value, {found.axis.var: make.term(c, u)}), Read(base, (*others, add(c, one)))
+    )
+    exponentials = Equation(
+        blocks,
+        (*others, c, u),
+        (*axes, Axis(c, zero, make.reach(others)), Axis(u, zero, index(make.factor))),
+        value,
+        where=make.condition(c, u, found.axis.hi, _every(make)),
+        span=e.span,
+    )
     return _Maxima(equations, scale, blocks, with_fresh_variables(exponentials))
 
 
@@ -451,7 +577,10 @@ def _dimension(tensor: Tensor, position: int) -> int:
                 return k
             break
         first += len(dim.sizes)
-    raise _error(f"`{tensor.name}` runs over a group or a pack along which the maximum is taken", "give it an axis of its own")
+    raise _error(
+        f"`{tensor.name}` runs over a group or a pack along which the maximum is taken",
+        "give it an axis of its own",
+    )
 
 
 def _summed(make: _Blocks, running: _Maxima, s: _Sum) -> tuple[Equation, ...]:
@@ -459,7 +588,9 @@ def _summed(make: _Blocks, running: _Maxima, s: _Sum) -> tuple[Equation, ...]:
     others = found.others(s.read.indices)
     inside = max((k for k, a in enumerate(e.axes) if a.var in variables(*others)), default=-1) + 1
     lengths = tuple(a.hi for a in e.axes)
-    run = make.tensor(f"{e.target.name}_run", e.target, plain(*lengths[:inside], add(make.count, one), *lengths[inside:]))
+    run = make.tensor(
+        f"{e.target.name}_run", e.target, plain(*lengths[:inside], add(make.count, one), *lengths[inside:])
+    )
     run = replace(run, dtype=s.reduction.dtype)
     c, u = Var("c"), Var("u")
 
@@ -471,13 +602,19 @@ def _summed(make: _Blocks, running: _Maxima, s: _Sum) -> tuple[Equation, ...]:
     term = {binder.var: make.term(before, u)}
     read = Read(running.blocks, (*others, before, u))
     body = substitute(rewrite(s.reduction.body, lambda n: read if n is s.read else None), term)
-    more = replace(s.reduction, axes=(Axis(u, zero, index(make.factor)),), body=body,
-                   where=make.condition(before, u, binder.hi, _every(make)))
+    more = replace(
+        s.reduction,
+        axes=(Axis(u, zero, index(make.factor)),),
+        body=body,
+        where=make.condition(before, u, binder.hi, _every(make)),
+    )
     scaled = Mul(Read(run, at(before)), Read(running.scale, (*others, before)))
     reach = make.reach(others)
     axes = (*e.axes[:inside], Axis(c, one, add(reach, one)), *e.axes[inside:])
     last = Read(found.maximum.target, others)
     whole = Mul(Read(run, at(reach)), Call("exp", (Sub(last, last),)))
-    return (with_fresh_variables(Equation(run, at(zero), e.axes, Const(0.0, dtype=run.dtype), span=e.span)),
-            with_fresh_variables(Equation(run, at(c), axes, Add(scaled, more), span=e.span)),
-            replace(e, value=rewrite(e.value, lambda n: whole if n is s.reduction else None)))
+    return (
+        with_fresh_variables(Equation(run, at(zero), e.axes, Const(0.0, dtype=run.dtype), span=e.span)),
+        with_fresh_variables(Equation(run, at(c), axes, Add(scaled, more), span=e.span)),
+        replace(e, value=rewrite(e.value, lambda n: whole if n is s.reduction else None)),
+    )

@@ -1,7 +1,8 @@
-"""`reciprocal`: divisors that are the same along an axis are inverted once: a rewrite of the equations.
+"""`reciprocal`: divisors that are the same along an axis are inverted once: a rewrite of the
+equations.
 
-A quotient costs a processor several times what a product does. The certificate derives the old equations from the new ones
-(`poly.certificate.rewrites.reciprocal`).
+A quotient costs a processor several times what a product does. The certificate derives the old
+equations from the new ones (`poly.certificate.rewrites.reciprocal`).
 """
 
 from __future__ import annotations
@@ -31,43 +32,59 @@ STEP = "reciprocal"
 
 @step()
 def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
-    """Multiply by the reciprocals of divisors that are the same along an axis, which are computed once.
+    """Multiply by the reciprocals of divisors that are the same along an axis, which are computed
+    once.
 
     Y[i, j] = X[i, j] / d[i]   ->   Y_inv[i] = 1 / d[i];  Y[i, j] = X[i, j] * Y_inv[i]
 
-    A product is rounded twice: relative to the exact quotient it is wrong by at most 2^-23 in f32 and 2^-52 in f64, or by 2^-21 and 2^-50
-    where the divisor is above a quarter of the largest number. It is a first step of a schedule.
+    A product is rounded twice: relative to the exact quotient it is wrong by at most 2^-23 in f32
+    and 2^-52 in f64, or by 2^-21 and 2^-50 where the divisor is above a quarter of the largest
+    number. It is a first step of a schedule.
 
     Args:
         tensor: whose equations divide.
     Raises:
-        ScheduleError: another step was applied, no such tensor, no equation of it divides floats by what is the same along one of its axes,
-            or such a divisor may be so small that its reciprocal is infinite.
+        ScheduleError: another step was applied, no such tensor, no equation of it divides floats by
+            what is the same along one of its axes, or such a divisor may be so small that its
+            reciprocal is infinite.
     """
     program, target = equations_of(kernel, STEP), find_tensor(kernel, tensor)
     defining = [e for e in program.equations if isinstance(e, Equation) and e.target.name == target.name]
     quotients = {id(e): each for e in defining if (each := list(_quotients(e)))}
     if not quotients:
         span = defining[0].span if defining else target.span
-        raise ScheduleError(f"`{tensor}` is not divided by floats that are the same along one of its axes", span, code=STEP,
-                            help="name a tensor with an equation such as Y[i, j] = X[i, j] / d[i]")
+        raise ScheduleError(
+            f"`{tensor}` is not divided by floats that are the same along one of its axes",
+            span,
+            code=STEP,
+            help="name a tensor with an equation such as Y[i, j] = X[i, j] / d[i]",
+        )
     tensors, definitions = least_of_tensors(program), single_definitions(program)
     for e in program.equations:
         for q in quotients.get(id(e), ()):
             if not reciprocal_is_normal(q.rhs, tensors, definitions):
-                raise ScheduleError(f"a divisor of `{tensor}` is not proven to be so large that its reciprocal is finite",
-                                    e.span, code=STEP, help="divide by max(d, 1e-30), by sqrt(v + 1e-5), or leave the quotient as it is")
+                raise ScheduleError(
+                    f"a divisor of `{tensor}` is not proven to be so large that its reciprocal is finite",
+                    e.span,
+                    code=STEP,
+                    help="divide by max(d, 1e-30), by sqrt(v + 1e-5), or leave the quotient as it is",
+                )
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     changed: list[Equation | Invoke] = []
     for each in program.equations:
         found = quotients.get(id(each))
-        changed += _inverted(each, found, names, program.requires) if isinstance(each, Equation) and found else [each]
+        changed += (
+            _inverted(each, found, names, program.requires)
+            if isinstance(each, Equation) and found
+            else [each]
+        )
     new = replace(program, equations=tuple(changed))
     return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def divided(kernel: Kernel, least: int) -> list[str]:
-    """Tensors of a naive kernel that `reciprocal` would take with profit: a divisor serves so many elements, or an unknown number.
+    """Tensors of a naive kernel that `reciprocal` would take with profit: a divisor serves so many
+    elements, or an unknown number.
 
     Behind a sum a quotient costs little. Quotients by constants stay what they are to the last bit.
     """
@@ -75,9 +92,15 @@ def divided(kernel: Kernel, least: int) -> list[str]:
         return []
     program = equations_of(kernel, STEP)
     tensors, definitions = least_of_tensors(program), single_definitions(program)
-    found = {e.target.name: None for e in program.equations if isinstance(e, Equation)
-             for q in _quotients(e) if _uses(e, q) >= least and reciprocal_is_normal(q.rhs, tensors, definitions)
-             if not any(isinstance(n, Reduce) for n in walk(e.value)) and any(isinstance(n, Read) for n in walk(q.rhs))}
+    found = {
+        e.target.name: None
+        for e in program.equations
+        if isinstance(e, Equation)
+        for q in _quotients(e)
+        if _uses(e, q) >= least and reciprocal_is_normal(q.rhs, tensors, definitions)
+        if not any(isinstance(n, Reduce) for n in walk(e.value))
+        and any(isinstance(n, Read) for n in walk(q.rhs))
+    }
     return list(found)
 
 
@@ -92,7 +115,9 @@ def _uses(e: Equation, q: Div) -> int:
 
 
 def _quotients(e: Equation) -> Iterator[Div]:
-    """Those by what is the same along an axis of the equation, which all of its instances compute: none under a condition or in a sum."""
+    """Those by what is the same along an axis of the equation, which all of its instances
+    compute: none under a condition or in a sum.
+    """
     own = {a.var for a in e.axes}
     stack: list[Node] = [] if e.where is not None else [e.value]
     while stack:
@@ -110,12 +135,16 @@ def _axes_of(e: Equation, divisor: Expr) -> tuple[Axis, ...]:
 
 
 def _some(e: Equation, axes: tuple[Axis, ...], requires: tuple[Expr, ...]) -> Expr | None:
-    """Where the equation has instances along its other axes: elsewhere the divisor need not be there."""
+    """Where the equation has instances along its other axes: elsewhere the divisor need not be
+    there.
+    """
     some = conjunction(*(compare("<", a.lo, a.hi) for a in e.axes if a not in axes))
     return None if always(some, axes, requires) else some
 
 
-def _inverted(e: Equation, quotients: list[Div], names: set[str], requires: tuple[Expr, ...]) -> list[Equation | Invoke]:
+def _inverted(
+    e: Equation, quotients: list[Div], names: set[str], requires: tuple[Expr, ...]
+) -> list[Equation | Invoke]:
     """The reciprocals of an equation's divisors, and the equation with products by them."""
     inverses: list[tuple[Expr, Read, Equation]] = []
     factors: dict[int, Expr] = {}
@@ -124,7 +153,9 @@ def _inverted(e: Equation, quotients: list[Div], names: set[str], requires: tupl
         if known is None:
             axes = _axes_of(e, q.rhs)
             own: tuple[Var, ...] = tuple(a.var for a in axes)
-            t = Tensor(unused(f"{e.target.name}_inv", names), q.dtype, plain(*(a.hi for a in axes)), span=e.span)
+            t = Tensor(
+                unused(f"{e.target.name}_inv", names), q.dtype, plain(*(a.hi for a in axes)), span=e.span
+            )
             names.add(t.name)
             known = Read(t, own)
             one = Const(1.0, dtype=q.dtype)

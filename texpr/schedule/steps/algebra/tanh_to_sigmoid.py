@@ -1,7 +1,9 @@
-"""`tanh_to_sigmoid`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the equations.
+"""`tanh_to_sigmoid`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the
+equations.
 
-Half of the sum is the logistic function of 2u, as in the approximation of gelu. tanh has to be right near 0 too, where the sum does not
-show it, and takes more instructions for that. The certificate derives the old equations from the new ones
+Half of the sum is the logistic function of 2u, as in the approximation of gelu. tanh has to be
+right near 0 too, where the sum does not show it, and takes more instructions for that. The
+certificate derives the old equations from the new ones
 (`poly.certificate.rewrites.tanh_to_sigmoid`).
 """
 
@@ -27,15 +29,22 @@ def tanh_to_sigmoid(kernel: Kernel, tensor: str) -> Kernel:
 
     Y[i] = X[i] * (1 + tanh(X[i]))   ->   Y[i] = X[i] * (2 / (1 + exp(-2 * X[i])))
 
-    The quotient is wrong by at most 2^-22 of it in f32 and 2^-50 in f64; where the sum is small, the difference that it is has lost more.
-    It is a first step of a schedule.
+    The quotient is wrong by at most 2^-22 of it in f32 and 2^-50 in f64; where the sum is small,
+    the difference that it is has lost more. It is a first step of a schedule.
 
     Args:
         tensor: in whose equations the sum stands.
     Raises:
         ScheduleError: another step was applied, no such tensor, or there is no such sum.
     """
-    return with_values(kernel, tensor, STEP, identities.tanh_to_sigmoid, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
+    return with_values(
+        kernel,
+        tensor,
+        STEP,
+        identities.tanh_to_sigmoid,
+        "1 + tanh(u) of f32 or f64",
+        "Y[i] = X[i] * (1 + tanh(X[i]))",
+    )
 
 
 def with_shifted_tanh(kernel: Kernel) -> Iterator[str]:

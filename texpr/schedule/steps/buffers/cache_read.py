@@ -30,24 +30,36 @@ from texpr.support.errors import ScheduleError
 
 
 @step(order_of_sums="kept")
-def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
-               along: str | Var | None = None) -> Kernel:
-    """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
+def cache_read(
+    kernel: Kernel,
+    tensor: str,
+    loop: str | Var,
+    *,
+    name: str | None = None,
+    dtype: str | None = None,
+    along: str | Var | None = None,
+) -> Kernel:
+    """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body,
+    and read it there.
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
 
-    The buffer holds the box of a tile that no edge clips (`poly.dependence.footprint`); what of it lies outside the tensor is not copied,
-    or holds the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote
-    before. Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion
-    elsewhere.
+    The buffer holds the box of a tile that no edge clips (`poly.dependence.footprint`); what of it
+    lies outside the tensor is not copied, or holds the value that all reads give there (`X[i |
+    0]`), which then need no condition. Legal if no iteration reads what it wrote before. Of several
+    loops of that name, the longest that reads the tensor. cache_read, packing, staging, local
+    memory promotion elsewhere.
 
     Args:
-        name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
-        dtype: what every read under the loop is converted to at once: the buffer holds the converted elements.
-        along: a loop inside: only reads that move with it go to the buffer, so that two operands which are one tensor have one each.
+        name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`,
+            `X_cache.d1`, ...
+        dtype: what every read under the loop is converted to at once: the buffer holds the
+            converted elements.
+        along: a loop inside: only reads that move with it go to the buffer, so that two operands
+            which are one tensor have one each.
     Raises:
-        ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads what it writes, or a read is not
-            converted so.
+        ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads
+            what it writes, or a read is not converted so.
     """
     t = find_tensor(kernel, tensor)
     at = user_of(kernel, t, loop, "read")
@@ -60,14 +72,21 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
     after = after if read is t else replace(over_tensors(after, {read: t}), inputs=kernel.inputs)
     conflict = poly.read_after_write(kernel, t, (*loops_around(kernel, at), at))
     if conflict is not None:
-        raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
-                      "the copy would be made before", help="cache it at an inner loop", after=after)
+        raise refused(
+            kernel,
+            f"cache_read of {tensor} at `{at.var.name}` would read it too early",
+            conflict,
+            "the copy would be made before",
+            help="cache it at an inner loop",
+            after=after,
+        )
     check_moved(kernel, after, "cache_read")
     return after
 
 
 def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:
-    """The kernel with a tensor of its own in place of what is read under a loop along another one, and that tensor.
+    """The kernel with a tensor of its own in place of what is read under a loop along another one,
+    and that tensor.
 
     Raises:
         ScheduleError: nothing is read so.
@@ -75,17 +94,28 @@ def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel
     moving, own = {n.var for n in find_loops(kernel, along)}, replace(t)
 
     def rule(node: Node) -> Node | None:
-        return replace(node, tensor=own) if isinstance(node, Read) and node.tensor is t and variables(*node.indices) & moving else None
+        return (
+            replace(node, tensor=own)
+            if isinstance(node, Read) and node.tensor is t and variables(*node.indices) & moving
+            else None
+        )
 
     body = tuple(rewrite(s, rule, kinds=(Read,)) for s in at.body)
     if own not in tensors(*body):
-        raise ScheduleError(f"nothing under `{at.var.name}` reads {t.name} along `{next(iter(moving)).name}`", span_of(kernel, at),
-                            code="cache", help="name a loop whose variable stands in an index, or leave `along` out")
-    return replace(replace_loops(kernel, [at], lambda n: replace(n, body=body)), inputs=(*kernel.inputs, own)), own
+        raise ScheduleError(
+            f"nothing under `{at.var.name}` reads {t.name} along `{next(iter(moving)).name}`",
+            span_of(kernel, at),
+            code="cache",
+            help="name a loop whose variable stands in an index, or leave `along` out",
+        )
+    return replace(
+        replace_loops(kernel, [at], lambda n: replace(n, body=body)), inputs=(*kernel.inputs, own)
+    ), own
 
 
 def _converted(kernel: Kernel, box: Box, dtype: str) -> Box:
-    """The box with a buffer of another type, to which all its elements are converted where they are read.
+    """The box with a buffer of another type, to which all its elements are converted where they are
+    read.
 
     Raises:
         ScheduleError: there is no such type, or an element is read as it is.
@@ -95,24 +125,42 @@ def _converted(kernel: Kernel, box: Box, dtype: str) -> Box:
         raise ScheduleError(f"there is no type {dtype!r}", code="cache", help=f"one of {', '.join(DTYPES)}")
     for above, s in statements_below(kernel, box.chain[-1]):
         nodes = list(walk(s, *extents_and_conditions(above)))
-        converted = {id(n.operand.then if isinstance(n.operand, Select) else n.operand) for n in nodes
-                     if isinstance(n, Cast) and n.dtype == wanted}
+        converted = {
+            id(n.operand.then if isinstance(n.operand, Select) else n.operand)
+            for n in nodes
+            if isinstance(n, Cast) and n.dtype == wanted
+        }
         if any(isinstance(n, Read) and n.tensor is box.tensor and id(n) not in converted for n in nodes):
-            raise ScheduleError(f"{box.tensor.name} is read as {box.tensor.dtype}, not converted to {dtype}", span_of(kernel, s),
-                                code="cache", help="leave dtype out")
+            raise ScheduleError(
+                f"{box.tensor.name} is read as {box.tensor.dtype}, not converted to {dtype}",
+                span_of(kernel, s),
+                code="cache",
+                help="leave dtype out",
+            )
     return replace(box, buffer=replace(box.buffer, dtype=wanted, value_range=None))
 
 
 def _padding(kernel: Kernel, box: Box) -> Const | None:
-    """The value that every read under the loop gives outside the tensor, where all give the same one, under no other condition."""
+    """The value that every read under the loop gives outside the tensor, where all give the same
+    one, under no other condition.
+    """
     value: Const | None = None
     if box.joined is not None:
         return None  # beyond the end of a row the next one begins
     for above, s in statements_below(kernel, box.chain[-1]):
-        padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
-        reads = {id(n) for n in walk(s, *extents_and_conditions(above)) if isinstance(n, Read) and n.tensor is box.tensor}
+        padded = [
+            n
+            for n in walk(s)
+            if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor
+        ]
+        reads = {
+            id(n)
+            for n in walk(s, *extents_and_conditions(above))
+            if isinstance(n, Read) and n.tensor is box.tensor
+        }
         if reads != {id(n.then) for n in padded} or not all(
-                guards_bounds(kernel, above, n) and holds_in_box(box, above, n) for n in padded):
+            guards_bounds(kernel, above, n) and holds_in_box(box, above, n) for n in padded
+        ):
             return None
         for n in padded:
             if not isinstance(n.orelse, Const) or (value is not None and not equal(n.orelse, value)):

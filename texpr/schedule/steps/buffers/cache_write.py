@@ -19,27 +19,33 @@ from texpr.support.errors import ScheduleError
 
 
 @step(order_of_sums="kept")
-def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Kernel:
-    """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind the loop's body.
+def cache_write(
+    kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True
+) -> Kernel:
+    """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind
+    the loop's body.
 
     for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
 
-    Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
-    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
-    name, the longest that updates the tensor, else that writes it.
-    cache_write, register tiling, scalar replacement elsewhere.
+    Where the iteration itself writes every element before it is used (a reduction that starts
+    here), nothing is copied in. Sums are accumulated in the same order as before. An intermediate
+    that nothing else uses is replaced by the buffer. Of several loops of that name, the longest
+    that updates the tensor, else that writes it. cache_write, register tiling, scalar replacement
+    elsewhere.
 
     Args:
         name: of the buffer; `s_tile` unless given.
         out: False to write nothing out, which is legal where nobody reads it later.
     Raises:
-        ScheduleError: nothing under the loop writes the tensor, iterations that run at once would write one element, or what is not
-            written out is read later.
+        ScheduleError: nothing under the loop writes the tensor, iterations that run at once would
+            write one element, or what is not written out is read later.
     """
     t = find_tensor(kernel, tensor)
     box = box_of(kernel, t, user_of(kernel, t, loop, "write"), name or f"{tensor}_tile", "write")
     if not isinstance(out, bool):
-        raise ScheduleError(f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache")
+        raise ScheduleError(
+            f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache"
+        )
     body, back = through_buffer(box, None, writes=True), box.copy_out()
     after = with_body(box, (*body, *back))
     if not poly.flow_stays_within(after, box.buffer, box.chain):
@@ -56,17 +62,29 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
 
 
 def _check_unread(box: Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) -> None:
-    """Raise ScheduleError if the caller, or what runs later, reads what the buffer would be copied to."""
+    """Raise ScheduleError if the caller, or what runs later, reads what the buffer would be
+    copied to.
+    """
     t, at = box.tensor, box.chain[-1]
     help = "leave `out=False` away, and it is written out"
     if t in after.outputs:
-        raise ScheduleError(f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
-                            span_of(box.kernel, at), code="cache", help=help)
+        raise ScheduleError(
+            f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
+            span_of(box.kernel, at),
+            code="cache",
+            help=help,
+        )
     for store in (s for n in back for s in stores(n)):
         conflict = poly.later_read(after, store)
         if conflict is not None:
-            raise refused(after, f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later", conflict,
-                          "the second one would not find it", help=help, after=alone)
+            raise refused(
+                after,
+                f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later",
+                conflict,
+                "the second one would not find it",
+                help=help,
+                after=alone,
+            )
 
 
 def _used(kernel: Kernel, tensor: Tensor) -> bool:

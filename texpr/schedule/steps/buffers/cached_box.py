@@ -1,4 +1,6 @@
-"""The part of a tensor that an iteration of a loop uses, and its buffer: what `cache_read` and `cache_write` share."""
+"""The part of a tensor that an iteration of a loop uses, and its buffer: what `cache_read` and
+`cache_write` share.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,19 @@ from math import gcd
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, integer, maximum, mul, negation, select, sub
+from texpr.ir.build import (
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    integer,
+    maximum,
+    mul,
+    negation,
+    select,
+    sub,
+)
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import UNROLLED, VECTOR, InstructionNest
@@ -42,10 +56,15 @@ class Box:
     def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """Where an element that the loop uses is in the buffer."""
         distances = (linear(sub(i, b)) for i, b in zip(_together(self.joined, indices), self.bases))
-        return tuple(Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr() for x, by in zip(distances, self.strides))
+        return tuple(
+            Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr()
+            for x, by in zip(distances, self.strides)
+        )
 
     def copy_in(self, pad: Const | None) -> tuple[Stmt, ...]:
-        """Loops that fill the buffer: from the tensor, outside of it with `pad` if there is one, else not at all."""
+        """Loops that fill the buffer: from the tensor, outside of it with `pad` if there is one,
+        else not at all.
+        """
         steps, place = self._elements()
         within = self._inside(steps, place)
         value: Expr = Read(self.tensor, place)
@@ -62,7 +81,9 @@ class Box:
         return self._for_all(steps, guarded(self._inside(steps, place), (store,)))
 
     def _elements(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-        """An element of the buffer, one loop per dimension that has more than one, and the same element of the tensor."""
+        """An element of the buffer, one loop per dimension that has more than one, and the same
+        element of the tensor.
+        """
         steps = tuple(index(0) if integer(n) == 1 else Var(f"d{k}") for k, n in enumerate(self.buffer.shape))
         place = tuple(add(b, mul(d, index(by))) for b, d, by in zip(self.bases, steps, self.strides))
         return steps, place if self.joined is None else self.joined.apart(place)
@@ -76,21 +97,35 @@ class Box:
         """The condition that an element of the box lies in the tensor, without what is proven."""
         axes = [Axis(n.var, index(0), n.extent) for n in self.chain]
         axes += [Axis(d, index(0), n) for d, n in zip(steps, self.buffer.shape) if isinstance(d, Var)]
-        return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
+        return conjunction(
+            *(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires))
+        )
 
 
 def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
     """The conditions that an element lies in the tensor."""
-    return [c for i, size in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, size))]
+    return [
+        c
+        for i, size in zip(indices, tensor.shape)
+        for c in (compare("<=", index(0), i), compare("<", i, size))
+    ]
 
 
 def box_of(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> Box:
-    """What an iteration of a loop reads, or uses, of a tensor, with a buffer of that name for it."""
+    """What an iteration of a loop reads, or uses, of a tensor, with a buffer of that name for
+    it.
+    """
     chain = (*loops_around(kernel, at), at)
-    lanes = next((n for n in chain if n.kind in (VECTOR, UNROLLED) or isinstance(n.kind, InstructionNest)), None)
+    lanes = next(
+        (n for n in chain if n.kind in (VECTOR, UNROLLED) or isinstance(n.kind, InstructionNest)), None
+    )
     if lanes is not None:
-        raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
-                            code="cache", help="make the buffer first, then mark the loop")
+        raise ScheduleError(
+            f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer",
+            span_of(kernel, lanes),
+            code="cache",
+            help="make the buffer first, then mark the loop",
+        )
     kinds = Read if kind == "read" else Read | Store
     used = [n.indices for n in walk(*at.body) if isinstance(n, kinds) and n.tensor is t]
     how = joined(t, used)
@@ -98,15 +133,33 @@ def box_of(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> Box:
     found = poly.footprint(seen, seen_as, chain, kinds=("read",) if kind == "read" else ("read", "write"))
     assert found is not None, "the loop uses the tensor"
     written = [s.tensor for s in stores(at)]
-    moving = next((n.tensor for b in found.bases for n in walk(b) if isinstance(n, Read) and any(n.tensor is w for w in written)), None)
+    moving = next(
+        (
+            n.tensor
+            for b in found.bases
+            for n in walk(b)
+            if isinstance(n, Read) and any(n.tensor is w for w in written)
+        ),
+        None,
+    )
     if moving is not None:
-        raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
-                            span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
+        raise ScheduleError(
+            f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, "
+            f"which it writes",
+            span_of(kernel, at),
+            code="cache",
+            help=f"name a loop inside that does not write {moving.name}",
+        )
     strides = _strides([_together(how, indices) for indices in used], found.bases)
     extents = (floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
     # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
-    extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
-    buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
+    extents = (
+        n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n)
+        for n in extents
+    )
+    buffer = Tensor(
+        unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None
+    )
     return Box(t, buffer, chain, found.bases, strides, kernel, how)
 
 
@@ -121,20 +174,32 @@ def _seen(kernel: Kernel, how: Joined) -> tuple[Kernel, Tensor]:
 
 
 def _strides(used: Sequence[Sequence[Expr]], bases: Sequence[Expr]) -> tuple[int, ...]:
-    """For each dimension a number of which the distances of all elements that the loop uses from the base are multiples."""
+    """For each dimension a number of which the distances of all elements that the loop uses from
+    the base are multiples.
+    """
     distances = ([linear(sub(at[d], base)) for at in used] for d, base in enumerate(bases))
     # Arithmetic on data may wrap, and half of what has wrapped is not what was doubled.
-    return tuple(gcd(*(n for x in each for n in (x.constant, *(c for _, c in x.terms)))) or 1 if all(x.is_affine for x in each) else 1
-                 for each in distances)
+    return tuple(
+        gcd(*(n for x in each for n in (x.constant, *(c for _, c in x.terms)))) or 1
+        if all(x.is_affine for x in each)
+        else 1
+        for each in distances
+    )
 
 
 def user_of(kernel: Kernel, t: Tensor, loop: str | Var, kind: str) -> For:
-    """The loop that uses the tensor; of several copies of one loop the one with most to do, if possible one that no instruction runs."""
+    """The loop that uses the tensor; of several copies of one loop the one with most to do, if
+    possible one that no instruction runs.
+    """
     loops = find_loops(kernel, loop)
     users = _users(t, loops, kind) or _users(t, find_loops(kernel, loop, run_at_once=True), kind)
     if not users:
-        raise ScheduleError(f"nothing under `{loops[0].var.name}` {kind}s {t.name}", span_of(kernel, loops[0]), code="cache",
-                            help=f"name a loop around a statement that {kind}s {t.name}")
+        raise ScheduleError(
+            f"nothing under `{loops[0].var.name}` {kind}s {t.name}",
+            span_of(kernel, loops[0]),
+            code="cache",
+            help=f"name a loop around a statement that {kind}s {t.name}",
+        )
     return max(users, key=lambda n: -1 if (extent := integer(n.extent)) is None else extent)
 
 
@@ -162,7 +227,9 @@ def guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> boo
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
     known = (*kernel.requires, *(n.cond for n in above if isinstance(n, If)))
     # Each direction is asked alone: together they are a product of cases.
-    return all(poly.always(disjunction(negation(a), b), axes, known) for a, b in ((e.cond, within), (within, e.cond)))
+    return all(
+        poly.always(disjunction(negation(a), b), axes, known) for a, b in ((e.cond, within), (within, e.cond))
+    )
 
 
 def holds_in_box(box: Box, above: tuple[For | If, ...], e: Select) -> bool:
@@ -179,13 +246,19 @@ def through_buffer(box: Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, 
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Select(_, Read(tensor, indices) as read) if tensor is t:  # with a pad all reads are in such a choice
+            case Select(_, Read(tensor, indices) as read) if (
+                tensor is t
+            ):  # with a pad all reads are in such a choice
                 return replace(read, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
             case Read(tensor, indices) if pad is None and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
-            case Cast(Read(tensor) as read, dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
+            case Cast(Read(tensor) as read, dtype=dtype) if (
+                tensor is box.buffer and dtype == tensor.dtype != t.dtype
+            ):
                 return read
-            case Cast(Select(cond, Read(tensor) as read, other), dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
+            case Cast(Select(cond, Read(tensor) as read, other), dtype=dtype) if (
+                tensor is box.buffer and dtype == tensor.dtype != t.dtype
+            ):
                 return select(cond, read, Cast(other, dtype=tensor.dtype))
             case Store(tensor, indices) if writes and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))

@@ -1,4 +1,6 @@
-"""How buffers lie in memory: dimensions reordered, cut into panels, padded. Values and the order of execution stay as they are."""
+"""How buffers lie in memory: dimensions reordered, cut into panels, padded. Values and the order
+of execution stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Place = Callable[[Sequence[Expr], Mapping[Var, Expr]], tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One dimension of the new layout: an old one, its tiles (`/`), or the place in a tile (`%`)."""
+    """One dimension of the new layout: an old one, its tiles (`/`), or the place in a tile
+    (`%`).
+    """
 
     dimension: int
     part: str
@@ -50,24 +54,33 @@ class _Item:
 
 @step(order_of_sums="kept")
 def layout(kernel: Kernel, tensor: str, form: str) -> Kernel:
-    """Change how a buffer lies in memory: the order of its dimensions, and dimensions cut into tiles. Packing, panels elsewhere.
+    """Change how a buffer lies in memory: the order of its dimensions, and dimensions cut into
+    tiles. Packing, panels elsewhere.
 
     layout("B_cache", "k j -> j/16 k j%16")   B_cache[k, j]   ->   B_cache[j // 16, k, j % 16]
 
-    Legal where two elements never get one place, which is proven for the form. The last tile may be partly unused. Inputs and outputs
-    lie as the caller has them; `cache_read` and `cache_write` make buffers.
+    Legal where two elements never get one place, which is proven for the form. The last tile may be
+    partly unused. Inputs and outputs lie as the caller has them; `cache_read` and `cache_write`
+    make buffers.
 
     Args:
-        form: names for the dimensions, then the new ones: `j` is a dimension as it was, `j/16` the tile, `j%16` the place in the tile.
+        form: names for the dimensions, then the new ones: `j` is a dimension as it was, `j/16` the
+            tile, `j%16` the place in the tile.
     Raises:
-        ScheduleError: no such buffer, a form that does not name each dimension once, or one that gives two elements one place; or
-            iterations that run at once are no longer proven to have a buffer each.
+        ScheduleError: no such buffer, a form that does not name each dimension once, or one that
+            gives two elements one place; or iterations that run at once are no longer proven to
+            have a buffer each.
     """
     t = find_temporary(kernel, tensor, "layout")
     items = _parsed(t, form)
     _check_injective(t, items, form)
     small = replace(t, dims=plain(*(item.size(t.shape[item.dimension]) for item in items)))
-    after = moved(kernel, t, small, lambda indices, ranges: tuple(item.place(indices[item.dimension], ranges) for item in items))
+    after = moved(
+        kernel,
+        t,
+        small,
+        lambda indices, ranges: tuple(item.place(indices[item.dimension], ranges) for item in items),
+    )
     check_changed(after, set(stores(after)) - set(stores(kernel)), "layout")
     return after
 
@@ -97,10 +110,18 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
                 longest = ceiling(extent)
                 inner = {**ranges, var: extent if longest is None else index(longest)}
                 below, count = tuple(over(s, inner) for s in body), rewrite(extent, rule)
-                return statement if count is extent and _unchanged(below, body) else replace(statement, extent=count, body=below)
+                return (
+                    statement
+                    if count is extent and _unchanged(below, body)
+                    else replace(statement, extent=count, body=below)
+                )
             case If(cond, body):
                 below, asked = tuple(over(s, ranges) for s in body), rewrite(cond, rule)
-                return statement if asked is cond and _unchanged(below, body) else replace(statement, cond=asked, body=below)
+                return (
+                    statement
+                    if asked is cond and _unchanged(below, body)
+                    else replace(statement, cond=asked, body=below)
+                )
         return rewrite(statement, rule)
 
     temporaries = tuple(new if t is old else t for t in kernel.temporaries)
@@ -115,8 +136,14 @@ def _parsed(t: Tensor, form: str) -> list[_Item]:
     def wrong(why: str) -> ScheduleError:
         names = " ".join("ijklmnopqrstuvwxyz"[: t.rank])
         last = "ijklmnopqrstuvwxyz"[t.rank - 1 : t.rank]
-        return ScheduleError(f"layout of {t.name}: {why}", code="layout", notes=[f"form: {form}"],
-                             help=f'as in "{names} -> {last}/16 {names[:-2]} {last}%16"' if t.rank > 1 else 'as in "i -> i/16 i%16"')
+        return ScheduleError(
+            f"layout of {t.name}: {why}",
+            code="layout",
+            notes=[f"form: {form}"],
+            help=f'as in "{names} -> {last}/16 {names[:-2]} {last}%16"'
+            if t.rank > 1
+            else 'as in "i -> i/16 i%16"',
+        )
 
     if not isinstance(form, str) or form.count("->") != 1:
         raise wrong("the form is text with one ->")
@@ -144,8 +171,15 @@ def _check_injective(t: Tensor, items: Sequence[_Item], form: str) -> None:
     meet = conjunction(*(compare("==", a, b) for a, b in zip(*places)))
     apart = negation(conjunction(*(compare("==", a.var, b.var) for a, b in zip(here, there))))
     if not poly.never(conjunction(meet, apart), [*here, *there]):
-        raise ScheduleError(f"layout of {t.name} may give two elements one place", code="layout", notes=[f"form: {form}"],
-                            help="use one factor for / and % of a dimension")
-    within = (c for p, item in zip(places[0], items) for c in (compare("<=", index(0), p),
-                                                              compare("<", p, item.size(t.shape[item.dimension]))))
+        raise ScheduleError(
+            f"layout of {t.name} may give two elements one place",
+            code="layout",
+            notes=[f"form: {form}"],
+            help="use one factor for / and % of a dimension",
+        )
+    within = (
+        c
+        for p, item in zip(places[0], items)
+        for c in (compare("<=", index(0), p), compare("<", p, item.size(t.shape[item.dimension])))
+    )
     assert all(poly.always(c, here) for c in within), "a place outside the new shape"

@@ -16,8 +16,9 @@ from texpr.support.errors import ScheduleError
 
 @step(order_of_sums="kept")
 def pad(kernel: Kernel, tensor: str, dimension: int, multiple: int, *, extra: int = 0) -> Kernel:
-    """Round the size of one dimension of a buffer up to a multiple, and add `extra` elements: rows that begin aligned, or in different
-    sets of a cache. What is added is never touched. Always legal. storage_align elsewhere.
+    """Round the size of one dimension of a buffer up to a multiple, and add `extra` elements: rows
+    that begin aligned, or in different sets of a cache. What is added is never touched. Always
+    legal. storage_align elsewhere.
 
     pad("T", 1, 16)   let T: f32[8, 50]   ->   let T: f32[8, 64]
 
@@ -26,10 +27,22 @@ def pad(kernel: Kernel, tensor: str, dimension: int, multiple: int, *, extra: in
     """
     t = find_temporary(kernel, tensor, "pad")
     if not is_number(dimension) or not 0 <= dimension < t.rank:
-        raise ScheduleError(f"{tensor} has no dimension {dimension!r}", code="pad", help=f"its dimensions are 0 to {t.rank - 1}")
-    if not is_number(multiple) or not 1 <= multiple <= LARGEST or not is_number(extra) or not 0 <= extra <= LARGEST:
-        raise ScheduleError(f"pad to a multiple of {multiple!r} and {extra!r} more", code="pad",
-                            help="a multiple from 1 to 2^20, and from 0 to 2^20 more")
+        raise ScheduleError(
+            f"{tensor} has no dimension {dimension!r}",
+            code="pad",
+            help=f"its dimensions are 0 to {t.rank - 1}",
+        )
+    if (
+        not is_number(multiple)
+        or not 1 <= multiple <= LARGEST
+        or not is_number(extra)
+        or not 0 <= extra <= LARGEST
+    ):
+        raise ScheduleError(
+            f"pad to a multiple of {multiple!r} and {extra!r} more",
+            code="pad",
+            help="a multiple from 1 to 2^20, and from 0 to 2^20 more",
+        )
     shape = list(t.shape)
     rounded = floordiv(add(shape[dimension], index(multiple - 1)), index(multiple))
     shape[dimension] = linear(add(times(rounded, multiple), index(extra))).expr()

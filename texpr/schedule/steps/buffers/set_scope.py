@@ -17,23 +17,28 @@ SCOPES = ("stack", "heap", "register", "tile", "shared")
 
 @step("scope", order_of_sums="kept")
 def set_scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
-    """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of a block.
+    """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of
+    a block.
 
     set_scope, memory space elsewhere.
 
     set_scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
 
-    Without it, a buffer inside loops lives on the stack up to 16 KiB and on the heap above. What counts is the part that one iteration
-    of the loops around all its uses needs. The target checks its own limits when the kernel is compiled: the bytes of registers and of
-    shared memory, and that registers are not indexed by loops that count. A buffer in tiles, registers of 16 rows of 64 bytes, is used by
-    instructions that `tensorize` names alone.
+    Without it, a buffer inside loops lives on the stack up to 16 KiB and on the heap above. What
+    counts is the part that one iteration of the loops around all its uses needs. The target checks
+    its own limits when the kernel is compiled: the bytes of registers and of shared memory, and
+    that registers are not indexed by loops that count. A buffer in tiles, registers of 16 rows of
+    64 bytes, is used by instructions that `tensorize` names alone.
 
     Raises:
-        ScheduleError: no such buffer or place, a size that is not constant, or more than 16 KiB of stack.
+        ScheduleError: no such buffer or place, a size that is not constant, or more than 16 KiB of
+            stack.
     """
     t = find_temporary(kernel, tensor, "set_scope")
     if where not in SCOPES:
-        raise ScheduleError(f"a buffer cannot live in {where!r}", code="set_scope", help=f"one of {', '.join(SCOPES)}")
+        raise ScheduleError(
+            f"a buffer cannot live in {where!r}", code="set_scope", help=f"one of {', '.join(SCOPES)}"
+        )
     # A tensor of its own: nodes compare by identity.
     moved = _moved(t, where)
     after = over_tensors(kernel, {t: moved})
@@ -54,8 +59,16 @@ def _check_size(kernel: Kernel, tensor: Tensor, where: str) -> None:
     count = integer(product(found.shape))
     if count is None:
         shape = ", ".join(show(n) for n in found.shape)
-        raise ScheduleError(f"{name} would live in {where} with a size that is not constant: {name}[{shape}]", code="set_scope",
-                            help="give the sizes as constants, or split its loops so that an iteration needs a constant part of it")
+        raise ScheduleError(
+            f"{name} would live in {where} with a size that is not constant: {name}[{shape}]",
+            code="set_scope",
+            help="give the sizes as constants, or split its loops so that an iteration needs a constant part "
+            "of it",
+        )
     if where == "stack" and count * found.dtype.bytes > STACK_BYTES:
-        raise ScheduleError(f"{name} needs {count * found.dtype.bytes} bytes; the stack of a thread has {STACK_BYTES} for a buffer",
-                            code="set_scope", help=f'use smaller tiles, or set_scope("{name}", "heap")')
+        raise ScheduleError(
+            f"{name} needs {count * found.dtype.bytes} bytes; the stack of a thread has {STACK_BYTES} for a "
+            f"buffer",
+            code="set_scope",
+            help=f'use smaller tiles, or set_scope("{name}", "heap")',
+        )

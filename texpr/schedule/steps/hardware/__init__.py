@@ -1,1 +1,3 @@
-"""Steps for single instructions of hardware: tensorize, prefetch, asynchronous copies and products."""
+"""Steps for single instructions of hardware: tensorize, prefetch, asynchronous copies and
+products.
+"""

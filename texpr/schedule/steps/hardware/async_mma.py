@@ -1,4 +1,6 @@
-"""`async_mma`: products that are begun and waited for later, so that the next ones queue behind them."""
+"""`async_mma`: products that are begun and waited for later, so that the next ones queue behind
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Var
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import Barrier, CommitProducts, For, If, Kernel, Stmt, Store, WaitProducts, instruction_of, is_block
+from texpr.ir.loop import (
+    Barrier,
+    CommitProducts,
+    For,
+    If,
+    Kernel,
+    Stmt,
+    Store,
+    WaitProducts,
+    instruction_of,
+    is_block,
+)
 from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
@@ -21,27 +34,36 @@ MOST_GROUPS = 7
 
 @step("in_flight")
 def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
-    """Begin the products of each iteration together, and wait for them in front of the barrier `groups` iterations after the next one.
+    """Begin the products of each iteration together, and wait for them in front of the barrier
+    `groups` iterations after the next one.
 
     for k in 0..n: { wait 1; barrier; copies; commit; C += A[k % 4] * B[k % 4] }
     ->   for k in 0..n: { wait 1; wait 1 products; barrier; copies; commit; C += A[k % 4] * B[k % 4]  asynchronous; commit products }
          wait 0 products
 
-    Where the loop runs again and again, there are such waits in front of the barrier before it and behind the loops around it, which have
-    nothing to wait for: no proof looks into the last iteration of a loop.
+    Where the loop runs again and again, there are such waits in front of the barrier before it and
+    behind the loops around it, which have nothing to wait for: no proof looks into the last
+    iteration of a loop.
 
-    Threads go on, and may begin the next products and copies, while these are under way. In a loop without barriers the wait is its last
-    statement. That sums are done where they are used, and what overwrites an operand comes behind the products that read it, is proven of
-    the result: with one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth, asynchronous=True, lead=depth - 2)`).
+    Threads go on, and may begin the next products and copies, while these are under way. In a loop
+    without barriers the wait is its last statement. That sums are done where they are used, and
+    what overwrites an operand comes behind the products that read it, is proven of the result: with
+    one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth,
+    asynchronous=True, lead=depth - 2)`).
 
     Args:
-        groups: how many iterations' products are still under way where the next iteration may overwrite operands, 0 to 7.
+        groups: how many iterations' products are still under way where the next iteration may
+            overwrite operands, 0 to 7.
     Raises:
-        ScheduleError: the loop has no products that can be begun, or it is not proven that they are done in time.
-    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+        ScheduleError: the loop has no products that can be begun, or it is not proven that they are
+            done in time.
+    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI
+    1988.
     """
     if not isinstance(groups, int) or isinstance(groups, bool) or not 0 <= groups <= MOST_GROUPS:
-        raise ScheduleError(f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="async_mma")
+        raise ScheduleError(
+            f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="async_mma"
+        )
     found = find_loops(kernel, loop)
     after = kernel
     for old in found:
@@ -53,12 +75,18 @@ def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
 
 def no_products_error(kernel: Kernel, loop: For, step: str = "async_mma") -> ScheduleError:
     """The error of a loop without products that can be begun."""
-    return ScheduleError(f"no iteration of `{qualified(loop)}` runs products that can be begun and waited for", span_of(kernel, loop),
-                         code=step, help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
+    return ScheduleError(
+        f"no iteration of `{qualified(loop)}` runs products that can be begun and waited for",
+        span_of(kernel, loop),
+        code=step,
+        help='tensorize(..., "wgmma_bf16_n64", reassoc=True) makes such products',
+    )
 
 
 def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
-    """The loop of a kernel with its products begun; the kernel itself if there are none, as in what fills buffers before a loop."""
+    """The loop of a kernel with its products begun; the kernel itself if there are none, as in
+    what fills buffers before a loop.
+    """
     *around, old = path_to(kernel, loop)
     assert isinstance(old, For)
     marked = tuple(rewrite(s, as_asynchronous) for s in old.body)
@@ -67,12 +95,19 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     main = replace(old, body=_waiting([*marked, CommitProducts()], WaitProducts(groups)))
     body = around[-1].body if around else kernel.body
     meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
-    after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
+    after = replaced(
+        kernel,
+        around,
+        (old, *meeting),
+        {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}},
+    )
     return with_waits_behind(after, around)
 
 
 def with_waits_behind(kernel: Kernel, around: Sequence[For | If]) -> Kernel:
-    """A wait behind each loop that runs the products again and again: what stands behind it relies on no last iteration."""
+    """A wait behind each loop that runs the products again and again: what stands behind it
+    relies on no last iteration.
+    """
     for again in reversed([n for n in around if isinstance(n, For) and not is_block(n)]):
         *above, loop = path_to(kernel, again)
         kernel = replaced(kernel, above, (loop,), {id(loop): (loop, WaitProducts(0))})

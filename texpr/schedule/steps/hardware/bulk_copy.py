@@ -1,4 +1,6 @@
-"""`bulk_copy`: copies that a loop begins ahead are boxes, each moved as a whole while all threads go on."""
+"""`bulk_copy`: copies that a loop begins ahead are boxes, each moved as a whole while all
+threads go on.
+"""
 
 from __future__ import annotations
 
@@ -23,37 +25,49 @@ MOST_PANELS = 8
 
 @step("bulk", order_of_sums="kept")
 def bulk_copy(kernel: Kernel, loop: str | Var) -> Kernel:
-    """Let boxes be copied as a whole: what `pipeline(i, ..., asynchronous=True)` begins in a loop, one thread orders, for all of them.
+    """Let boxes be copied as a whole: what `pipeline(i, ..., asynchronous=True)` begins in a loop,
+    one thread orders, for all of them.
 
-    for i in 0..n: { wait 1; barrier; if i + 2 < n: for a, b: T[(i+2) % 3, a, b] = X[a, 8*(i+2) + b]; commit; Y[i] = g(T[i % 3]) }
+    for i in 0..n: { wait 1; barrier; if i + 2 < n: for a, b: T[(i+2) % 3, a, b] = X[a, 8*(i+2) +
+    b]; commit; Y[i] = g(T[i % 3]) }
     ->   for i in 0..n: { wait 1 at i % 3 of 3 phase i // 3 % 2; barrier; if i + 2 < n: for a bulk, b: T[...] = X[...]
-                          commit at (i+2) % 3 of 3 brings if i + 2 < n then 256 else 0; Y[i] = g(T[i % 3]) }
+                          commit at (i+2) % 3 of 3 brings if i + 2 < n then 256 else 0; Y[i] = g(T[i
+                          % 3]) }
 
-    Counters in shared memory, one for each buffer, tell all threads of the bytes that have arrived: phase after phase, of which a wait
-    names the parity. What lies outside of the tensor becomes 0. Values and order are those of the pipeline; that each wait is for the
-    phase of its copies, and none is begun for a counter that somebody still waits for, is proven of the result. A buffer in panels, one
-    after the other in an outermost loop, has a box for each.
+    Counters in shared memory, one for each buffer, tell all threads of the bytes that have arrived:
+    phase after phase, of which a wait names the parity. What lies outside of the tensor becomes 0.
+    Values and order are those of the pipeline; that each wait is for the phase of its copies, and
+    none is begun for a counter that somebody still waits for, is proven of the result. A buffer in
+    panels, one after the other in an outermost loop, has a box for each.
 
     Args:
-        loop: whose copies run ahead, around which only loops over blocks stand, and those that `pipeline` went through. Nests that copy
-            have no loops over threads or lanes.
+        loop: whose copies run ahead, around which only loops over blocks stand, and those that
+            `pipeline` went through. Nests that copy have no loops over threads or lanes.
     Raises:
-        ScheduleError: nothing is begun ahead in the loop, it stands in other loops, or a copy is no box.
+        ScheduleError: nothing is begun ahead in the loop, it stands in other loops, or a copy is no
+            box.
     """
     found = [n for n in find_loops(kernel, loop) if any(isinstance(s, Commit) for s in n.body)]
     main = next((n for n in found if isinstance(n.body[0], Wait)), None)
     filling = next((n for n in found if n is not main), None)
     if main is None or filling is None:
         (first, *_) = find_loops(kernel, loop)
-        raise ScheduleError(f"no copies are begun ahead in `{first.var.name}`", span_of(kernel, first), code=STEP,
-                            help=f'pipeline("{first.var.name}", 3, asynchronous=True) begins them')
+        raise ScheduleError(
+            f"no copies are begun ahead in `{first.var.name}`",
+            span_of(kernel, first),
+            code=STEP,
+            help=f'pipeline("{first.var.name}", 3, asynchronous=True) begins them',
+        )
     outer = _outer(kernel, filling, main)
     lead = integer(filling.extent)
     assert lead is not None and isinstance(main.body[0], Wait)
     slots, group = _buffers(kernel, main), number([*outer, main])
     phase = mod(floordiv(group, index(slots)), index(2))
     waited = replace(main.body[0], slots=slots, slot=remainder(group, slots), phase=phase)
-    after = {filling: _counted(kernel, filling, filling.var, slots), main: _counted(kernel, main, add(group, index(lead)), slots)}
+    after = {
+        filling: _counted(kernel, filling, filling.var, slots),
+        main: _counted(kernel, main, add(group, index(lead)), slots),
+    }
     after[main] = replace(after[main], body=(waited, *after[main].body[1:]))
     return check_arrivals(rewrite(kernel, lambda n: after.get(n) if isinstance(n, For) else None))
 
@@ -67,9 +81,18 @@ def _outer(kernel: Kernel, filling: For, main: For) -> list[For]:
     *around, _ = path_to(kernel, main)
     shared = path_to(kernel, filling)[:-1]
     if not around or not all(map(is_block, shared)):
-        what = "runs again and again, so that phases are not counted by it" if around else "is no part of what a block of threads does"
-        raise ScheduleError(f"`{main.var.name}` {what}", span_of(kernel, main), code=STEP,
-                            help="bind the loops around it to blocks, one at least" + ", or pipeline through them" * bool(around))
+        what = (
+            "runs again and again, so that phases are not counted by it"
+            if around
+            else "is no part of what a block of threads does"
+        )
+        raise ScheduleError(
+            f"`{main.var.name}` {what}",
+            span_of(kernel, main),
+            code=STEP,
+            help="bind the loops around it to blocks, one at least"
+            + ", or pipeline through them" * bool(around),
+        )
     return [n for n in around[len(shared) :] if isinstance(n, For)]
 
 
@@ -82,12 +105,16 @@ def _buffers(kernel: Kernel, main: For) -> int:
     """How many there are of each buffer that the loop fills."""
     counts = {integer(s.tensor.shape[0]) for s in walk(main) if _copies(s)}
     if len(counts) != 1 or None in counts:
-        raise ScheduleError(f"buffers that `{main.var.name}` fills are not equally many", span_of(kernel, main), code=STEP)
+        raise ScheduleError(
+            f"buffers that `{main.var.name}` fills are not equally many", span_of(kernel, main), code=STEP
+        )
     return counts.pop() or 0
 
 
 def _counted(kernel: Kernel, loop: For, group: Expr, slots: int) -> For:
-    """The loop with boxes for its copies, and a commit that says what they bring, for the counter of their group."""
+    """The loop with boxes for its copies, and a commit that says what they bring, for the
+    counter of their group.
+    """
     body: list[Stmt] = []
     brings: Expr = index(0)
     for s in loop.body:
@@ -97,7 +124,9 @@ def _counted(kernel: Kernel, loop: For, group: Expr, slots: int) -> For:
             boxes = [box for n in (s.body if isinstance(s, If) else (s,)) for box in _boxes(kernel, n)]
             size = index(sum(n for _, n in boxes))
             brings = _sum(brings, s, size)
-            body += [replace(s, body=tuple(b for b, _ in boxes))] if isinstance(s, If) else [b for b, _ in boxes]
+            body += (
+                [replace(s, body=tuple(b for b, _ in boxes))] if isinstance(s, If) else [b for b, _ in boxes]
+            )
         else:
             body.append(s)
     return replace(loop, body=tuple(body))
@@ -119,12 +148,18 @@ def _boxes(kernel: Kernel, s: Stmt) -> list[tuple[Stmt, int]]:
         try:
             return [_box(n) for n in _panels(s)]
         except NoBox:
-            raise ScheduleError(f"a copy is no box: {why}", span_of(kernel, s), code=STEP,
-                                help="cache_read makes boxes; leave their loops as they are, and do not pad rows") from None
+            raise ScheduleError(
+                f"a copy is no box: {why}",
+                span_of(kernel, s),
+                code=STEP,
+                help="cache_read makes boxes; leave their loops as they are, and do not pad rows",
+            ) from None
 
 
 def _panels(s: Stmt) -> tuple[Stmt, ...]:
-    """The iterations of a loop, each a nest of its own: a panel of a buffer that has several lies apart from the others."""
+    """The iterations of a loop, each a nest of its own: a panel of a buffer that has several
+    lies apart from the others.
+    """
     count = integer(s.extent) if isinstance(s, For) and s.kind == SERIAL else None
     if not isinstance(s, For) or count is None or not 1 < count <= MOST_PANELS:
         raise NoBox("there are no panels")

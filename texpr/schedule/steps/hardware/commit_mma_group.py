@@ -23,7 +23,8 @@ def commit_mma_group(kernel: Kernel, loop: str | Var) -> Kernel:
     As behind `async_mma`, waits with nothing to wait for stand behind loops around.
 
     Raises:
-        ScheduleError: the loop has no products that can be begun, or iterations use what these leave.
+        ScheduleError: the loop has no products that can be begun, or iterations use what these
+            leave.
     """
     found = find_loops(kernel, loop)
     after = kernel

@@ -15,27 +15,38 @@ from texpr.support.errors import ScheduleError
 
 @step("stream", order_of_sums="kept")
 def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
-    """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal stores elsewhere.
+    """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal
+    stores elsewhere.
 
     for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  stream
 
-    Memory is written once and not read for it, and what the caches hold stays there: worth it for outputs that the caches would not hold
-    anyway, a loss for others. It concerns vectors that begin at multiples of their length, in rows of whole lines of 64 bytes, of arrays
-    that stand at a multiple of a vector; others are written as before.
+    Memory is written once and not read for it, and what the caches hold stays there: worth it for
+    outputs that the caches would not hold anyway, a loss for others. It concerns vectors that begin
+    at multiples of their length, in rows of whole lines of 64 bytes, of arrays that stand at a
+    multiple of a vector; others are written as before.
 
     Raises:
         ScheduleError: it is no output, or the kernel reads it, in updates too.
     """
     t = find_tensor(kernel, tensor)
     if t not in kernel.outputs:
-        raise ScheduleError(f"`{tensor}` is no output: what the kernel itself uses should stay near", code="nontemporal",
-                            help="stream an output")
+        raise ScheduleError(
+            f"`{tensor}` is no output: what the kernel itself uses should stay near",
+            code="nontemporal",
+            help="stream an output",
+        )
     if any(isinstance(n, Read) and n.tensor is t for n in walk(kernel)):
-        raise ScheduleError(f"`{tensor}` is read again, and would come back from memory", code="nontemporal",
-                            help="stream an output that is only written")
+        raise ScheduleError(
+            f"`{tensor}` is read again, and would come back from memory",
+            code="nontemporal",
+            help="stream an output that is only written",
+        )
     if any(s.tensor is t and s.update is not None for s in stores(kernel)):
-        raise ScheduleError(f"`{tensor}` is written by updates, which read it", code="nontemporal",
-                            help=f'cache_write("{tensor}", ...) collects them in a buffer')
+        raise ScheduleError(
+            f"`{tensor}` is written by updates, which read it",
+            code="nontemporal",
+            help=f'cache_write("{tensor}", ...) collects them in a buffer',
+        )
 
     def rule(node: Node) -> Node | None:
         return replace(node, stream=True) if isinstance(node, Store) and node.tensor is t else None

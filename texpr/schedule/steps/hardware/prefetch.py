@@ -24,33 +24,47 @@ LINE = 64
 
 
 @step(order_of_sums="kept")
-def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, *, at: str | Var | None = None) -> Kernel:
-    """Ask for what reads of a tensor need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
+def prefetch(
+    kernel: Kernel, tensor: str, loop: str | Var, distance: int, *, at: str | Var | None = None
+) -> Kernel:
+    """Ask for what reads of a tensor need `distance` iterations of `loop` later. A hint: always
+    legal. Software prefetching elsewhere.
 
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
-    It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
-    element, of lanes that lie side by side for each line; in front of an instruction, and of lanes into which rows are woven, it asks for
-    each row that they take. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction
-    leave it out.
+    It stands in front of each statement that reads or updates the tensor, outside of vector and
+    unrolled loops, and asks for their first element, of lanes that lie side by side for each line;
+    in front of an instruction, and of lanes into which rows are woven, it asks for each row that
+    they take. It follows a buffer into another layout, and goes where its tensor goes. Machines
+    that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
-        at: the only loop in which it stands, if not in all that read the tensor: one inside of `loop` that computes while memory is idle.
+        at: the only loop in which it stands, if not in all that read the tensor: one inside of
+            `loop` that computes while memory is idle.
     Raises:
-        ScheduleError: no such tensor, nothing under the loops reads it, a bad distance, or an address that depends on data which might not
-            be there that early.
-    Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching, ASPLOS 1992.
+        ScheduleError: no such tensor, nothing under the loops reads it, a bad distance, or an
+            address that depends on data which might not be there that early.
+    Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching,
+    ASPLOS 1992.
     """
     t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
     if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:
-        raise ScheduleError(f"prefetch distance {distance!r} is not an integer from 1 to 2^20", span_of(kernel, found[0]), code="prefetch")
+        raise ScheduleError(
+            f"prefetch distance {distance!r} is not an integer from 1 to 2^20",
+            span_of(kernel, found[0]),
+            code="prefetch",
+        )
     within = found if at is None else find_loops(kernel, at)
     users = [n for n in found if any(_reads(s, t) for inner in _below(n, within) for s in stores(inner))]
     if not users:
         place = "" if at is None else f"`{within[0].var.name}` under "
-        raise ScheduleError(f"nothing under {place}`{found[0].var.name}` reads {tensor}", span_of(kernel, found[0]), code="prefetch",
-                            help=f"name a loop around a statement that reads {tensor}")
+        raise ScheduleError(
+            f"nothing under {place}`{found[0].var.name}` reads {tensor}",
+            span_of(kernel, found[0]),
+            code="prefetch",
+            help=f"name a loop around a statement that reads {tensor}",
+        )
     for n in users:
         _check_addresses(kernel, n, t, distance)
     return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance, within)))
@@ -82,15 +96,32 @@ def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple
     def over(s: Stmt, woven: bool = False) -> tuple[Stmt, ...]:
         match s:
             case Store():
-                return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t) if id(s) in inside), s)
+                return (
+                    *(
+                        Prefetch(t, tuple(folded(i, ahead) for i in r.indices))
+                        for r in _reads(s, t)
+                        if id(s) in inside
+                    ),
+                    s,
+                )
             case For(kind=InstructionNest()):
-                return (*(_lines(s, r, ahead) for each in stores(s) for r in _reads(each, t) if id(each) in inside), s)
+                return (
+                    *(
+                        _lines(s, r, ahead)
+                        for each in stores(s)
+                        for r in _reads(each, t)
+                        if id(each) in inside
+                    ),
+                    s,
+                )
             case For() | If():
                 below = [b for each in s.body for b in over(each, isinstance(s, For) and s.kind == VECTOR)]
                 if isinstance(s, For) and s.kind not in (VECTOR, UNROLLED):
                     return (replace(s, body=tuple(below)),)
                 hints = [b for b in below if _is_hint(b)]
-                lines = (line for b in hints for line in (_in_front(s, b, woven) if isinstance(s, For) else (b,)))
+                lines = (
+                    line for b in hints for line in (_in_front(s, b, woven) if isinstance(s, For) else (b,))
+                )
                 return (*lines, replace(s, body=tuple(b for b in below if not any(b is h for h in hints))))
         return (s,)
 
@@ -103,8 +134,8 @@ def _is_hint(s: Stmt) -> bool:
 
 
 def _in_front(loop: For, hint: Stmt, woven: bool) -> tuple[Stmt, ...]:
-    """What asks in front of a loop for what its iterations need: the first of each line along lanes, each row that is woven into lanes, the
-    first element of others.
+    """What asks in front of a loop for what its iterations need: the first of each line along
+    lanes, each row that is woven into lanes, the first element of others.
     """
     extent = integer(loop.extent)
     if not (loop.kind == VECTOR or woven) or extent is None or not isinstance(hint, Prefetch):
@@ -116,7 +147,9 @@ def _in_front(loop: For, hint: Stmt, woven: bool) -> tuple[Stmt, ...]:
 
 
 def _lines(nest: For, read: Read, ahead: Mapping[Var, Expr]) -> Stmt:
-    """A prefetch in front of an instruction, for each row that it takes of the tensor: in loops along which elements lie apart."""
+    """A prefetch in front of an instruction, for each row that it takes of the tensor: in loops
+    along which elements lie apart.
+    """
     access = Access(read.tensor, read.indices)
     loops = [n for n in walk(nest) if isinstance(n, For)]
     apart = [n for n in loops if (access.stride(n.var) or 0) * read.tensor.dtype.bytes >= LINE]
@@ -139,9 +172,25 @@ def _check_addresses(kernel: Kernel, loop: For, t: Tensor, distance: int) -> Non
         if not isinstance(node, Store):
             continue
         axes = [Axis(n.var, index(0), n.extent) for n in around]
-        for data in (d for r in _reads(node, t) for i in r.indices for d in walk(folded(i, ahead)) if isinstance(d, Read)):
-            inside = conjunction(*(c for i, n in zip(data.indices, data.tensor.shape)
-                                   for c in (compare("<=", index(0), i), compare("<", i, n))))
+        for data in (
+            d
+            for r in _reads(node, t)
+            for i in r.indices
+            for d in walk(folded(i, ahead))
+            if isinstance(d, Read)
+        ):
+            inside = conjunction(
+                *(
+                    c
+                    for i, n in zip(data.indices, data.tensor.shape)
+                    for c in (compare("<=", index(0), i), compare("<", i, n))
+                )
+            )
             if data.tensor not in kernel.inputs or not poly.always(inside, axes, kernel.requires):
-                raise ScheduleError(f"the address of {t.name} depends on {data.tensor.name}, which may not have an element that early",
-                                    span_of(kernel, node), code="prefetch", help=f"prefetch {data.tensor.name} instead")
+                raise ScheduleError(
+                    f"the address of {t.name} depends on {data.tensor.name}, which may not have an element "
+                    f"that early",
+                    span_of(kernel, node),
+                    code="prefetch",
+                    help=f"prefetch {data.tensor.name} instead",
+                )

@@ -21,16 +21,25 @@ BINDINGS = {str(kind): kind for kind in BOUND_KINDS}
 
 
 @step(order_of_sums="kept", at_most="max_blocks")
-def bind(kernel: Kernel, loop: str | Var, to: str, *, max_blocks: int | None = None, names: tuple[str, str] | None = None) -> Kernel:
-    """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as `parallel` is; iterations may meet
-    in updates that `atomic` has marked.
+def bind(
+    kernel: Kernel,
+    loop: str | Var,
+    to: str,
+    *,
+    max_blocks: int | None = None,
+    names: tuple[str, str] | None = None,
+) -> Kernel:
+    """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as
+    `parallel` is; iterations may meet in updates that `atomic` has marked.
 
-    With `max_blocks`, so many blocks or threads walk over all iterations. Grid-stride loop, persistent blocks elsewhere.
+    With `max_blocks`, so many blocks or threads walk over all iterations. Grid-stride loop,
+    persistent blocks elsewhere.
 
     for v in 0..n: S   ->   for vi in 0..min(p, n) block.x: for vo in 0..(n - vi + p-1)//p: S[v := vo*p + vi]
 
     Args:
-        max_blocks: of the blocks or threads, 1 to 2^31; a loop of no more iterations is bound as it is.
+        max_blocks: of the blocks or threads, 1 to 2^31; a loop of no more iterations is bound as it
+            is.
         names: of the loop inside and of the one that is bound; `vo` and `vi` unless given.
     Raises:
         ScheduleError: no such place, a bad number or name, or iterations depend on each other.
@@ -41,7 +50,11 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, max_blocks: int | None = N
         return mark_concurrent(kernel, loop, "bind", BINDINGS[to])
     found = find_loops(kernel, loop)
     if not isinstance(max_blocks, int) or isinstance(max_blocks, bool) or not 1 <= max_blocks <= MOST_AT_ONCE:
-        raise ScheduleError(f"{max_blocks!r} iterations at once are not a number from 1 to 2^31", span_of(kernel, found[0]), code="bind")
+        raise ScheduleError(
+            f"{max_blocks!r} iterations at once are not a number from 1 to 2^31",
+            span_of(kernel, found[0]),
+            code="bind",
+        )
     outer, inner = names or (found[0].var.name + "o", found[0].var.name + "i")
     check_new_names(kernel, found[0], (outer, inner), "bind")
     for n in found:
@@ -57,8 +70,11 @@ def _places(wanted: object) -> str:
     if lanes is None:
         return f"one of {', '.join(BINDINGS)}"
     whole = "warpgroup" if lanes > 32 else "warp"
-    return (f"threads that follow each other along thread.x are a {whole}: bind a loop of {lanes} iterations, over its lanes, to thread.x "
-            f"and the loop over {whole}s to thread.y")
+    return (
+        f"threads that follow each other along thread.x are a {whole}: bind a loop of {lanes} iterations, "
+        f"over its lanes, to thread.x "
+        f"and the loop over {whole}s to thread.y"
+    )
 
 
 def _walked(loop: For, to: LoopKind, max_blocks: int, outer_name: str, inner_name: str) -> For:
@@ -69,6 +85,10 @@ def _walked(loop: For, to: LoopKind, max_blocks: int, outer_name: str, inner_nam
     tiles = tiled(replace(loop, kind=SERIAL), loop.extent, max_blocks, outer_name, inner_name, guarded=False)
     (inner,) = tiles.body
     assert isinstance(inner, For)
-    left = loop.extent if count is not None and count % max_blocks == 0 else add(sub(loop.extent, inner.var), index(max_blocks - 1))
+    left = (
+        loop.extent
+        if count is not None and count % max_blocks == 0
+        else add(sub(loop.extent, inner.var), index(max_blocks - 1))
+    )
     walk = replace(tiles, extent=floordiv(left, index(max_blocks)), body=inner.body)
     return replace(inner, extent=minimum(index(max_blocks), loop.extent), body=(walk,), kind=to)

@@ -19,24 +19,31 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None, *, name: 
 
     for i: { A; B }   ->   for i: A;  for i: B
 
-    The loops inside that hold all of the statements are distributed with it. Legal if no instance of what comes later runs before one of
-    what comes earlier that needs it. All the loops keep the name; the deepest nest has the handle.
+    The loops inside that hold all of the statements are distributed with it. Legal if no instance
+    of what comes later runs before one of what comes earlier that needs it. All the loops keep the
+    name; the deepest nest has the handle.
 
     Args:
-        after: the name of a tensor or of a loop: cut only once, behind the last statement that writes the one or stands in the other.
-            Between all statements unless given.
+        after: the name of a tensor or of a loop: cut only once, behind the last statement that
+            writes the one or stands in the other. Between all statements unless given.
         name: of the loop behind such a cut; the same as before it unless given.
     Raises:
-        ScheduleError: nothing to cut, an instance would run before one it needs, or a name that is taken.
-    Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
+        ScheduleError: nothing to cut, an instance would run before one it needs, or a name that is
+            taken.
+    Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS
+    1987.
     """
     at = find_loops(kernel, loop)[0]
     found = {n.var for n in find_loops(kernel, loop)}
     if name is not None:
         check_new_names(kernel, at, (name,), "fission")
         if after is None:
-            raise ScheduleError("a name is for the loop behind a single cut", span_of(kernel, at), code="fission",
-                                help=f'say where to cut: fission("{at.var.name}", tensor or loop, name="{name}")')
+            raise ScheduleError(
+                "a name is for the loop behind a single cut",
+                span_of(kernel, at),
+                code="fission",
+                help=f'say where to cut: fission("{at.var.name}", tensor or loop, name="{name}")',
+            )
     cut = False
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
@@ -49,14 +56,26 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None, *, name: 
 
     moved = rearranged(kernel, arrange)
     if not cut:
-        where = "holds one statement only" if after is None else f"has nothing behind `{after}`, or no such tensor or loop"
-        raise ScheduleError(f"`{at.var.name}` {where}, so there is nothing to cut", span_of(kernel, at), code="fission",
-                            help='name a tensor that a statement before the last writes: fission("i", "t")')
-    return checked(kernel, moved, "fission", f'fission("{at.var.name}")', "cut the loop elsewhere: fission(loop, tensor)")
+        where = (
+            "holds one statement only"
+            if after is None
+            else f"has nothing behind `{after}`, or no such tensor or loop"
+        )
+        raise ScheduleError(
+            f"`{at.var.name}` {where}, so there is nothing to cut",
+            span_of(kernel, at),
+            code="fission",
+            help='name a tensor that a statement before the last writes: fission("i", "t")',
+        )
+    return checked(
+        kernel, moved, "fission", f'fission("{at.var.name}")', "cut the loop elsewhere: fission(loop, tensor)"
+    )
 
 
 def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None) -> Sequence[int | None]:
-    """For each leaf in the loop, the number of the loop it goes to; for those outside any that one in it has, or None."""
+    """For each leaf in the loop, the number of the loop it goes to; for those outside any that
+    one in it has, or None.
+    """
     if after is not None:
         inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
         before = [k for k in inside if _belongs(given[k], after)]
@@ -73,7 +92,9 @@ def _belongs(leaf: Leaf, name: str) -> bool:
 
 
 def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:
-    """The number of the statement that each leaf is in, counted in the first body inside the loop that has several."""
+    """The number of the statement that each leaf is in, counted in the first body inside the
+    loop that has several.
+    """
     numbers: dict[int, int] = {}
     stack: list[tuple[Stmt, bool]] = [(top, False)]
     while stack:

@@ -14,7 +14,14 @@ from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.rearrange import apart, checked, rearranged
 from texpr.schedule.steps.registry import step
-from texpr.schedule.structure.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
+from texpr.schedule.structure.loops import (
+    all_loops,
+    check_new_names,
+    find_loops,
+    qualified,
+    replace_loops,
+    span_of,
+)
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
 
@@ -23,21 +30,24 @@ MOST_ITERATIONS = 1 << 62
 
 @step(order_of_sums="kept")
 def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
-    """Join two nested loops into one. The order is unchanged; if the outer iterations run at once, all must be independent now.
+    """Join two nested loops into one. The order is unchanged; if the outer iterations run at once,
+    all must be independent now.
 
     Coalescing, collapse elsewhere.
 
     for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
 
-    Statements beside the inner loop get an outer loop of their own first, if no dependence forbids it.
+    Statements beside the inner loop get an outer loop of their own first, if no dependence forbids
+    it.
 
-    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may
-    split the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.index.uncollapse` is what proofs
-    see.
+    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab //
+    n)*n + ab % n is ab. Later steps may split the joined loop (tails guard, clip and mask), mark
+    it, join it again and move it as a whole; `ir.index.uncollapse` is what proofs see.
 
     Raises:
-        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is
-            marked vector or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
+        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is
+            data, the name is taken, a loop is marked vector or unroll, an instance would run before
+            one it needs, or iterations that would run at once depend on each other.
     """
     names = qualified(find_loops(kernel, outer)[0]), qualified(find_loops(kernel, inner)[0])
     fused = names[0].rpartition(".")[2] + names[1].rpartition(".")[2] if name is None else name
@@ -52,30 +62,49 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
 
 
 def _check_pair(kernel: Kernel, loop: For) -> None:
-    """The iterations of a loop and of the one in it are pairs of numbers that one loop can count."""
+    """The iterations of a loop and of the one in it are pairs of numbers that one loop can
+    count.
+    """
     below, _ = _below(loop)
     assert isinstance(below, For)
     if loop.var in variables(below.extent):
-        raise ScheduleError(f"the extent of `{below.var.name}` depends on `{loop.var.name}`, so one loop does not count the pairs of both",
-                            span_of(kernel, below), code="fuse",
-                            help=f"write the range as a condition: {below.var.name} where {below.var.name} < ...")
+        raise ScheduleError(
+            f"the extent of `{below.var.name}` depends on `{loop.var.name}`, so one loop does not count the "
+            f"pairs of both",
+            span_of(kernel, below),
+            code="fuse",
+            help=f"write the range as a condition: {below.var.name} where {below.var.name} < ...",
+        )
     if tensors(below.extent):
-        raise ScheduleError(f"the extent of `{below.var.name}` is data, by which the joined loop would divide", span_of(kernel, below),
-                            code="fuse", help="fuse other loops")
+        raise ScheduleError(
+            f"the extent of `{below.var.name}` is data, by which the joined loop would divide",
+            span_of(kernel, below),
+            code="fuse",
+            help="fuse other loops",
+        )
     if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
-        raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
-                            span_of(kernel, loop), code="fuse", help="leave them apart")
+        raise ScheduleError(
+            f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
+            span_of(kernel, loop),
+            code="fuse",
+            help="leave them apart",
+        )
     marked = next((n for n in (loop, below) if n.kind in (VECTOR, UNROLLED)), None)
     if marked is not None:
-        raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
-                            span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
+        raise ScheduleError(
+            f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
+            span_of(kernel, marked),
+            code="fuse",
+            help="fuse first, then mark the joined loop",
+        )
 
 
 _WITH_TAILS = ("split", "unroll", "unroll_and_jam", "vectorize")
 
 
 def check_parted(before: Kernel, after: Kernel, step: str) -> None:
-    """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.index.uncollapse`).
+    """Refuse a step after which the provers no longer see which pairs a joined loop counts
+    (`ir.index.uncollapse`).
 
     Raises:
         ScheduleError: all that comes later would be refused, and the certificate not be found.
@@ -84,8 +113,12 @@ def check_parted(before: Kernel, after: Kernel, step: str) -> None:
     if joined and divides_by_sizes(after) and not divides_by_sizes(before):
         loop = next(n for n in all_loops(before if parted(before).loops else after) if n.var in joined)
         instead = 'pass tail="guard"' if step in _WITH_TAILS else "take this step before fuse"
-        raise ScheduleError(f"after {step} the pairs that `{loop.var.name}` counts could not be told from its tiles",
-                            span_of(before, loop) if loop in all_loops(before) else None, code=step, help=instead)
+        raise ScheduleError(
+            f"after {step} the pairs that `{loop.var.name}` counts could not be told from its tiles",
+            span_of(before, loop) if loop in all_loops(before) else None,
+            code=step,
+            help=instead,
+        )
 
 
 def _directly_inside(outer: For, inner: str) -> bool:
@@ -94,7 +127,9 @@ def _directly_inside(outer: For, inner: str) -> bool:
 
 
 def _below(outer: For) -> tuple[Stmt | None, list[If]]:
-    """The only statement in the loop and under the conditions that it is under, and these; None if there are several."""
+    """The only statement in the loop and under the conditions that it is under, and these; None
+    if there are several.
+    """
     body, between = outer.body, list[If]()
     while len(body) == 1 and isinstance(body[0], If):
         between.append(body[0])
@@ -103,10 +138,12 @@ def _below(outer: For) -> tuple[Stmt | None, list[If]]:
 
 
 def _set_apart(kernel: Kernel, outer: str, inner: str) -> Kernel:
-    """The kernel with the outer loop distributed, so that each copy that has the inner loop has nothing else.
+    """The kernel with the outer loop distributed, so that each copy that has the inner loop has
+    nothing else.
 
     Raises:
-        ScheduleError: the inner loop does not follow the outer one inwards, or an instance would run before one it needs.
+        ScheduleError: the inner loop does not follow the outer one inwards, or an instance would
+            run before one it needs.
     """
     outers = find_loops(kernel, outer)
     if all(_directly_inside(n, inner) for n in outers):
@@ -125,23 +162,39 @@ def _set_apart(kernel: Kernel, outer: str, inner: str) -> Kernel:
     moved = rearranged(kernel, arrange)
     if not any(_directly_inside(n, inner) for n in all_loops(moved.kernel) if qualified(n) == outer):
         at, below = outers[0], find_loops(kernel, inner)[0]
-        raise ScheduleError(f"`{below.var.name}` does not stand directly in `{at.var.name}`", span_of(kernel, at), code="fuse",
-                            help="reorder the loops so that one follows the other inwards")
-    return checked(kernel, moved, "fuse", f'fuse("{outers[0].var.name}", "{find_loops(kernel, inner)[0].var.name}")',
-                   "fuse loops that hold the same statements")
+        raise ScheduleError(
+            f"`{below.var.name}` does not stand directly in `{at.var.name}`",
+            span_of(kernel, at),
+            code="fuse",
+            help="reorder the loops so that one follows the other inwards",
+        )
+    return checked(
+        kernel,
+        moved,
+        "fuse",
+        f'fuse("{outers[0].var.name}", "{find_loops(kernel, inner)[0].var.name}")',
+        "fuse loops that hold the same statements",
+    )
 
 
 def _depth(leaf: Leaf, outer: str, inner: str) -> Var | None:
     """The inner loop, if it directly follows the outer one around the leaf."""
     names = [qualified(n) for n in leaf.loops]
-    return next((leaf.loops[k + 1].var for k, n in enumerate(names[:-1]) if n == outer and names[k + 1] == inner), None)
+    return next(
+        (leaf.loops[k + 1].var for k, n in enumerate(names[:-1]) if n == outer and names[k + 1] == inner),
+        None,
+    )
 
 
 def _joined(loop: For, name: str) -> For:
     inner, between = _below(loop)
     assert isinstance(inner, For)
     both = Var(name, span=loop.var.span)
-    extent = inner.extent if is_natural(loop.extent) or is_natural(inner.extent) else maximum(inner.extent, index(0))
+    extent = (
+        inner.extent
+        if is_natural(loop.extent) or is_natural(inner.extent)
+        else maximum(inner.extent, index(0))
+    )
     values: dict[Var, Expr] = {loop.var: floordiv(both, extent), inner.var: mod(both, extent)}
     if integer(loop.extent) == 1:
         values = {loop.var: index(0), inner.var: both}

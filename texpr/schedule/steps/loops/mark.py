@@ -23,7 +23,9 @@ REGISTER_LANES = 16
 
 
 def _of_constant_extent(kernel: Kernel, name: str | Var) -> list[For]:
-    """The loops of that name of constant extent; beside them, a remainder of symbolic extent is left as it is."""
+    """The loops of that name of constant extent; beside them, a remainder of symbolic extent is
+    left as it is.
+    """
     return [n for n in find_loops(kernel, name) if integer(n.extent) is not None]
 
 
@@ -45,13 +47,20 @@ def _written_out(kernel: Kernel, loops: list[For], kind: LoopKind, step: str) ->
         nest = around[0] if around else next(s for s in all_loops(after) if s.var is n.var)
         count = _statements(nest)
         if count > MOST_STATEMENTS:
-            raise ResourceError(f"{step} of `{n.var.name}` would write out {count} statements; the limit is {MOST_STATEMENTS}",
-                                span_of(kernel, n), code=step, help=f"split the loop and {step} the inner part")
+            raise ResourceError(
+                f"{step} of `{n.var.name}` would write out {count} statements; the limit is "
+                f"{MOST_STATEMENTS}",
+                span_of(kernel, n),
+                code=step,
+                help=f"split the loop and {step} the inner part",
+            )
     return after
 
 
 def _statements(nest: For) -> int:
-    """How many statements stand where the nest stands, once loops are written out and vectors cut to registers."""
+    """How many statements stand where the nest stands, once loops are written out and vectors
+    cut to registers.
+    """
     total = 0
     stack: list[tuple[Stmt, int]] = [(nest, 1)]
     while stack:
@@ -72,7 +81,8 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
 
     Raises:
         ScheduleError: iterations depend on each other.
-        ResourceError: more than 4,096 statements would stand there once vectors are cut to registers.
+        ResourceError: more than 4,096 statements would stand there once vectors are cut to
+            registers.
     """
     uniform = in_all_lanes(kernel, _of_constant_extent(kernel, loop))
     found = [n for n in _of_constant_extent(uniform, loop) if (integer(n.extent) or 0) <= MOST_LANES]
@@ -84,9 +94,13 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
 
 
 def in_all_lanes(kernel: Kernel, loops: list[For]) -> Kernel:
-    """Lanes run in lock step, so loops inside get one extent for all of them, the largest, and a condition."""
+    """Lanes run in lock step, so loops inside get one extent for all of them, the largest, and a
+    condition.
+    """
     lanes = {n.var: n.extent for n in loops}
-    if not any(isinstance(m, For) and lanes.keys() & variables(m.extent) for n in loops for m in walk(*n.body)):
+    if not any(
+        isinstance(m, For) and lanes.keys() & variables(m.extent) for n in loops for m in walk(*n.body)
+    ):
         return kernel
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
@@ -104,8 +118,12 @@ def _uniform(kernel: Kernel, leaf: Leaf, lanes: Mapping[Var, Expr]) -> Leaf:
             continue
         extent = largest(n.extent, {v: lanes[v] for v in lanes})
         if extent is None:
-            raise ScheduleError(f"the extent of `{n.var.name}` differs between lanes, and no largest one is known", span_of(kernel, n),
-                                code="vectorize", help="vectorize another loop, or write the range as a condition (where ...)")
+            raise ScheduleError(
+                f"the extent of `{n.var.name}` differs between lanes, and no largest one is known",
+                span_of(kernel, n),
+                code="vectorize",
+                help="vectorize another loop, or write the range as a condition (where ...)",
+            )
         guards.append(compare("<", n.var, n.extent))
         loops[k] = replace(n, extent=extent)
     return replace(leaf, loops=tuple(loops), guards=tuple(guards))
@@ -114,6 +132,7 @@ def _uniform(kernel: Kernel, leaf: Leaf, lanes: Mapping[Var, Expr]) -> Leaf:
 def inner_name(loop: For) -> str:
     """The name that `split` gives the inner loop."""
     return f"{loop.tensor}.{loop.var.name}i"
+
 
 def mark_concurrent(kernel: Kernel, loop: str | Var, step: str, kind: LoopKind) -> Kernel:
     """The loops of a name with another kind, once their iterations are proven to be independent."""

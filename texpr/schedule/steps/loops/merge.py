@@ -28,13 +28,15 @@ def merge(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
 
     for i: A;  B;  for j: C   ->   B;  for i: { A; C[j := i] }
 
-    Legal if every dependence keeps its direction: no instance of `C` needs a later one of `A`, and what stands between the loops, and runs
-    before both now, needs nothing of `A`. The new loop is called as the first one. Of loops that have copies, each first one is joined with
-    the second one that comes next in the same body. One of both may stand alone in loops of one iteration, which go.
+    Legal if every dependence keeps its direction: no instance of `C` needs a later one of `A`, and
+    what stands between the loops, and runs before both now, needs nothing of `A`. The new loop is
+    called as the first one. Of loops that have copies, each first one is joined with the second one
+    that comes next in the same body. One of both may stand alone in loops of one iteration, which
+    go.
 
     Raises:
-        ScheduleError: no such pair of loops stands in one body, one runs more iterations than the other, or is marked, their number is
-            data, or an instance would run before one it needs.
+        ScheduleError: no such pair of loops stands in one body, one runs more iterations than the
+            other, or is marked, their number is data, or an instance would run before one it needs.
     Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 8.
     """
     one, other = find_loops(kernel, first)[0], find_loops(kernel, second)[0]
@@ -42,8 +44,12 @@ def merge(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     found = list(_found(kernel.body, mates))
     pairs = {b.var: a for a, *_, b in found}
     if not pairs:
-        raise ScheduleError(f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body", span_of(kernel, other),
-                            code="merge", help="name two loops that follow each other, first the one that runs first")
+        raise ScheduleError(
+            f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body",
+            span_of(kernel, other),
+            code="merge",
+            help="name two loops that follow each other, first the one that runs first",
+        )
     for between in found:
         _check_pair(kernel, between)
 
@@ -51,11 +57,15 @@ def merge(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
         return _in_turns(given, pairs) if any(n.var in pairs for leaf in given for n in leaf.loops) else None
 
     moved = rearranged(kernel, arrange, _nests(kernel.body, pairs))
-    return checked(kernel, moved, "merge", f'merge("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
+    return checked(
+        kernel, moved, "merge", f'merge("{qualified(one)}", "{qualified(other)}")', "leave the loops apart"
+    )
 
 
 def _laid_bare(kernel: Kernel, first: str, second: str) -> tuple[Kernel, dict[Var, Var]]:
-    """The kernel without loops of one iteration around those that are joined; by the variable of each second one that of its first one."""
+    """The kernel without loops of one iteration around those that are joined; by the variable of
+    each second one that of its first one.
+    """
     pairs = list(_pairs(kernel.body, first, second))
     around = [n for ways in pairs for way in ways for n in way[:-1]]
     bare = replace_loops(kernel, around, lambda n: tuple(folded(s, {n.var: index(0)}) for s in n.body))
@@ -63,7 +73,9 @@ def _laid_bare(kernel: Kernel, first: str, second: str) -> tuple[Kernel, dict[Va
 
 
 def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[list[For], list[For]]]:
-    """The ways to each loop of the first name and to the next one of the second name behind it, at any depth; one of both is the loop."""
+    """The ways to each loop of the first name and to the next one of the second name behind it,
+    at any depth; one of both is the loop.
+    """
     one: list[For] = []
     for s in body:
         if isinstance(s, For | If):
@@ -77,7 +89,9 @@ def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[li
 
 
 def _way_to(s: Stmt, name: str) -> list[For]:
-    """The loops from one to that of the name, all but the last of one iteration and around nothing else; none if there is no such way."""
+    """The loops from one to that of the name, all but the last of one iteration and around
+    nothing else; none if there is no such way.
+    """
     way: list[For] = []
     while isinstance(s, For):
         way.append(s)
@@ -116,20 +130,39 @@ def _nests(body: tuple[Stmt, ...], pairs: Mapping[Var, For]) -> list[tuple[Stmt,
 def _check_pair(kernel: Kernel, found: _Found) -> None:
     a, *_, b = found
     if not all(isinstance(s, For | If | Store | Prefetch) for s in statements(*found)):
-        raise ScheduleError(f"from `{qualified(a)}` to `{qualified(b)}` threads wait for each other or for copies, or a function is called",
-                            span_of(kernel, b), code="merge", help="merge loops before such a step: pipeline(..., asynchronous=True)")
+        raise ScheduleError(
+            f"from `{qualified(a)}` to `{qualified(b)}` threads wait for each other or for copies, or a "
+            f"function is called",
+            span_of(kernel, b),
+            code="merge",
+            help="merge loops before such a step: pipeline(..., asynchronous=True)",
+        )
     marked = next((n for n in (a, b) if n.kind != SERIAL), None)
     if marked is not None:
-        raise ScheduleError(f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
-                            span_of(kernel, marked), code="merge", help="merge first, then mark the merged loop")
+        raise ScheduleError(
+            f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
+            span_of(kernel, marked),
+            code="merge",
+            help="merge first, then mark the merged loop",
+        )
     if tensors(a.extent, b.extent) or not same_value(a.extent, b.extent):
-        what = "a number of iterations that is data" if tensors(a.extent, b.extent) else "different numbers of iterations"
-        raise ScheduleError(f"`{qualified(a)}` and `{qualified(b)}` run {what}", span_of(kernel, b), code="merge",
-                            help="split or peel one of them first, so that loops of as many iterations follow each other")
+        what = (
+            "a number of iterations that is data"
+            if tensors(a.extent, b.extent)
+            else "different numbers of iterations"
+        )
+        raise ScheduleError(
+            f"`{qualified(a)}` and `{qualified(b)}` run {what}",
+            span_of(kernel, b),
+            code="merge",
+            help="split or peel one of them first, so that loops of as many iterations follow each other",
+        )
 
 
 def _in_turns(given: list[Leaf], pairs: Mapping[Var, For]) -> list[Leaf]:
-    """The statements of each first loop where its second one begins, those of the second one in the first."""
+    """The statements of each first loop where its second one begins, those of the second one in
+    the first.
+    """
     mates = {a.var: b for b, a in pairs.items()}
     waiting: dict[Var, list[Leaf]] = {}
     order: list[Leaf] = []
@@ -146,7 +179,11 @@ def _in_turns(given: list[Leaf], pairs: Mapping[Var, For]) -> list[Leaf]:
 
 def _moved(leaf: Leaf, pairs: Mapping[Var, For]) -> Leaf:
     values: dict[Var, Expr] = {n.var: pairs[n.var].var for n in leaf.loops if n.var in pairs}
-    return replace(leaf, loops=tuple(pairs.get(n.var) or _with_extent(n, folded(n.extent, values)) for n in leaf.loops), values=values)
+    return replace(
+        leaf,
+        loops=tuple(pairs.get(n.var) or _with_extent(n, folded(n.extent, values)) for n in leaf.loops),
+        values=values,
+    )
 
 
 def _with_extent(loop: For, extent: Expr) -> For:

@@ -15,10 +15,10 @@ def parallel(kernel: Kernel, loop: str | Var) -> Kernel:
 
     for i in 0..n: S   ->   for i in 0..n  parallel: S
 
-    Legal if no iteration uses what another one writes; a temporary that each iteration fills before it reads gets a copy per thread.
+    Legal if no iteration uses what another one writes; a temporary that each iteration fills before
+    it reads gets a copy per thread.
 
     Raises:
         ScheduleError: iterations depend on each other.
     """
     return mark_concurrent(kernel, loop, "parallel", PARALLEL)
-

@@ -1,4 +1,6 @@
-"""`partition`: iterations in which conditions surely hold, in which they may hold, and in which they never do."""
+"""`partition`: iterations in which conditions surely hold, in which they may hold, and in which
+they never do.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,19 @@ from functools import reduce
 
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear, same_value
-from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, conjuncts, floordiv, integer, maximum, minimum, sub
+from texpr.ir.build import (
+    FALSE,
+    TRUE,
+    add,
+    compare,
+    conjunction,
+    conjuncts,
+    floordiv,
+    integer,
+    maximum,
+    minimum,
+    sub,
+)
 from texpr.ir.expr import Axis, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
@@ -18,25 +32,37 @@ from texpr.passes.analysis.intervals import at_least_zero
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors
 from texpr.passes.loop.simplify_guards import decide, drop_guards
 from texpr.schedule.steps.registry import step
-from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, shortest, span_of, twins, with_temporaries
+from texpr.schedule.structure.loops import (
+    find_loops,
+    loops_around,
+    paths,
+    replace_loops,
+    shortest,
+    span_of,
+    twins,
+    with_temporaries,
+)
 from texpr.support.errors import ScheduleError
 
 
 @step("separate", order_of_sums="kept")
 def partition(kernel: Kernel, loop: str | Var) -> Kernel:
-    """Cut the range of a loop where the conditions inside begin and cease to hold. Always legal: the order is unchanged. Index set
-    splitting elsewhere.
+    """Cut the range of a loop where the conditions inside begin and cease to hold. Always legal:
+    the order is unchanged. Index set splitting elsewhere.
 
     for j in 0..n: for k in 0..4: if 4*j + k <= i: S   ->   for j in 0..(i + 1)//4: for k in 0..4: S
-                                                            for j in (i + 1)//4..i//4 + 1: for k in 0..4: if 4*j + k <= i: S
+                                                            for j in (i + 1)//4..i//4 + 1: for k in
+                                                            0..4: if 4*j + k <= i: S
 
-    Conditions are comparisons that are affine in the loop and in those inside. Where all of them hold in every iteration of the loops
-    inside, they are gone; where one of them fails in every iteration, the statements under it are. The loops keep the name; those
-    without conditions stay.
+    Conditions are comparisons that are affine in the loop and in those inside. Where all of them
+    hold in every iteration of the loops inside, they are gone; where one of them fails in every
+    iteration, the statements under it are. The loops keep the name; those without conditions stay.
 
     Raises:
-        ScheduleError: a loop that is neither serial nor parallel or stands in vector lanes, or no condition inside that bounds it.
-    Source: Griebl, Feautrier and Lengauer, Index Set Splitting, International Journal of Parallel Programming 2000.
+        ScheduleError: a loop that is neither serial nor parallel or stands in vector lanes, or no
+            condition inside that bounds it.
+    Source: Griebl, Feautrier and Lengauer, Index Set Splitting, International Journal of Parallel
+    Programming 2000.
     """
     found = find_loops(kernel, loop)
     for n in found:
@@ -53,8 +79,13 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
         conditions, zero = {id(b.condition) for of in bounds[n.var] for b in of}, index(0)
         free, never = _without(n, conditions), _without(n, conditions, FALSE)
         before, first, last, beyond = own[n.var]
-        parts = [_part(never, zero, start, before), _part(n, start, full, first), _from(free, full, after),
-                 _part(n, after, end, last), _part(never, end, n.extent, beyond)]
+        parts = [
+            _part(never, zero, start, before),
+            _part(n, start, full, first),
+            _from(free, full, after),
+            _part(n, after, end, last),
+            _part(never, end, n.extent, beyond),
+        ]
         return tuple(p for p in parts if integer(p.extent) != 0)
 
     cut = drop_guards(replace_loops(kernel, bounded, make))
@@ -64,11 +95,19 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
 def _check_kind(kernel: Kernel, n: For) -> None:
     around = next((m for m in loops_around(kernel, n) if m.kind not in (SERIAL, PARALLEL, UNROLLED)), None)
     if n.kind not in (SERIAL, PARALLEL):
-        raise ScheduleError(f"`{n.var.name}` is marked {n.kind}, and its parts would have other lengths", span_of(kernel, n),
-                            code="partition", help=f"partition a loop around it, or partition `{shortest(kernel, n)}` before it is marked")
+        raise ScheduleError(
+            f"`{n.var.name}` is marked {n.kind}, and its parts would have other lengths",
+            span_of(kernel, n),
+            code="partition",
+            help=f"partition a loop around it, or partition `{shortest(kernel, n)}` before it is marked",
+        )
     if around is not None:
-        raise ScheduleError(f"`{n.var.name}` stands in `{around.var.name}`, which is marked {around.kind}", span_of(kernel, n),
-                            code="partition", help=f"partition before `{shortest(kernel, around)}` is marked")
+        raise ScheduleError(
+            f"`{n.var.name}` stands in `{around.var.name}`, which is marked {around.kind}",
+            span_of(kernel, n),
+            code="partition",
+            help=f"partition before `{shortest(kernel, around)}` is marked",
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +116,8 @@ class Bound:
 
     Attributes:
         condition: a comparison, one of those that a statement stands under.
-        surely, possibly: at least 0 where it holds in every iteration of the loops between the two, and where it holds in one.
+        surely, possibly: at least 0 where it holds in every iteration of the loops between the two,
+        and where it holds in one.
     """
 
     condition: Expr
@@ -90,16 +130,30 @@ class Bound:
         return floordiv(_plus(form.without(v).negated, c - 1).expr(), index(c)) if c > 0 else None
 
     def high(self, form: Linear, v: Var) -> Expr | None:
-        """The number of iterations up to the last one for which the form is at least 0, if it falls."""
+        """The number of iterations up to the last one for which the form is at least 0, if it
+        falls.
+        """
         c = -form.coefficient(v)
         return floordiv(_plus(form.without(v), c).expr(), index(c)) if c > 0 else None
 
 
 def bounds_of(loop: For) -> list[list[Bound]]:
-    """For each statement in a loop what the conditions that it stands under say of the iterations."""
-    places = [[(c, tuple(m for m in above[:k] if isinstance(m, For))) for k, n in enumerate(above) if isinstance(n, If)
-               for c in conjuncts(n.cond)] for above, _ in paths(replace(_NOTHING, body=loop.body))]
-    known = {place: _bounds(place[0], loop.var, place[1]) for place in dict.fromkeys(p for of in places for p in of)}
+    """For each statement in a loop what the conditions that it stands under say of the
+    iterations.
+    """
+    places = [
+        [
+            (c, tuple(m for m in above[:k] if isinstance(m, For)))
+            for k, n in enumerate(above)
+            if isinstance(n, If)
+            for c in conjuncts(n.cond)
+        ]
+        for above, _ in paths(replace(_NOTHING, body=loop.body))
+    ]
+    known = {
+        place: _bounds(place[0], loop.var, place[1])
+        for place in dict.fromkeys(p for of in places for p in of)
+    }
     unclear = {id(c) for (c, _), bounds in known.items() if not bounds}  # wherever else it stands
     return [[b for place in of if id(place[0]) not in unclear for b in known[place]] for of in places]
 
@@ -119,7 +173,9 @@ def _bounds(condition: Expr, v: Var, inner: Sequence[For]) -> list[Bound]:
 
 
 def _least(form: Linear, v: Var, inner: Sequence[For]) -> Linear | None:
-    """What a form never falls below in the iterations of the inner loops; None unless that is affine in `v`."""
+    """What a form never falls below in the iterations of the inner loops; None unless that is
+    affine in `v`.
+    """
     for n in reversed(inner):
         c = form.coefficient(n.var)
         form = form.without(n.var)
@@ -130,11 +186,17 @@ def _least(form: Linear, v: Var, inner: Sequence[For]) -> Linear | None:
             form = form.plus(last, c)
     within = {v, *(n.var for n in inner)}
     opaque = any(variables(t) & within for t, _ in form.terms if not isinstance(t, Var))
-    return None if opaque or any(isinstance(t, Var) and t in within and t is not v for t, _ in form.terms) else form
+    return (
+        None
+        if opaque or any(isinstance(t, Var) and t in within and t is not v for t, _ in form.terms)
+        else form
+    )
 
 
 def _last(extent: Expr, within: set[Var]) -> Linear | None:
-    """A number that no iteration of a loop is above: of a clipped loop the last one of a whole tile."""
+    """A number that no iteration of a loop is above: of a clipped loop the last one of a whole
+    tile.
+    """
     longest = ceiling(extent)
     if longest is not None or tensors(extent):
         return None if longest is None else Linear((), longest - 1)
@@ -150,8 +212,8 @@ def _plus(form: Linear, n: int) -> Linear:
 
 
 def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Expr, Expr, Expr, Expr]:
-    """Where anything under conditions runs first, where they hold from and up to, and where nothing under them runs any more: in this
-    order.
+    """Where anything under conditions runs first, where they hold from and up to, and where nothing
+    under them runs any more: in this order.
     """
     v, zero, under, all_of = n.var, index(0), [of for of in bounds if of], [b for of in bounds for b in of]
     around = loops_around(kernel, n)
@@ -175,8 +237,12 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
         known = [e for e in of if e is not None]
         return within(reduce(which, known)) if known and len(known) == len(of) else None
 
-    runs_from = extreme(smaller, [extreme(larger, [e for b in of if (e := b.low(b.possibly, v))]) for of in under])
-    runs_to = extreme(larger, [extreme(smaller, [e for b in of if (e := b.high(b.possibly, v))]) for of in under])
+    runs_from = extreme(
+        smaller, [extreme(larger, [e for b in of if (e := b.low(b.possibly, v))]) for of in under]
+    )
+    runs_to = extreme(
+        larger, [extreme(smaller, [e for b in of if (e := b.high(b.possibly, v))]) for of in under]
+    )
     holds_from = extreme(larger, [e for b in all_of if (e := b.low(b.surely, v))])
     holds_to = extreme(smaller, [e for b in all_of if (e := b.high(b.surely, v))])
     start = zero if runs_from is None else runs_from
@@ -222,18 +288,37 @@ def _length(low: Expr, high: Expr) -> Expr:
 def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
     """Why nothing separates the iterations of a loop."""
     v = found[0].var.name
-    conditions = [(n, c) for n in found for above, _ in paths(replace(_NOTHING, body=n.body)) for m in above if isinstance(m, If)
-                  for c in conjuncts(m.cond)]
+    conditions = [
+        (n, c)
+        for n in found
+        for above, _ in paths(replace(_NOTHING, body=n.body))
+        for m in above
+        if isinstance(m, If)
+        for c in conjuncts(m.cond)
+    ]
     notes = dict.fromkeys(f"`{show(c)}` {_fault(c, n.var)}" for n, c in conditions)
     if not notes:
-        return ScheduleError(f"nothing in `{v}` stands under a condition", span_of(kernel, found[0]), code="partition",
-                             help="partition a loop around a condition, as reorder, split and skew leave them")
-    return ScheduleError(f"no condition in `{v}` bounds its iterations", span_of(kernel, found[0]), code="partition", notes=list(notes),
-                         help="partition a loop that a condition compares, without data, with others or with sizes")
+        return ScheduleError(
+            f"nothing in `{v}` stands under a condition",
+            span_of(kernel, found[0]),
+            code="partition",
+            help="partition a loop around a condition, as reorder, split and skew leave them",
+        )
+    return ScheduleError(
+        f"no condition in `{v}` bounds its iterations",
+        span_of(kernel, found[0]),
+        code="partition",
+        notes=list(notes),
+        help="partition a loop that a condition compares, without data, with others or with sizes",
+    )
 
 
 def _fault(condition: Expr, v: Var) -> str:
     if tensors(condition):
         return "depends on data"
     forms = at_least_zero(condition)
-    return f"is not affine in `{v.name}` and the loops inside" if not forms or v in variables(condition) else f"says nothing of `{v.name}`"
+    return (
+        f"is not affine in `{v.name}` and the loops inside"
+        if not forms or v in variables(condition)
+        else f"says nothing of `{v.name}`"
+    )

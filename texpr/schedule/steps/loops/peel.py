@@ -1,4 +1,6 @@
-"""`peel`: the first and last iterations of a loop get loops of their own, and what lies between loses its guards."""
+"""`peel`: the first and last iterations of a loop get loops of their own, and what lies between
+loses its guards.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ MOST_ITERATIONS = 1 << 31
 
 @step(order_of_sums="kept")
 def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
-    """Run the first and the last iterations in loops of their own. Always legal: the order is unchanged. Index set splitting elsewhere.
+    """Run the first and the last iterations in loops of their own. Always legal: the order is
+    unchanged. Index set splitting elsewhere.
 
     for v in 0..n: S   ->   for v in 0..first: S;  for v in first..n-last: S;  for v in n-last..n: S
 
-    In the middle, conditions and clamps that only matter at the edges go away. The three loops keep the name.
+    In the middle, conditions and clamps that only matter at the edges go away. The three loops keep
+    the name.
 
     Of a loop with a symbolic extent, each part has as many iterations as are left for it.
 
@@ -32,29 +36,45 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
     found = find_loops(kernel, loop)
     for count in (first, last):
         if not isinstance(count, int) or isinstance(count, bool) or count > MOST_ITERATIONS:
-            raise ScheduleError(f"peel takes numbers of iterations up to 2^31, not {count!r}", span_of(kernel, found[0]), code="peel")
+            raise ScheduleError(
+                f"peel takes numbers of iterations up to 2^31, not {count!r}",
+                span_of(kernel, found[0]),
+                code="peel",
+            )
     for n in found:
         extent = integer(n.extent)
         if first < 0 or last < 0 or first + last == 0 or (extent is not None and extent < first + last):
             size = "a symbolic extent" if extent is None else f"{extent} iterations"
-            raise ScheduleError(f"peel takes {first} and {last} iterations from `{n.var.name}`, which has {size}", span_of(kernel, n),
-                                code="peel", help="give counts of at least 0 that fit")
+            raise ScheduleError(
+                f"peel takes {first} and {last} iterations from `{n.var.name}`, which has {size}",
+                span_of(kernel, n),
+                code="peel",
+                help="give counts of at least 0 that fit",
+            )
     own = {n.var: (twins(kernel, n, "first"), twins(kernel, n, "last")) for n in found}
 
     def make(n: For) -> tuple[Stmt, ...]:
         head, tail = own[n.var]
         before, after = _counts(n.extent, first, last)
-        start = maximum(sub(n.extent, index(last)), index(first))  # where fewer are left, and so none run in the middle
+        start = maximum(
+            sub(n.extent, index(last)), index(first)
+        )  # where fewer are left, and so none run in the middle
         between = maximum(sub(n.extent, index(first + last)), index(0))
         again = replace(n.var)
         rest = tuple(folded_anew(s, {n.var: add(again, start)}) for s in n.body)
-        parts = [over_tensors(with_fresh_variables(replace(n, extent=before)), head),
-                 replace(n, extent=between, body=tuple(folded(s, {n.var: add(n.var, index(first))}) for s in n.body)),
-                 over_tensors(replace(n, var=again, extent=after, body=rest), tail)]
+        parts = [
+            over_tensors(with_fresh_variables(replace(n, extent=before)), head),
+            replace(
+                n, extent=between, body=tuple(folded(s, {n.var: add(n.var, index(first))}) for s in n.body)
+            ),
+            over_tensors(replace(n, var=again, extent=after, body=rest), tail),
+        ]
         return tuple(p for p in parts if integer(p.extent) != 0)
 
     after = replace_loops(kernel, found, make)
-    return drop_guards(with_temporaries(after, [t for pair in own.values() for each in pair for t in each.values()]))
+    return drop_guards(
+        with_temporaries(after, [t for pair in own.values() for each in pair for t in each.values()])
+    )
 
 
 def _counts(extent: Expr, first: int, last: int) -> tuple[Expr, Expr]:

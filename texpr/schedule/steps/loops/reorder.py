@@ -19,17 +19,21 @@ from texpr.support.errors import ScheduleError
 
 @step(order_of_sums="kept")
 def reorder(kernel: Kernel, *loops: str | Var, reassoc: bool = False) -> Kernel:
-    """Put the named loops in the given order, outermost first; they take each other's places. Interchange, permutation elsewhere.
+    """Put the named loops in the given order, outermost first; they take each other's places.
+    Interchange, permutation elsewhere.
 
     for i: { s = 0; for k: s += f }   -- reorder("k", "i") -->   for i: s = 0;  for k: for i: s += f
     for i in 0..n: for j in 0..i + 1: S   -- reorder("j", "i") -->   for j in 0..n: for i in 0..n: if j < i + 1: S
 
-    A statement that is inside some of the loops only gets its own copy of those. Legal if every dependence keeps its direction. Terms of
-    integers, maxima and minima may change places, those of float sums and products with `reassoc=True`.
+    A statement that is inside some of the loops only gets its own copy of those. Legal if every
+    dependence keeps its direction. Terms of integers, maxima and minima may change places, those of
+    float sums and products with `reassoc=True`.
 
     Raises:
-        ScheduleError: a loop is missing, named twice, or not nested with the others; or an instance would run before one it needs.
-    Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
+        ScheduleError: a loop is missing, named twice, or not nested with the others; or an instance
+            would run before one it needs.
+    Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS
+    1987.
     """
     families, order = _named(kernel, loops)
     if not isinstance(reassoc, bool):
@@ -37,13 +41,24 @@ def reorder(kernel: Kernel, *loops: str | Var, reassoc: bool = False) -> Kernel:
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span, code="reorder")
     if reassoc and families:
         inside = set.intersection(*({s for n in f for s in stores(n)} for f in families))
-        kernel = rewrite(kernel, lambda n: replace(n, reassoc=True) if isinstance(n, Store) and n in inside and n.update else None)
+        kernel = rewrite(
+            kernel,
+            lambda n: replace(n, reassoc=True) if isinstance(n, Store) and n in inside and n.update else None,
+        )
     text = ", ".join(f'"{f[0].var.name}"' for f in families)
-    return checked(kernel, reordered(kernel, order), "reorder", f"reorder({text})", "keep the order of these loops, or reorder others")
+    return checked(
+        kernel,
+        reordered(kernel, order),
+        "reorder",
+        f"reorder({text})",
+        "keep the order of these loops, or reorder others",
+    )
 
 
 def reordered(kernel: Kernel, order: Sequence[str]) -> Moved:
-    """The kernel with the loops of these qualified names in this order, whether that is legal or not."""
+    """The kernel with the loops of these qualified names in this order, whether that is legal or
+    not.
+    """
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
         if not any(qualified(n) in order for leaf in given for n in leaf.loops):
@@ -59,9 +74,15 @@ def _named(kernel: Kernel, names: Sequence[str | Var]) -> tuple[list[list[For]],
     order = [qualified(f[0]) for f in families]
     if len(set(order)) != len(order):
         raise ScheduleError(f"reorder names a loop twice: {', '.join(order)}", code="reorder")
-    if families and not any({qualified(n) for n in above if isinstance(n, For)} >= set(order) for above, _ in paths(kernel)):
-        raise ScheduleError(f"the loops {', '.join(order)} are not nested in one another", span_of(kernel, families[0][0]), code="reorder",
-                            help="reorder takes loops that enclose one statement")
+    if families and not any(
+        {qualified(n) for n in above if isinstance(n, For)} >= set(order) for above, _ in paths(kernel)
+    ):
+        raise ScheduleError(
+            f"the loops {', '.join(order)} are not nested in one another",
+            span_of(kernel, families[0][0]),
+            code="reorder",
+            help="reorder takes loops that enclose one statement",
+        )
     return families, order
 
 
@@ -75,7 +96,8 @@ def _permuted(leaf: Leaf, order: Sequence[str]) -> Leaf:
 
 
 def in_scope(kernel: Kernel, leaf: Leaf) -> Leaf:
-    """The leaf with extents that depend on loops now inside replaced by the largest they can be, and a condition for the rest.
+    """The leaf with extents that depend on loops now inside replaced by the largest they can be,
+    and a condition for the rest.
 
     Raises:
         ScheduleError: no such largest extent is known.
@@ -91,9 +113,13 @@ def in_scope(kernel: Kernel, leaf: Leaf) -> Leaf:
                 extent = largest(extent, {m.var: m.extent})
         if extent is None:
             needed = next(m.var.name for m in inside if m.var in variables(n.extent))
-            raise ScheduleError(f"the extent of `{n.var.name}` depends on `{needed}`, and no largest one is known for it to stand outside",
-                                span_of(kernel, n), code="reorder",
-                                help=f"write the range as a condition: {n.var.name} where {n.var.name} < ...")
+            raise ScheduleError(
+                f"the extent of `{n.var.name}` depends on `{needed}`, and no largest one is known for it to "
+                f"stand outside",
+                span_of(kernel, n),
+                code="reorder",
+                help=f"write the range as a condition: {n.var.name} where {n.var.name} < ...",
+            )
         guards.append(compare("<", n.var, n.extent))
         loops[k] = replace(n, extent=extent)
     return replace(leaf, loops=tuple(loops), guards=tuple(guards))

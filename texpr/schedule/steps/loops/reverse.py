@@ -24,7 +24,8 @@ def reverse(kernel: Kernel, loop: str | Var) -> Kernel:
 
     Raises:
         ScheduleError: an instance would run before one it needs.
-    Source: Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize Parallelism, TPDS 1991.
+    Source: Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize Parallelism,
+    TPDS 1991.
     """
     found = {n.var for n in find_loops(kernel, loop)}
 
@@ -34,10 +35,18 @@ def reverse(kernel: Kernel, loop: str | Var) -> Kernel:
         return [_reversed(leaf, found) for leaf in given]
 
     name = find_loops(kernel, loop)[0].var.name
-    return checked(kernel, rearranged(kernel, arrange), "reverse", f'reverse("{name}")', "reverse a loop whose iterations are independent")
+    return checked(
+        kernel,
+        rearranged(kernel, arrange),
+        "reverse",
+        f'reverse("{name}")',
+        "reverse a loop whose iterations are independent",
+    )
 
 
 def _reversed(leaf: Leaf, found: set[Var]) -> Leaf:
-    values: dict[Var, Expr] = {n.var: sub(sub(n.extent, index(1)), n.var) for n in leaf.loops if n.var in found}
+    values: dict[Var, Expr] = {
+        n.var: sub(sub(n.extent, index(1)), n.var) for n in leaf.loops if n.var in found
+    }
     loops = tuple(replace(n, extent=folded(n.extent, values)) for n in leaf.loops)
     return replace(leaf, loops=loops, values=values)

@@ -24,17 +24,20 @@ _LOOP = re.compile(r"\w+(\.\w+)*")
 
 @step(order_of_sums="kept")
 def specialize(kernel: Kernel, /, *loops: str | Var, **sizes: int) -> Kernel:
-    """Run a copy of the nests where something holds of the sizes. Always legal. Versioning elsewhere.
+    """Run a copy of the nests where something holds of the sizes. Always legal. Versioning
+    elsewhere.
 
     for i in 0..N: S   -- specialize(N=64) -->   if N == 64: for i_N64 in 0..64: S[N := 64];   if not N == 64: for i in 0..N: S
     for i in 0..N: S   -- specialize("N % 16 == 0") -->   if N % 16 == 0: for i_Nx16 in 0..N: S;   if not ...: for i in 0..N: S
 
-    The loops of the copy are named after what holds, so that both are scheduled on their own. Sizes with a value are constants there; steps
-    on the copy know the other conditions: no condition is left where `split("i_Nx16", 16)` fills its tiles.
+    The loops of the copy are named after what holds, so that both are scheduled on their own. Sizes
+    with a value are constants there; steps on the copy know the other conditions: no condition is
+    left where `split("i_Nx16", 16)` fills its tiles.
 
     Args:
-        loops: one of each nest that is copied, all nests unless given; and conditions on sizes as text, which all must hold:
-            comparisons of sums, differences, multiples, `//` and `%` by constants, joined by `and`, `or`, `not`.
+        loops: one of each nest that is copied, all nests unless given; and conditions on sizes as
+            text, which all must hold: comparisons of sums, differences, multiples, `//` and `%` by
+            constants, joined by `and`, `or`, `not`.
         sizes: symbolic sizes and their values.
     Raises:
         ScheduleError: no such loop or size, a value that is no size, or text that is no condition.
@@ -58,19 +61,27 @@ def specialize(kernel: Kernel, /, *loops: str | Var, **sizes: int) -> Kernel:
 
 def _values(kernel: Kernel, sizes: Mapping[str, int], asked: Sequence[str]) -> dict[Var, int]:
     if not sizes and not asked:
-        raise ScheduleError("specialize needs the value of a size, or a condition", code="specialize",
-                            help='specialize(N=64), specialize("N % 16 == 0")')
+        raise ScheduleError(
+            "specialize needs the value of a size, or a condition",
+            code="specialize",
+            help='specialize(N=64), specialize("N % 16 == 0")',
+        )
     known = {v.name: v for v in kernel.sizes}
     for name, value in sizes.items():
         if name not in known:
-            raise ScheduleError(f"`{name}` is no symbolic size of the kernel", code="specialize",
-                                help=f"its symbolic sizes: {', '.join(known) or 'none'}")
+            raise ScheduleError(
+                f"`{name}` is no symbolic size of the kernel",
+                code="specialize",
+                help=f"its symbolic sizes: {', '.join(known) or 'none'}",
+            )
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST:
             raise ScheduleError(f"{name}={value!r} is not a size from 0 to 2^40", code="specialize")
     return {known[name]: value for name, value in sizes.items()}
 
 
-def _own_temporaries(kernel: Kernel, picked: Sequence[Stmt], values: Mapping[Var, int], suffix: str) -> dict[Tensor, Tensor]:
+def _own_temporaries(
+    kernel: Kernel, picked: Sequence[Stmt], values: Mapping[Var, int], suffix: str
+) -> dict[Tensor, Tensor]:
     """Temporaries that only these nests use, with those of the copy."""
     elsewhere = tensors(*(s for s in kernel.body if all(s is not p for p in picked)))
     fixed: dict[Var, Expr] = {v: index(n) for v, n in values.items()}
@@ -81,12 +92,27 @@ def _own_temporaries(kernel: Kernel, picked: Sequence[Stmt], values: Mapping[Var
     return own
 
 
-def _versions(kernel: Kernel, s: Stmt, condition: Expr, values: Mapping[Var, int], suffix: str,
-              own: Mapping[Tensor, Tensor]) -> tuple[Stmt, ...]:
+def _versions(
+    kernel: Kernel,
+    s: Stmt,
+    condition: Expr,
+    values: Mapping[Var, int],
+    suffix: str,
+    own: Mapping[Tensor, Tensor],
+) -> tuple[Stmt, ...]:
     def renamed(node: Node) -> Node | None:
-        return copies.get(node) if isinstance(node, Var) else replace(node, var=copies[node.var]) if isinstance(node, For) else None
+        return (
+            copies.get(node)
+            if isinstance(node, Var)
+            else replace(node, var=copies[node.var])
+            if isinstance(node, For)
+            else None
+        )
 
     special = over_tensors(folded_anew(s, {v: index(n) for v, n in values.items()}), own)
-    copies = {n.var: replace(n.var, name=free_name(kernel, n.tensor, f"{n.var.name}_{suffix}"))
-              for n in walk(special) if isinstance(n, For)}
+    copies = {
+        n.var: replace(n.var, name=free_name(kernel, n.tensor, f"{n.var.name}_{suffix}"))
+        for n in walk(special)
+        if isinstance(n, For)
+    }
     return If(condition, (rewrite(special, renamed),)), If(negation(condition), (s,))

@@ -12,10 +12,31 @@ from texpr.support.errors import ScheduleError
 
 LONGEST = 200
 LARGEST = 1 << 40
-_ARITHMETIC: dict[type, Callable[[Expr, Expr], Expr]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.FloorDiv: floordiv, ast.Mod: mod}
+_ARITHMETIC: dict[type, Callable[[Expr, Expr], Expr]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+    ast.FloorDiv: floordiv,
+    ast.Mod: mod,
+}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_WORDS = {"%": "mod", "//": "div", "*": "times", "+": "plus", "-": "minus", "==": "eq", "!=": "ne", "<=": "le", ">=": "ge", "<": "lt",
-          ">": "gt", "(": "", ")": "", "and": "_", "or": "_or_"}
+_WORDS = {
+    "%": "mod",
+    "//": "div",
+    "*": "times",
+    "+": "plus",
+    "-": "minus",
+    "==": "eq",
+    "!=": "ne",
+    "<=": "le",
+    ">=": "ge",
+    "<": "lt",
+    ">": "gt",
+    "(": "",
+    ")": "",
+    "and": "_",
+    "or": "_or_",
+}
 
 
 def in_words(text: str) -> str:
@@ -30,7 +51,11 @@ def condition_on(text: str, sizes: Mapping[str, Var]) -> Expr:
     Raises:
         ScheduleError: it is none, or speaks of something else.
     """
-    wrong = ScheduleError(f"{text[:LONGEST]!r} is no condition on sizes", code="specialize", help='as in "N % 16 == 0 and M >= 64"')
+    wrong = ScheduleError(
+        f"{text[:LONGEST]!r} is no condition on sizes",
+        code="specialize",
+        help='as in "N % 16 == 0 and M >= 64"',
+    )
     if len(text) > LONGEST:
         raise wrong
     try:
@@ -54,7 +79,9 @@ def _condition(node: ast.expr, sizes: Mapping[str, Var], wrong: ScheduleError) -
             return negation(_condition(value, sizes, wrong))
         case ast.Compare(left, ops, comparators) if all(type(op) in _COMPARISONS for op in ops):
             sides = [_number(e, sizes, wrong) for e in (left, *comparators)]
-            return conjunction(*(compare(_COMPARISONS[type(op)], a, b) for op, a, b in zip(ops, sides, sides[1:])))
+            return conjunction(
+                *(compare(_COMPARISONS[type(op)], a, b) for op, a, b in zip(ops, sides, sides[1:]))
+            )
     raise wrong
 
 
@@ -65,11 +92,19 @@ def _number(node: ast.expr, sizes: Mapping[str, Var], wrong: ScheduleError) -> E
         case ast.Name(name) if name in sizes:
             return sizes[name]
         case ast.Name(name):
-            raise ScheduleError(f"`{name}` is no symbolic size of the kernel", code="specialize",
-                                help=f"its symbolic sizes: {', '.join(sizes) or 'none'}")
+            raise ScheduleError(
+                f"`{name}` is no symbolic size of the kernel",
+                code="specialize",
+                help=f"its symbolic sizes: {', '.join(sizes) or 'none'}",
+            )
         case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC:
             a, b = _number(left, sizes, wrong), _number(right, sizes, wrong)
-            constant = isinstance(op, ast.Add | ast.Sub) or (integer(b) or 0) > 0 or isinstance(op, ast.Mult) and integer(a) is not None
+            constant = (
+                isinstance(op, ast.Add | ast.Sub)
+                or (integer(b) or 0) > 0
+                or isinstance(op, ast.Mult)
+                and integer(a) is not None
+            )
             if constant:
                 return _ARITHMETIC[type(op)](a, b)
     raise wrong

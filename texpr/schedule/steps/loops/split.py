@@ -12,7 +12,14 @@ from texpr.schedule.steps.loops.mark import vectorized
 from texpr.schedule.steps.loops.split_tails import check_again, padded
 from texpr.schedule.steps.loops.split_tiles import cut, divides, overlapped, peeled
 from texpr.schedule.steps.registry import step
-from texpr.schedule.structure.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
+from texpr.schedule.structure.loops import (
+    check_new_names,
+    find_loops,
+    replace_loops,
+    span_of,
+    twins,
+    with_temporaries,
+)
 from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel", "clip", "mask", "pad", "overlap")
@@ -20,39 +27,61 @@ LARGEST_FACTOR = 1 << 31
 
 
 @step(order_of_sums="kept")
-def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None) -> Kernel:
-    """Cut `loop` into tiles of `factor` iterations. Always legal: the order is unchanged. Strip-mining elsewhere.
+def split(
+    kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None
+) -> Kernel:
+    """Cut `loop` into tiles of `factor` iterations. Always legal: the order is unchanged.
+    Strip-mining elsewhere.
 
     for v in 0..n: S   ->   for vo in 0..(n + factor-1)//factor: for vi in 0..factor: if vo*factor + vi < n: S[v := vo*factor + vi]
 
     Args:
         factor: iterations per tile, 1 to 2^31.
-        tail: what becomes of iterations that do not fill a tile, unless a constant extent, what the operator requires or a condition around
-            the loop says that there are none. `guard` keeps them under a condition, `peel` runs them in loops of their
-            own, `clip` makes the last tile shorter (`for vi in 0..min(factor, n - vo*factor)`), `mask` makes `vi` a vector loop whose last
-            lanes are off, `overlap` lets the last tile begin at `n - factor`, where nothing changes if an element is computed twice, `pad`
-            runs past the end, where only buffers are written, which grow, and what does not exist reads as 0; `exact` refuses them.
+        tail: what becomes of iterations that do not fill a tile, unless a constant extent, what the
+            operator requires or a condition around the loop says that there are none. `guard` keeps
+            them under a condition, `peel` runs them in loops of their own, `clip` makes the last
+            tile shorter (`for vi in 0..min(factor, n - vo*factor)`), `mask` makes `vi` a vector
+            loop whose last lanes are off, `overlap` lets the last tile begin at `n - factor`, where
+            nothing changes if an element is computed twice, `pad` runs past the end, where only
+            buffers are written, which grow, and what does not exist reads as 0; `exact` refuses
+            them.
         names: of the outer and the inner loop; `vo` and `vi` unless given.
     Raises:
-        ScheduleError: no such loop, a bad factor, names that are taken, a remainder under `tail="exact"`, or a tail that would change
-            the answer.
+        ScheduleError: no such loop, a bad factor, names that are taken, a remainder under
+            `tail="exact"`, or a tail that would change the answer.
     Source: Wolfe, More Iteration Space Tiling, Supercomputing 1989.
     """
     found = find_loops(kernel, loop)
     at = found[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= LARGEST_FACTOR:
-        raise ScheduleError(f"split factor {factor!r} is not an integer from 1 to 2^31", span_of(kernel, at), code="split")
+        raise ScheduleError(
+            f"split factor {factor!r} is not an integer from 1 to 2^31", span_of(kernel, at), code="split"
+        )
     if tail not in TAILS:
-        raise ScheduleError(f"there is no tail policy {tail!r}", span_of(kernel, at), code="split", help=f"one of {', '.join(TAILS)}")
+        raise ScheduleError(
+            f"there is no tail policy {tail!r}",
+            span_of(kernel, at),
+            code="split",
+            help=f"one of {', '.join(TAILS)}",
+        )
     even = {n.var for n in found if divides(kernel, n, factor)}
     if tail == "exact" and at.var not in even:
         fixed = isinstance(at.extent, Const)
-        raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`{'' if fixed else ' at all sizes'}",
-                            span_of(kernel, at), code="split", help='pass tail="guard" to keep the remainder' + (
-                                "" if fixed else f", or have the operator require {show(Mod(at.extent, index(factor)))} == 0"))
+        raise ScheduleError(
+            f"split factor {factor} does not divide the extent of "
+            f"`{at.var.name}`{'' if fixed else ' at all sizes'}",
+            span_of(kernel, at),
+            code="split",
+            help='pass tail="guard" to keep the remainder'
+            + ("" if fixed else f", or have the operator require {show(Mod(at.extent, index(factor)))} == 0"),
+        )
     if names is not None and (not isinstance(names, tuple) or len(names) != 2):
-        raise ScheduleError(f"split makes two loops; names={names!r} is not a pair", span_of(kernel, at), code="split",
-                            help='names=("outer", "inner")')
+        raise ScheduleError(
+            f"split makes two loops; names={names!r} is not a pair",
+            span_of(kernel, at),
+            code="split",
+            help='names=("outer", "inner")',
+        )
     outer, inner = names or (at.var.name + "o", at.var.name + "i")
     check_new_names(kernel, at, (outer, inner), "split")
     ragged = [n for n in found if n.var not in even]
@@ -62,13 +91,22 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
                 check_again(kernel, ragged, factor)
             own = {n.var: twins(kernel, n, "rest") for n in ragged}
             pieces = partial(peeled, kernel) if tail == "peel" else overlapped
-            after = replace_loops(kernel, found, lambda n: pieces(n, factor, outer, inner, own[n.var]) if n.var in own
-                                  else cut(n, factor, outer, inner, even=True, clipped=False))
+            after = replace_loops(
+                kernel,
+                found,
+                lambda n: (
+                    pieces(n, factor, outer, inner, own[n.var])
+                    if n.var in own
+                    else cut(n, factor, outer, inner, even=True, clipped=False)
+                ),
+            )
             after = with_temporaries(after, [t for each in own.values() for t in each.values()])
             if tail == "overlap":  # two tiles may now run one iteration, at once if the loop runs at once
                 check_moved(kernel, after, "overlap of tiles")
             return after
         case "pad":
             return padded(kernel, found, factor, outer, inner)
-    after = replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner, even=n.var in even, clipped=tail == "clip"))
+    after = replace_loops(
+        kernel, found, lambda n: cut(n, factor, outer, inner, even=n.var in even, clipped=tail == "clip")
+    )
     return vectorized(after, f"{at.tensor}.{inner}") if tail == "mask" else after

@@ -1,7 +1,7 @@
 """Sums whose last tile is filled with terms of 0 * 0: where that changes nothing.
 
-A sum that starts at +0 is never -0 in between, and x + 0 is x for everything else. What is read past the end is 0 there, but only a product
-of two zeros is: 0 * inf is NaN, and 0 * -1 is -0.
+A sum that starts at +0 is never -0 in between, and x + 0 is x for everything else. What is read
+past the end is 0 there, but only a product of two zeros is: 0 * inf is NaN, and 0 * -1 is -0.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from texpr.schedule.structure.loops import stores
 def is_sum(kernel: Kernel, loop: For, store: Store) -> bool:
     """Whether iterations of `loop` add terms to an element of a buffer, which starts at +0."""
     starts = [s.value for s in stores_of(kernel, store) if s.update is None]
-    return (store.update == "add" and store.tensor in kernel.temporaries and loop.var not in variables(*store.indices)
-            and bool(starts) and all(_is_zero(e) for e in starts))
+    return (
+        store.update == "add"
+        and store.tensor in kernel.temporaries
+        and loop.var not in variables(*store.indices)
+        and bool(starts)
+        and all(_is_zero(e) for e in starts)
+    )
 
 
 def stores_of(kernel: Kernel, store: Store) -> list[Store]:
@@ -29,9 +34,15 @@ def stores_of(kernel: Kernel, store: Store) -> list[Store]:
 
 
 def ends_in_zeros(kernel: Kernel, above: Sequence[For | If], loop: For, factor: int, store: Store) -> bool:
-    """Whether the terms past the end of `loop` are zeros, once whatever is read outside its tensor is 0."""
+    """Whether the terms past the end of `loop` are zeros, once whatever is read outside its
+    tensor is 0.
+    """
     rounded = mul(floordiv(add(loop.extent, index(factor - 1)), index(factor)), index(factor))
-    axes = [Axis(n.var, loop.extent, rounded) if n is loop else Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    axes = [
+        Axis(n.var, loop.extent, rounded) if n is loop else Axis(n.var, index(0), n.extent)
+        for n in above
+        if isinstance(n, For)
+    ]
     known = (*kernel.requires, *(n.cond for n in above if isinstance(n, If)))
     written = {s.tensor for s in stores(loop)}
     stack: list[Expr] = [store.value]
@@ -44,7 +55,9 @@ def ends_in_zeros(kernel: Kernel, above: Sequence[For | If], loop: For, factor: 
             case Cast(operand) | Call("tf32", (operand,)):
                 stack.append(operand)
             case Read(tensor, indices, None) if tensor not in written and any(
-                    loop.var in variables(i) and poly.always(compare("<=", n, i), axes, known) for i, n in zip(indices, tensor.shape)):
+                loop.var in variables(i) and poly.always(compare("<=", n, i), axes, known)
+                for i, n in zip(indices, tensor.shape)
+            ):
                 pass
             case _:
                 return False

@@ -1,4 +1,6 @@
-"""What the tails `overlap` and `pad` of `split` must prove: iterations may run twice, or past the end."""
+"""What the tails `overlap` and `pad` of `split` must prove: iterations may run twice, or past
+the end.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from texpr.passes.analysis.substitution import over_tensors
 from texpr.schedule.legality.independence import check_independent
 from texpr.schedule.steps.loops.split_padding import ends_in_zeros, is_sum
 from texpr.schedule.steps.loops.split_tiles import whole
-from texpr.schedule.structure.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores, text_of
+from texpr.schedule.structure.loops import (
+    loops_around,
+    paths,
+    private_temporaries,
+    replace_loops,
+    span_of,
+    stores,
+    text_of,
+)
 from texpr.schedule.structure.tensors import check_stays
 from texpr.support.errors import ScheduleError
 
@@ -25,29 +35,43 @@ OTHER_TAIL = 'tail="guard" and tail="peel" are always legal'
 
 
 def check_again(kernel: Kernel, loops: Sequence[For], factor: int) -> None:
-    """Prove that iterations of the loops may run twice: they are independent, and read nothing that they write later.
+    """Prove that iterations of the loops may run twice: they are independent, and read nothing that
+    they write later.
 
     Raises:
-        ScheduleError: a loop is shorter than a tile, or an element computed twice would be another one.
+        ScheduleError: a loop is shorter than a tile, or an element computed twice would be another
+            one.
     """
     for loop in loops:
         extent = integer(loop.extent)
         if extent is not None and extent < factor:
-            raise ScheduleError(f"`{loop.var.name}` has {extent} iterations, fewer than one tile of {factor}", span_of(kernel, loop),
-                                code="overlap", help=OTHER_TAIL)
+            raise ScheduleError(
+                f"`{loop.var.name}` has {extent} iterations, fewer than one tile of {factor}",
+                span_of(kernel, loop),
+                code="overlap",
+                help=OTHER_TAIL,
+            )
         check_independent(kernel, loop, "overlap of tiles", private_temporaries(kernel, loop))
         inside = _alone(kernel, loop)
         around = (*loops_around(kernel, loop), loop)
         for store in stores(loop):
             reads = store.update is not None or any(_reads(s, store.tensor) for s in loop.body)
             if reads and not poly.flow_stays_within(inside, store.tensor, around):
-                raise ScheduleError(f"computed twice, {store.tensor.name} would not be the same: an iteration of `{loop.var.name}` uses "
-                                    "what was there before it", text_of(kernel, store), code="overlap", help=OTHER_TAIL)
+                raise ScheduleError(
+                    f"computed twice, {store.tensor.name} would not be the same: an iteration of "
+                    f"`{loop.var.name}` uses "
+                    "what was there before it",
+                    text_of(kernel, store),
+                    code="overlap",
+                    help=OTHER_TAIL,
+                )
 
 
 def _alone(kernel: Kernel, loop: For) -> Kernel:
     """The kernel with nothing but one loop and what is around it."""
-    around = [n for above, s in paths(kernel) if any(n is loop for n in above) for n in above[: above.index(loop)]]
+    around = [
+        n for above, s in paths(kernel) if any(n is loop for n in above) for n in above[: above.index(loop)]
+    ]
     body: Stmt = loop
     for n in reversed(list(dict.fromkeys(around))):
         body = replace(n, body=(body,))
@@ -65,13 +89,14 @@ def _reads(s: Stmt, tensor: Tensor) -> bool:
 
 
 def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner: str) -> Kernel:
-    """The loops in full tiles. Past the end buffers are written, which grow, and the caller's memory is not; what is read outside is 0.
+    """The loops in full tiles. Past the end buffers are written, which grow, and the caller's
+    memory is not; what is read outside is 0.
 
     Sums that start at +0 take terms that are products of zeros.
 
     Raises:
-        ScheduleError: they add other terms to an element, write elements that are in use or are not there, or a condition or a range
-            reads past the end.
+        ScheduleError: they add other terms to an element, write elements that are in use or are not
+            there, or a condition or a range reads past the end.
     """
     grown: dict[Tensor, Tensor] = {}
     ragged = [n for n in loops if (integer(n.extent) or 1) % factor or integer(n.extent) is None]
@@ -81,27 +106,46 @@ def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner:
             if is_sum(kernel, loop, store):
                 _check_zeros(kernel, loop, factor, store)
             elif store.tensor in kernel.temporaries:
-                grown[store.tensor] = _grown(kernel, loop, store, grown.get(store.tensor, store.tensor), rounded)
+                grown[store.tensor] = _grown(
+                    kernel, loop, store, grown.get(store.tensor, store.tensor), rounded
+                )
     ending = {n.var: _ending(kernel, n) if n in ragged else n for n in loops}
-    after = over_tensors(replace_loops(kernel, list(loops), lambda n: whole(ending[n.var], factor, outer, inner)), grown)
+    after = over_tensors(
+        replace_loops(kernel, list(loops), lambda n: whole(ending[n.var], factor, outer, inner)), grown
+    )
     for loop in ragged:
         name = f"{loop.tensor}.{outer}"
-        after = _with_safe_reads(kernel, after, {n.var for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name}, loop)
+        after = _with_safe_reads(
+            kernel, after, {n.var for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name}, loop
+        )
     return after
 
 
 def _check_zeros(kernel: Kernel, loop: For, factor: int, store: Store) -> None:
     above = next(above for above, s in paths(kernel) if s is store)
     if not ends_in_zeros(kernel, above, loop, factor, store):
-        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would add terms to {store.tensor.name} that are not products of "
-                            "zeros", text_of(kernel, store), code="pad", help=OTHER_TAIL)
+        raise ScheduleError(
+            f"iterations past the end of `{loop.var.name}` would add terms to {store.tensor.name} that are "
+            f"not products of "
+            "zeros",
+            text_of(kernel, store),
+            code="pad",
+            help=OTHER_TAIL,
+        )
 
 
 def _ending(kernel: Kernel, loop: For) -> For:
-    """The loop, whose iterations past the end leave alone what is the caller's, and ask for nothing whose address depends on data."""
+    """The loop, whose iterations past the end leave alone what is the caller's, and ask for
+    nothing whose address depends on data.
+    """
 
     def rule(node: Node) -> Node | None:
-        if isinstance(node, Store) and node.tensor not in kernel.temporaries or isinstance(node, Prefetch) and tensors(*node.indices):
+        if (
+            isinstance(node, Store)
+            and node.tensor not in kernel.temporaries
+            or isinstance(node, Prefetch)
+            and tensors(*node.indices)
+        ):
             return If(compare("<", loop.var, loop.extent), (node,))
         return None
 
@@ -118,9 +162,19 @@ def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Exp
     where = text_of(kernel, store)
     along = [d for d, i in enumerate(store.indices) if loop.var in variables(i)]
     own = len(along) == 1 and linear(sub(store.indices[along[0]], loop.var))
-    if not own or own.terms or own.constant < 0 or not same_value(add(loop.extent, index(own.constant)), store.tensor.shape[along[0]]):
-        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would write elements of {store.tensor.name} that are in use",
-                            where, code="pad", help=OTHER_TAIL)
+    if (
+        not own
+        or own.terms
+        or own.constant < 0
+        or not same_value(add(loop.extent, index(own.constant)), store.tensor.shape[along[0]])
+    ):
+        raise ScheduleError(
+            f"iterations past the end of `{loop.var.name}` would write elements of {store.tensor.name} that "
+            f"are in use",
+            where,
+            code="pad",
+            help=OTHER_TAIL,
+        )
     shape = list(tensor.shape)
     shape[along[0]] = add(rounded, index(own.constant))
     return replace(tensor, dims=plain(*shape))
@@ -140,7 +194,9 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
         for k, n in enumerate(above[first + 1 :], first + 1):
             for read, _ in _outside(after, above[:k], (n.cond if isinstance(n, If) else n.extent,)):
                 _check_plain(kernel, s, read, old)
-        if s.tensor in after.temporaries and any(variables(n.extent) & tiles for n in above[first + 1 :] if isinstance(n, For)):
+        if s.tensor in after.temporaries and any(
+            variables(n.extent) & tiles for n in above[first + 1 :] if isinstance(n, For)
+        ):
             _check_written(kernel, after, above, s, tiles, old)
         for read, inside in _outside(after, above, (*s.indices, s.value)):
             _check_plain(kernel, s, read, old)
@@ -151,32 +207,55 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
     def rule(node: Node) -> Node | None:
         match node:
             case Read() if id(node) in outside:
-                return select(outside[id(node)][1], node, literal(False if node.dtype == BOOL else 0, node.dtype))
-            case Select(cond, Select(inside, Read() as read, zero), Const() as other) if id(read) in outside and equal(zero, other):
+                return select(
+                    outside[id(node)][1], node, literal(False if node.dtype == BOOL else 0, node.dtype)
+                )
+            case Select(cond, Select(inside, Read() as read, zero), Const() as other) if id(
+                read
+            ) in outside and equal(zero, other):
                 return select(conjunction(cond, inside), read, zero)
         return None
 
     return rewrite(after, rule)  # type: ignore[return-value]
 
 
-def _check_written(kernel: Kernel, after: Kernel, above: Sequence[For | If], s: Store, tiles: set[Var], old: For) -> None:
-    """Ranges that grow with the loop stay within a buffer past its end: along the loop itself the buffer has grown."""
+def _check_written(
+    kernel: Kernel, after: Kernel, above: Sequence[For | If], s: Store, tiles: set[Var], old: For
+) -> None:
+    """Ranges that grow with the loop stay within a buffer past its end: along the loop itself
+    the buffer has grown.
+    """
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
     known = (*after.requires, *(n.cond for n in above if isinstance(n, If)))
     beside = [(i, n) for i, n in zip(s.indices, s.tensor.shape) if not variables(i) & tiles]
-    if not all(poly.always(c, axes, known) for i, n in beside for c in (compare("<=", index(0), i), compare("<", i, n))):
-        raise ScheduleError(f"iterations past the end of `{old.var.name}` would write {s.tensor.name} outside its elements",
-                            text_of(kernel, old), code="pad", help=OTHER_TAIL)
+    if not all(
+        poly.always(c, axes, known)
+        for i, n in beside
+        for c in (compare("<=", index(0), i), compare("<", i, n))
+    ):
+        raise ScheduleError(
+            f"iterations past the end of `{old.var.name}` would write {s.tensor.name} outside its elements",
+            text_of(kernel, old),
+            code="pad",
+            help=OTHER_TAIL,
+        )
 
 
-def _outside(kernel: Kernel, above: Sequence[For | If], read_there: Sequence[Expr]) -> Iterator[tuple[Read, Expr]]:
+def _outside(
+    kernel: Kernel, above: Sequence[For | If], read_there: Sequence[Expr]
+) -> Iterator[tuple[Read, Expr]]:
     """What expressions under loops and conditions read that may not exist, and when it does."""
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
     conditions = [n.cond for n in above if isinstance(n, If)]
     for read, facts in guarded_reads(read_there):
-        inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
-                               for c in (compare("<=", index(0), i), compare("<", i, n))
-                               if not poly.always(c, axes, (*kernel.requires, *conditions, *facts))))
+        inside = conjunction(
+            *(
+                c
+                for i, n in zip(read.indices, read.tensor.shape)
+                for c in (compare("<=", index(0), i), compare("<", i, n))
+                if not poly.always(c, axes, (*kernel.requires, *conditions, *facts))
+            )
+        )
         if inside is not TRUE:
             yield read, inside
 
@@ -185,5 +264,9 @@ def _check_plain(kernel: Kernel, s: Store, read: Read, old: For) -> None:
     """The value reads it directly, at a place that no data decides."""
     placing = any(n is read for n in walk(*s.indices))
     if placing or tensors(*read.indices) or not any(n is read for n in walk(s.value)):
-        raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
-                            read.span or span_of(kernel, old), code="pad", help=OTHER_TAIL)
+        raise ScheduleError(
+            f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
+            read.span or span_of(kernel, old),
+            code="pad",
+            help=OTHER_TAIL,
+        )

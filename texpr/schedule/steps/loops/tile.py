@@ -18,24 +18,29 @@ from texpr.support.errors import ScheduleError
 
 @step(order_of_sums="kept")
 def tile(kernel: Kernel, *loops: str | Var, sizes: Sequence[int], tail: str = "guard") -> Kernel:
-    """Run nested loops tile by tile: all loops over tiles, then all loops inside a tile. Blocking elsewhere.
+    """Run nested loops tile by tile: all loops over tiles, then all loops inside a tile. Blocking
+    elsewhere.
 
     for i: for j: S   -- sizes=(4, 8) -->   for io: for jo: for ii in 0..4: for ji in 0..8: S[i := 4*io + ii, j := 8*jo + ji]
 
-    Legal for tiles of every size if all dependences go forward in all of the loops, which is proven once; else if this size keeps them,
-    as where a loop stands in several places.
+    Legal for tiles of every size if all dependences go forward in all of the loops, which is proven
+    once; else if this size keeps them, as where a loop stands in several places.
 
     Args:
         sizes: iterations per tile, one per loop.
         tail: what becomes of the last tiles, as in `split`.
     Raises:
-        ScheduleError: not one size per loop, a loop that cannot be split so, or an instance would run before one it needs.
+        ScheduleError: not one size per loop, a loop that cannot be split so, or an instance would
+            run before one it needs.
     Source: Irigoin and Triolet, Supernode Partitioning, POPL 1988.
     """
     found = [find_loops(kernel, name)[0] for name in loops]
     if isinstance(sizes, str) or not isinstance(sizes, Sequence) or len(sizes) != len(found) or not found:
-        raise ScheduleError(f"tile needs one size per loop: {len(found)} loops, sizes {sizes!r}", code="tile",
-                            help='write tile("i", "j", sizes=(32, 64))')
+        raise ScheduleError(
+            f"tile needs one size per loop: {len(found)} loops, sizes {sizes!r}",
+            code="tile",
+            help='write tile("i", "j", sizes=(32, 64))',
+        )
     names = [(n.tensor, n.var.name) for n in found]
     if len(set(names)) < len(names):
         raise ScheduleError(f"tile names a loop twice: {', '.join(map(qualified, found))}", code="tile")
@@ -53,7 +58,8 @@ def tile(kernel: Kernel, *loops: str | Var, sizes: Sequence[int], tail: str = "g
 
 
 def _band(kernel: Kernel, found: list[For]) -> list[list[Var]]:
-    """The variables of the loops from the outside in, in all places where they stand, if they follow each other in each; else nothing.
+    """The variables of the loops from the outside in, in all places where they stand, if they
+    follow each other in each; else nothing.
 
     Raises:
         ScheduleError: they are not nested.
@@ -63,14 +69,18 @@ def _band(kernel: Kernel, found: list[For]) -> list[list[Var]]:
     chain = [n.var for n in (*loops_around(kernel, deepest), deepest)]
     outside = next((n for n in found if n.var not in chain), None)
     if outside is not None and all(len(of) == 1 for of in copies.values()):
-        raise ScheduleError(f"`{outside.var.name}` and `{deepest.var.name}` are not nested in one another", span_of(kernel, outside),
-                            code="tile", help="tile takes loops that enclose one statement")
+        raise ScheduleError(
+            f"`{outside.var.name}` and `{deepest.var.name}` are not nested in one another",
+            span_of(kernel, outside),
+            code="tile",
+            help="tile takes loops that enclose one statement",
+        )
     order = [qualified(n) for n in (*loops_around(kernel, deepest), deepest) if qualified(n) in copies]
     for above, _ in paths(kernel):
         names = [qualified(n) for n in above if isinstance(n, For)]
         places = [k for k, name in enumerate(names) if name in copies]
-        if places and ([names[k] for k in places] != order[: len(places)] or places[-1] - places[0] + 1 != len(places)):
+        if places and (
+            [names[k] for k in places] != order[: len(places)] or places[-1] - places[0] + 1 != len(places)
+        ):
             return []
     return [copies[name] for name in order]
-
-

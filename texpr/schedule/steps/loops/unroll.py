@@ -19,7 +19,8 @@ def unroll(kernel: Kernel, loop: str | Var, factor: int | None = None, *, tail: 
 
     for v in 0..3: S   ->   S[v := 0]; S[v := 1]; S[v := 2]
 
-    A loop with a symbolic number of iterations is cut into strips of 4 first: `vo` counts the strips, `vi` is written out.
+    A loop with a symbolic number of iterations is cut into strips of 4 first: `vo` counts the
+    strips, `vi` is written out.
 
     Args:
         factor: cut into strips of so many iterations, whatever the extent.
@@ -31,4 +32,6 @@ def unroll(kernel: Kernel, loop: str | Var, factor: int | None = None, *, tail: 
     found = find_loops(kernel, loop)
     if factor is None and any(integer(n.extent) is not None for n in found):
         return unrolled(kernel, loop)
-    return unrolled(split(kernel, loop, COPIES if factor is None else factor, tail=tail), inner_name(found[0]))
+    return unrolled(
+        split(kernel, loop, COPIES if factor is None else factor, tail=tail), inner_name(found[0])
+    )

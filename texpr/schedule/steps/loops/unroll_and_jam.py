@@ -18,23 +18,30 @@ from texpr.support.errors import ScheduleError
 
 @step("jam", order_of_sums="kept")
 def unroll_and_jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "peel") -> Kernel:
-    """Run `factor` iterations of a loop together in each iteration of the loops inside it. Unroll-and-jam, register tiling elsewhere.
+    """Run `factor` iterations of a loop together in each iteration of the loops inside it.
+    Unroll-and-jam, register tiling elsewhere.
 
     for i: for k: S   -- unroll_and_jam("i", 4) -->   for io in 0..n/4: for k: S[i := 4*io]; S[i := 4*io + 1]; ... S[i := 4*io + 3]
 
-    The loop is split, its inner part moved innermost and unrolled. Legal if every dependence keeps its direction.
+    The loop is split, its inner part moved innermost and unrolled. Legal if every dependence keeps
+    its direction.
 
     Args:
         tail: what becomes of the iterations that are left, as in `split`.
     Raises:
         ScheduleError: the loop cannot be split so, or an instance would run before one it needs.
         ResourceError: more than 4,096 statements would stand there.
-    Source: Callahan, Carr and Kennedy, Improving Register Allocation for Subscripted Variables, PLDI 1990.
+    Source: Callahan, Carr and Kennedy, Improving Register Allocation for Subscripted Variables,
+    PLDI 1990.
     """
     at = find_loops(kernel, loop)[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= MOST_STATEMENTS:
-        raise ScheduleError(f"unroll_and_jam of {factor!r} iterations: it takes from 1 to {MOST_STATEMENTS:,}", span_of(kernel, at), 
-                            code="unroll_and_jam", help=f'as in unroll_and_jam("{at.var.name}", 4)')
+        raise ScheduleError(
+            f"unroll_and_jam of {factor!r} iterations: it takes from 1 to {MOST_STATEMENTS:,}",
+            span_of(kernel, at),
+            code="unroll_and_jam",
+            help=f'as in unroll_and_jam("{at.var.name}", 4)',
+        )
     name = f"{qualified(at)}i"
     cut = split(kernel, loop, factor, tail=tail)
 
@@ -44,8 +51,13 @@ def unroll_and_jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = 
         return [in_scope(cut, _innermost(leaf, name)) for leaf in given]
 
     moved = rearranged(cut, arrange)
-    after = checked(cut, moved, "unroll_and_jam", f'unroll_and_jam("{at.var.name}", {factor})',
-                    "take a loop whose iterations are independent")
+    after = checked(
+        cut,
+        moved,
+        "unroll_and_jam",
+        f'unroll_and_jam("{at.var.name}", {factor})',
+        "take a loop whose iterations are independent",
+    )
     return unrolled(after, name)
 
 

@@ -1,4 +1,6 @@
-"""`vectorize` and `unroll` of loops of any extent: long and symbolic ones are cut into strips first."""
+"""`vectorize` and `unroll` of loops of any extent: long and symbolic ones are cut into strips
+first.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,32 @@ def vectorize(kernel: Kernel, loop: str | Var, lanes: int | None = None, *, tail
 
     for v in 0..n: S   -- vectorize("v", 8) -->   for vo in 0..n/8: for vi in 0..8  vector: S[v := 8*vo + vi]
 
-    Legal if no iteration uses what another one writes. Updates of one element whose order does not matter (max, min, integers, and sums
-    marked `reassoc`) are joined over the lanes. Conditions become masks. A loop with more than 1,024 or a symbolic number of iterations is
-    cut into strips of 16: `vo` counts the strips, `vi` is the vector. Of the loops that `split(tail="peel")` made, a symbolic remainder
-    stays serial.
+    Legal if no iteration uses what another one writes. Updates of one element whose order does not
+    matter (max, min, integers, and sums marked `reassoc`) are joined over the lanes. Conditions
+    become masks. A loop with more than 1,024 or a symbolic number of iterations is cut into strips
+    of 16: `vo` counts the strips, `vi` is the vector. Of the loops that `split(tail="peel")` made,
+    a symbolic remainder stays serial.
 
     Args:
         lanes: cut into strips of so many iterations, whatever the extent.
         tail: what becomes of iterations that do not fill a strip, as in `split`.
     Raises:
-        ScheduleError: a bad number of lanes, iterations depend on each other, or a tail that would change the answer.
-        ResourceError: more than 4,096 statements would stand there once vectors are cut to registers.
+        ScheduleError: a bad number of lanes, iterations depend on each other, or a tail that would
+            change the answer.
+        ResourceError: more than 4,096 statements would stand there once vectors are cut to
+            registers.
     """
     found = find_loops(kernel, loop)
-    if lanes is None and any(integer(n.extent) is not None and (integer(n.extent) or 0) <= MOST_LANES for n in found):
+    if lanes is None and any(
+        integer(n.extent) is not None and (integer(n.extent) or 0) <= MOST_LANES for n in found
+    ):
         return vectorized(kernel, loop)
     width = LANES if lanes is None else lanes
     if not isinstance(width, int) or isinstance(width, bool) or not 1 <= width <= MOST_LANES:
-        raise ScheduleError(f"{width!r} is not a number of lanes from 1 to {MOST_LANES}", span_of(kernel, found[0]), code="vectorize")
+        raise ScheduleError(
+            f"{width!r} is not a number of lanes from 1 to {MOST_LANES}",
+            span_of(kernel, found[0]),
+            code="vectorize",
+        )
     cut = split(kernel, loop, width, tail="guard" if tail == "mask" else tail)
     return vectorized(cut, inner_name(found[0]))

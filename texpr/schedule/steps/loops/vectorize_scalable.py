@@ -17,37 +17,53 @@ from texpr.support.errors import ScheduleError
 
 
 @step(order_of_sums="kept unless lanes run over terms")
-def vectorize_scalable(kernel: Kernel, loop: str | Var, registers: int = 1, *, reassoc: bool = False) -> Kernel:
-    """Run as many iterations in lock step as registers of the processor hold, whatever their length; the loop may have any extent.
+def vectorize_scalable(
+    kernel: Kernel, loop: str | Var, registers: int = 1, *, reassoc: bool = False
+) -> Kernel:
+    """Run as many iterations in lock step as registers of the processor hold, whatever their
+    length; the loop may have any extent.
 
     for v in 0..n: S   -- vectorize_scalable("v", 2) -->   for v in 0..n  scalable.2: S
 
-    Legal if no iteration uses what another one writes, so for registers of every length at once: which iterations run together changes
-    nothing. Each lane adds up its own terms of what all of them update, and the lanes are joined after the loop: max, min and integers
-    give the same value in any order, a float sum does not, and `reassoc=True` permits the new order. A temporary that each iteration fills
-    before it reads has a lane for each of them, in registers where its indices are constants then: the sums of a loop that stands inside.
-    Iterations past the end, and conditions, are masked. For targets whose registers have any length.
+    Legal if no iteration uses what another one writes, so for registers of every length at once:
+    which iterations run together changes nothing. Each lane adds up its own terms of what all of
+    them update, and the lanes are joined after the loop: max, min and integers give the same value
+    in any order, a float sum does not, and `reassoc=True` permits the new order. A temporary that
+    each iteration fills before it reads has a lane for each of them, in registers where its indices
+    are constants then: the sums of a loop that stands inside. Iterations past the end, and
+    conditions, are masked. For targets whose registers have any length.
 
     Args:
-        registers: how many are taken side by side, of the widest type that the loop reads and writes: 1, 2 or 4.
+        registers: how many are taken side by side, of the widest type that the loop reads and
+            writes: 1, 2 or 4.
         reassoc: the terms of float sums may be added in any order.
     Raises:
-        ScheduleError: another number of registers, iterations depend on each other, or the step needs `reassoc=True`.
+        ScheduleError: another number of registers, iterations depend on each other, or the step
+            needs `reassoc=True`.
     """
     found = find_loops(kernel, loop)
     if isinstance(registers, bool) or registers not in REGISTERS_SIDE_BY_SIDE:
-        raise ScheduleError(f"{registers!r} is not 1, 2 or 4 registers", span_of(kernel, found[0]), code="vectorize")
+        raise ScheduleError(
+            f"{registers!r} is not 1, 2 or 4 registers", span_of(kernel, found[0]), code="vectorize"
+        )
     if not isinstance(reassoc, bool):
-        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, found[0]), code="vectorize")
+        raise ScheduleError(
+            f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, found[0]), code="vectorize"
+        )
     uniform = in_all_lanes(kernel, found)
     found = find_loops(uniform, loop)
     updates = {n.var: _joined(uniform, n) for n in found}
     exact = [s for n in found for s in updates[n.var] if not poly.reassociable(s)]
     if exact and not reassoc:
-        raise ScheduleError(f"lanes of `{found[0].var.name}` would add the terms of {exact[0].tensor.name} in another order",
-                            text_of(uniform, exact[0]), code="exact",
-                            help=f'vectorize_scalable("{found[0].var.name}", {registers}, reassoc=True) permits it')
-    permitted = replace_loops(uniform, found, lambda n: _in_any_order(n, updates[n.var])) if exact else uniform
+        raise ScheduleError(
+            f"lanes of `{found[0].var.name}` would add the terms of {exact[0].tensor.name} in another order",
+            text_of(uniform, exact[0]),
+            code="exact",
+            help=f'vectorize_scalable("{found[0].var.name}", {registers}, reassoc=True) permits it',
+        )
+    permitted = (
+        replace_loops(uniform, found, lambda n: _in_any_order(n, updates[n.var])) if exact else uniform
+    )
     found = find_loops(permitted, loop)
     for n in found:
         check_independent(permitted, n, "vectorize_scalable", private=own_buffers(permitted, n), lanes=True)
@@ -57,7 +73,11 @@ def vectorize_scalable(kernel: Kernel, loop: str | Var, registers: int = 1, *, r
 def _joined(kernel: Kernel, loop: For) -> list[Store]:
     """What updates one element in all iterations."""
     own = own_buffers(kernel, loop)
-    return [s for s in stores(loop) if s.update is not None and s.tensor not in own and loop.var not in variables(*s.indices)]
+    return [
+        s
+        for s in stores(loop)
+        if s.update is not None and s.tensor not in own and loop.var not in variables(*s.indices)
+    ]
 
 
 def _in_any_order(loop: For, free: list[Store]) -> For:

@@ -9,14 +9,22 @@ from texpr.ir.expr import Node, Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.substitution import over_tensors, with_fresh_variables
-from texpr.schedule.steps.placement.producer import Production, check_pure, find_production, find_tensor, readers, replaced
+from texpr.schedule.steps.placement.producer import (
+    Production,
+    check_pure,
+    find_production,
+    find_tensor,
+    readers,
+    replaced,
+)
 from texpr.schedule.structure.loops import all_loops, qualified, replace_loops, span_of
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
 
 
 def copied(kernel: Kernel, name: str, loops: Sequence[For]) -> tuple[Kernel, list[tuple[str, Var]]]:
-    """The kernel with a tensor for each of the loops that read one, and which has which; others that read it keep it as it is.
+    """The kernel with a tensor for each of the loops that read one, and which has which; others
+    that read it keep it as it is.
 
     for i: T[i] = f;  Y: ... T ...;  Z: ... T ...   ->   for i: T[i] = f;  for i: T_Y[i] = f;  Y: ... T_Y ...;  Z: ... T ...
 
@@ -27,13 +35,21 @@ def copied(kernel: Kernel, name: str, loops: Sequence[For]) -> tuple[Kernel, lis
     production = find_production(kernel, tensor, "compute_at")
     own = next((n for n in loops if any(m is n for s in production.statements for m in walk(s))), None)
     if own is not None:
-        raise ScheduleError(f"`{qualified(own)}` is a loop of `{name}` itself", span_of(kernel, own), code="compute_at",
-                            help="name a loop of a tensor that reads it")
+        raise ScheduleError(
+            f"`{qualified(own)}` is a loop of `{name}` itself",
+            span_of(kernel, own),
+            code="compute_at",
+            help="name a loop of a tensor that reads it",
+        )
     reading = [n for n in loops if any(isinstance(m, Read) and m.tensor is tensor for m in walk(*n.body))]
     if not reading:
-        raise ScheduleError(f"nothing in `{qualified(loops[0])}` reads `{name}`", span_of(kernel, loops[0]), code="compute_at")
-    kept = tensor in kernel.outputs or any(s not in production.stores and not any(n is m for n in above for m in reading)
-                                           for above, s in readers(kernel, tensor))
+        raise ScheduleError(
+            f"nothing in `{qualified(loops[0])}` reads `{name}`", span_of(kernel, loops[0]), code="compute_at"
+        )
+    kept = tensor in kernel.outputs or any(
+        s not in production.stores and not any(n is m for n in above for m in reading)
+        for above, s in readers(kernel, tensor)
+    )
     alone = [] if kept else reading[:1]
     places = [(name, n.var) for n in alone]
     if len(reading) > len(alone):
@@ -49,7 +65,10 @@ def _copied(kernel: Kernel, tensor: Tensor, at: Var) -> tuple[Kernel, Tensor]:
     production = find_production(kernel, tensor, "compute_at")
     loop = next(n for n in all_loops(kernel) if n.var is at)
     own = _names(kernel, production, f"{tensor.name}_{loop.tensor.partition('.')[0]}")
-    copies = tuple(_labelled(over_tensors(with_fresh_variables(s), own), tensor, own[tensor]) for s in production.statements)
+    copies = tuple(
+        _labelled(over_tensors(with_fresh_variables(s), own), tensor, own[tensor])
+        for s in production.statements
+    )
     last = production.statements[-1]
     after = replaced(kernel, production.above, (last,), {id(last): (last, *copies)})
     reads = [n for n in all_loops(after) if n.var is at]
@@ -70,10 +89,17 @@ def _names(kernel: Kernel, production: Production, name: str) -> dict[Tensor, Te
 
 def _labelled(s: Stmt, old: Tensor, new: Tensor) -> Stmt:
     """The loops of a copy named after its tensor."""
-    names: Mapping[str, str] = {n.tensor: new.name + n.tensor.removeprefix(old.name) for n in walk(s)
-                                if isinstance(n, For) and n.tensor.partition(".")[0] == old.name}
+    names: Mapping[str, str] = {
+        n.tensor: new.name + n.tensor.removeprefix(old.name)
+        for n in walk(s)
+        if isinstance(n, For) and n.tensor.partition(".")[0] == old.name
+    }
 
     def rule(node: Node) -> Node | None:
-        return replace(node, tensor=names[node.tensor]) if isinstance(node, For) and node.tensor in names else None
+        return (
+            replace(node, tensor=names[node.tensor])
+            if isinstance(node, For) and node.tensor in names
+            else None
+        )
 
     return rewrite(s, rule)  # type: ignore[return-value]

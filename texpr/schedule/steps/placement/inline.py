@@ -12,7 +12,15 @@ from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, mentions, postorder, rewrite, users
 from texpr.schedule.legality.independence import check_changed
-from texpr.schedule.steps.placement.producer import Production, check_pure, find_production, find_tensor, linear_index, readers, replaced
+from texpr.schedule.steps.placement.producer import (
+    Production,
+    check_pure,
+    find_production,
+    find_tensor,
+    linear_index,
+    readers,
+    replaced,
+)
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import stores, text_of
@@ -23,7 +31,9 @@ MOST_OPERATIONS = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One equation of the tensor: the loops and conditions around its store, which fixes `loops` by the indices."""
+    """One equation of the tensor: the loops and conditions around its store, which fixes `loops`
+    by the indices.
+    """
 
     loops: tuple[For, ...]
     conditions: tuple[Expr, ...]
@@ -32,25 +42,31 @@ class _Rule:
 
 @step()
 def inline(kernel: Kernel, tensor: str) -> Kernel:
-    """Put the value of `tensor` in the place of every read of it. compute_inline, forward substitution elsewhere.
+    """Put the value of `tensor` in the place of every read of it. compute_inline, forward
+    substitution elsewhere.
 
     for i: T[i] = f(i);  for i: Y[i] = T[i] + T[i+1]   ->   for i: Y[i] = f(i) + f(i+1)
 
-    Each read computes the value anew, so it costs time where one is read often. A tensor of several equations becomes a choice between
-    their values. An output is still stored. Legal if the tensor is computed from its indices alone, one value per element, and nothing
-    overwrites what that reads before the last use.
+    Each read computes the value anew, so it costs time where one is read often. A tensor of several
+    equations becomes a choice between their values. An output is still stored. Legal if the tensor
+    is computed from its indices alone, one value per element, and nothing overwrites what that
+    reads before the last use.
 
     Raises:
-        ScheduleError: it is a reduction or computed from itself, it is updated, or what it reads changes before it is used.
+        ScheduleError: it is a reduction or computed from itself, it is updated, or what it reads
+            changes before it is used.
         ResourceError: a value would have more than 4,096 operations.
-    Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism, Locality, and Recomputation, PLDI 2013.
+    Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism,
+    Locality, and Recomputation, PLDI 2013.
     """
     found = find_tensor(kernel, tensor, "inline")
     production = find_production(kernel, found, "inline")
     rules = _rules(kernel, production)
     uses = [(above, s) for above, s in readers(kernel, found) if s not in production.stores]
     if not uses:
-        raise ScheduleError(f"nothing reads `{found.name}`", text_of(kernel, production.statements[0]), code="inline")
+        raise ScheduleError(
+            f"nothing reads `{found.name}`", text_of(kernel, production.statements[0]), code="inline"
+        )
     known = _same_iteration(kernel, production)
 
     def rule(node: Node) -> Node | None:
@@ -78,7 +94,9 @@ def _rules(kernel: Kernel, production: Production) -> list[_Rule]:
     """The equations of a tensor that is computed element by element."""
     tensor = production.tensor
     rules: list[_Rule] = []
-    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, production.loops, ()) for s in reversed(production.statements)]
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [
+        (s, production.loops, ()) for s in reversed(production.statements)
+    ]
     while stack:
         node, loops, conditions = stack.pop()
         match node:
@@ -87,25 +105,37 @@ def _rules(kernel: Kernel, production: Production) -> list[_Rule]:
             case If(cond, body):
                 stack += [(s, loops, (*conditions, cond)) for s in reversed(body)]
             case Store(tensor=t) if t is not tensor and not node.start:
-                raise ScheduleError(f"`{tensor.name}` is computed from `{t.name}` right there", text_of(kernel, node), code="inline",
-                                    help=f'inline("{t.name}") first')
+                raise ScheduleError(
+                    f"`{tensor.name}` is computed from `{t.name}` right there",
+                    text_of(kernel, node),
+                    code="inline",
+                    help=f'inline("{t.name}") first',
+                )
             case Store() if node.start or node.update is not None:
                 what = "is a reduction" if node.start else "is updated"
-                raise ScheduleError(f"`{tensor.name}` {what}, so it has no value that one read could compute", text_of(kernel, node),
-                                    code="inline", help=f'compute_at("{tensor.name}", loop) computes it where it is used')
+                raise ScheduleError(
+                    f"`{tensor.name}` {what}, so it has no value that one read could compute",
+                    text_of(kernel, node),
+                    code="inline",
+                    help=f'compute_at("{tensor.name}", loop) computes it where it is used',
+                )
             case Store():
                 rules.append(_Rule(loops, conditions, node))
     return rules
 
 
 def _same_iteration(kernel: Kernel, production: Production) -> tuple[For, ...]:
-    """The loops around the production whose iteration every use shares, if values never leave it."""
+    """The loops around the production whose iteration every use shares, if values never leave
+    it.
+    """
     around = production.loops
     return around if around and poly.flow_stays_within(kernel, production.tensor, around) else ()
 
 
 def _value(kernel: Kernel, rules: Sequence[_Rule], indices: Sequence[Expr], known: tuple[For, ...]) -> Expr:
-    """What the tensor holds at `indices`. Every element that is read was written, so the last rule needs no condition."""
+    """What the tensor holds at `indices`. Every element that is read was written, so the last
+    rule needs no condition.
+    """
     choices = [_solved(kernel, r, indices, known) for r in rules]
     condition, value = choices[-1]
     for condition, other in reversed(choices[:-1]):
@@ -113,7 +143,9 @@ def _value(kernel: Kernel, rules: Sequence[_Rule], indices: Sequence[Expr], know
     return value
 
 
-def _solved(kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[For, ...]) -> tuple[Expr, Expr]:
+def _solved(
+    kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[For, ...]
+) -> tuple[Expr, Expr]:
     """When a rule computes the element at `indices`, and its value there."""
     fixed = {n.var for n in known}
     unknown = {n.var: n for n in rule.loops if n.var not in fixed}
@@ -126,18 +158,27 @@ def _solved(kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[F
         conditions += found or []
     missing = next((v for v in unknown if v not in values), None)
     if missing is not None:
-        raise ScheduleError(f"the indices of `{rule.store.tensor.name}` do not tell the iteration of `{missing.name}`",
-                            text_of(kernel, rule.store), code="inline", help="inline it before its loops are split or moved")
+        raise ScheduleError(
+            f"the indices of `{rule.store.tensor.name}` do not tell the iteration of `{missing.name}`",
+            text_of(kernel, rule.store),
+            code="inline",
+            help="inline it before its loops are split or moved",
+        )
     conditions += [compare("==", here, put(at, values)) for at, here in later]
     for n in rule.loops:
         if n.var in values:
-            conditions += [compare("<=", index(0), values[n.var]), compare("<", values[n.var], put(n.extent, values))]
+            conditions += [
+                compare("<=", index(0), values[n.var]),
+                compare("<", values[n.var], put(n.extent, values)),
+            ]
     conditions += [put(c, values) for c in rule.conditions]
     return conjunction(*conditions), put(rule.store.value, values)
 
 
 def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Expr]) -> list[Expr] | None:
-    """Find the loop variables for which the index `at` is `wanted`; what must hold for there to be any. None if they cannot be found."""
+    """Find the loop variables for which the index `at` is `wanted`; what must hold for there to
+    be any. None if they cannot be found.
+    """
     split = linear_index(at, unknown)
     if split is None:
         return None
@@ -153,7 +194,9 @@ def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Ex
     if len(new) == 1 and new[0][1] == -1:
         values[new[0][0]] = tidy(sub(offset, wanted))
         return []
-    radix = all(outer == inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:]))
+    radix = all(
+        outer == inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:])
+    )
     if not radix or new[0][1] < 0:
         return None
     for k, (v, c) in enumerate(new):
@@ -187,5 +230,10 @@ def _check_size(before: Kernel, after: Kernel, tensor: Tensor) -> None:
             sizes[id(node)] = 1 + sum(sizes[id(c)] for c in children(node))
         total = sizes[id(s.value)]
         if total > MOST_OPERATIONS:
-            raise ResourceError(f"inline of `{tensor.name}` would make a value of `{s.tensor.name}` of {total} operations; the limit is "
-                                f"{MOST_OPERATIONS}", code="inline", help="compute_at keeps what is used often")
+            raise ResourceError(
+                f"inline of `{tensor.name}` would make a value of `{s.tensor.name}` of {total} operations; "
+                f"the limit is "
+                f"{MOST_OPERATIONS}",
+                code="inline",
+                help="compute_at keeps what is used often",
+            )

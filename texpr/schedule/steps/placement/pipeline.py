@@ -1,4 +1,6 @@
-"""`pipeline`: what an iteration uses is computed some iterations ahead, into a buffer of its own."""
+"""`pipeline`: what an iteration uses is computed some iterations ahead, into a buffer of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -39,48 +41,69 @@ MOST_BUFFERS = 16
 
 
 @step(order_of_sums="kept")
-def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0,
-             through: str | Var | None = None) -> Kernel:
-    """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
+def pipeline(
+    kernel: Kernel,
+    what: str | Var,
+    depth: int = 2,
+    *,
+    asynchronous: bool = False,
+    lead: int = 0,
+    through: str | Var | None = None,
+) -> Kernel:
+    """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double
+    buffering, software pipelining elsewhere.
 
     for i in 0..n: { T = f(i); Y[i] = g(T) }
     ->   for i in 0..1: T[i % 2] = f(i)
          for i in 0..n-1: { T[(i+1) % 2] = f(i+1); Y[i] = g(T[i % 2]) }
          for i in 0..1: Y[n-1+i] = g(T[(n-1+i) % 2])
 
-    A loop of symbolic extent has a condition instead of the last part. Iteration i uses buffer i % depth, which is written for i + depth
-    in iteration i + 1: after its last use. Legal if every iteration uses only values of its own, and what is computed ahead needs nothing
-    else that this iteration or one of the `depth - 1` before it computes.
+    A loop of symbolic extent has a condition instead of the last part. Iteration i uses buffer i %
+    depth, which is written for i + depth in iteration i + 1: after its last use. Legal if every
+    iteration uses only values of its own, and what is computed ahead needs nothing else that this
+    iteration or one of the `depth - 1` before it computes.
 
-    With `asynchronous`, copies from memory to shared memory are begun so early and waited for where they are used; threads go on meanwhile.
-    The end of the loop is no part of its own: every iteration commits a group of copies, the last ones an empty one.
+    With `asynchronous`, copies from memory to shared memory are begun so early and waited for where
+    they are used; threads go on meanwhile. The end of the loop is no part of its own: every
+    iteration commits a group of copies, the last ones an empty one.
 
     for i in 0..n: { T = X[i]; Y[i] = g(T) }
     ->   for i in 0..1: { T[i % 2] = X[i]; commit }
-         for i in 0..n: { wait 0; barrier; if i+1 < n: T[(i+1) % 2] = X[i+1]; commit; Y[i] = g(T[i % 2]) }
+         for i in 0..n: { wait 0; barrier; if i+1 < n: T[(i+1) % 2] = X[i+1]; commit; Y[i] = g(T[i %
+         2]) }
 
-    That every copy has arrived where it is read, and none begins before the last read of what it overwrites, is proven of the result.
+    That every copy has arrived where it is read, and none begins before the last read of what it
+    overwrites, is proven of the result.
 
     Args:
-        what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
+        what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such
+            tensors that do not need each other.
         depth: buffers, 2 to 16.
         asynchronous: the tensors are copies in shared memory.
-        lead: iterations that asynchronous copies run ahead, `depth - 1` if not given. With fewer, buffers stay as they are for longer:
-            `async_mma` lets products that read them go on meanwhile.
-        through: a loop around, from which on all iterations follow each other: asynchronous copies for the next of its iterations begin
-            in the last ones of this, and buffers are used in turn all the way.
+        lead: iterations that asynchronous copies run ahead, `depth - 1` if not given. With fewer,
+            buffers stay as they are for longer: `async_mma` lets products that read them go on
+            meanwhile.
+        through: a loop around, from which on all iterations follow each other: asynchronous copies
+            for the next of its iterations begin in the last ones of this, and buffers are used in
+            turn all the way.
     Raises:
-        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier; or lanes around
-            the loop would share the buffers; or, with `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
-    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from
+            is not there earlier; or lanes around the loop would share the buffers; or, with
+            `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
+    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI
+    1988.
     """
     _check_arguments(depth, asynchronous, lead, through)
     lead = lead or depth - 1
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
     loop, stage = _stage(kernel, what, lead)
     if loop.kind != SERIAL:
-        raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
-                            span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
+        raise ScheduleError(
+            f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
+            span_of(kernel, loop),
+            code="pipeline",
+            help="pipeline a loop inside it",
+        )
     buffers = {p.tensor: _buffer(kernel, p, loop, depth) for p in stage}
     ahead = [k for k, s in enumerate(loop.body) if any(s is own for p in stage for own in p.statements)]
     outer = running_on(kernel, loop, through, lead) if through is not None else []
@@ -91,11 +114,19 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
     else:
         after = _moved(buffered, loop, ahead, lead)
     early = {s for k in ahead for s in stores(loop.body[k])}
-    conflict = poly.dependence_on(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), lead, buffers)
+    conflict = poly.dependence_on(
+        kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), lead, buffers
+    )
     if conflict is not None:
         names = ", ".join(p.tensor.name for p in stage)
-        raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
-                      help="leave it where it is", after=after)
+        raise refused(
+            kernel,
+            f"pipeline of {names} reverses a dependence",
+            conflict,
+            "computed ahead, the second would run first",
+            help="leave it where it is",
+            after=after,
+        )
     check_changed(after, set(stores(after)) - set(stores(kernel)), "pipeline")
     return check_arrivals(after)
 
@@ -104,23 +135,33 @@ def _check_arguments(depth: object, asynchronous: bool, lead: object, through: o
     if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
         raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
     if not isinstance(lead, int) or not 0 <= lead < depth or lead and not asynchronous:
-        raise ScheduleError(f"copies into {depth} buffers run 1 to {depth - 1} iterations ahead, not {lead!r}", code="pipeline",
-                            help="only those of asynchronous=True may run less than depth - 1 iterations ahead")
+        raise ScheduleError(
+            f"copies into {depth} buffers run 1 to {depth - 1} iterations ahead, not {lead!r}",
+            code="pipeline",
+            help="only those of asynchronous=True may run less than depth - 1 iterations ahead",
+        )
     if through is not None and not asynchronous:
-        raise ScheduleError("only asynchronous copies run on from one iteration of a loop around to the next", code="pipeline",
-                            help="pass asynchronous=True as well")
+        raise ScheduleError(
+            "only asynchronous copies run on from one iteration of a loop around to the next",
+            code="pipeline",
+            help="pass asynchronous=True as well",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
-    """What an iteration of the loop needs of a tensor, as one of several boxes; `bases` are taken off the indices."""
+    """What an iteration of the loop needs of a tensor, as one of several boxes; `bases` are
+    taken off the indices.
+    """
 
     tensor: Tensor
     bases: tuple[Expr, ...]
 
 
 def _spread(loop: For) -> For:
-    """The loop with a condition of its own for each of the statements that share one: some of them may run ahead."""
+    """The loop with a condition of its own for each of the statements that share one: some of
+    them may run ahead.
+    """
     body = tuple(each for s in loop.body for each in _apart(s))
     return loop if len(body) == len(loop.body) else replace(loop, body=body)
 
@@ -139,19 +180,29 @@ def _stage(kernel: Kernel, what: str | Var, lead: int) -> tuple[For, list[Produc
         production = find_production(kernel, find_tensor(kernel, what, "pipeline"), "pipeline")
         loop = production.above[-1] if production.above else None
         if not isinstance(loop, For):
-            raise ScheduleError(f"`{what}` is not computed in a loop that uses it", text_of(kernel, production.statements[0]),
-                                code="pipeline", help=f'compute_at("{what}", loop) first')
+            raise ScheduleError(
+                f"`{what}` is not computed in a loop that uses it",
+                text_of(kernel, production.statements[0]),
+                code="pipeline",
+                help=f'compute_at("{what}", loop) first',
+            )
         return loop, [production]
     found = find_loops(kernel, what)
     stage = _first_stage(kernel, found[0], lead)
     if not stage or len(found) > 1:
-        raise ScheduleError(f"no iteration of `{qualified(found[0])}` computes a tensor that it then uses", span_of(kernel, found[0]),
-                            code="pipeline", help="compute_at or cache_read puts one there")
+        raise ScheduleError(
+            f"no iteration of `{qualified(found[0])}` computes a tensor that it then uses",
+            span_of(kernel, found[0]),
+            code="pipeline",
+            help="compute_at or cache_read puts one there",
+        )
     return found[0], stage
 
 
 def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
-    """What the loop's iterations compute for themselves from what the loop does not compute, or did more than `lead` iterations before."""
+    """What the loop's iterations compute for themselves from what the loop does not compute, or
+    did more than `lead` iterations before.
+    """
     stage: list[Production] = []
     for t in kernel.temporaries:
         if any(t in p.private for p in stage):
@@ -160,14 +211,23 @@ def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
             production = find_production(kernel, t, "pipeline")
         except ScheduleError:
             continue  # computed together with another, which is or is not there itself
-        if production.above and production.above[-1] is loop and _early_enough(kernel, loop, production, lead):
+        if (
+            production.above
+            and production.above[-1] is loop
+            and _early_enough(kernel, loop, production, lead)
+        ):
             stage.append(production)
     return stage
 
 
 def _early_enough(kernel: Kernel, loop: For, production: Production, lead: int) -> bool:
     own = set(production.stores)
-    return poly.dependence_on(kernel, own, set(stores(loop)) - own, len(loops_around(kernel, loop)), lead, {production.tensor}) is None
+    return (
+        poly.dependence_on(
+            kernel, own, set(stores(loop)) - own, len(loops_around(kernel, loop)), lead, {production.tensor}
+        )
+        is None
+    )
 
 
 def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _Buffer:
@@ -175,16 +235,22 @@ def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _B
     whole = production.tensor
     chain = (*loops_around(kernel, loop), loop)
     if whole not in kernel.temporaries or not poly.flow_stays_within(kernel, whole, chain):
-        raise ScheduleError(f"values of `{whole.name}` are used outside the iteration of `{qualified(loop)}` that computes them",
-                            text_of(kernel, production.statements[0]), code="pipeline",
-                            help=f"a temporary that each iteration computes for itself has iterations to be ahead of: "
-                                 f'compute_at("{whole.name}", loop, recompute=True)')
+        raise ScheduleError(
+            f"values of `{whole.name}` are used outside the iteration of `{qualified(loop)}` that computes "
+            f"them",
+            text_of(kernel, production.statements[0]),
+            code="pipeline",
+            help=f"a temporary that each iteration computes for itself has iterations to be ahead of: "
+            f'compute_at("{whole.name}", loop, recompute=True)',
+        )
     box = poly.footprint(kernel, whole, chain)
     assert box is not None, "the loop uses the tensor"
     small = [integer(extent) is not None for extent in box.extents]
     shape = [extent if fits else size for extent, size, fits in zip(box.extents, whole.shape, small)]
-    return _Buffer(replace(whole, dims=plain(index(depth), *shape)),
-                   tuple(base if fits else index(0) for base, fits in zip(box.bases, small)))
+    return _Buffer(
+        replace(whole, dims=plain(index(depth), *shape)),
+        tuple(base if fits else index(0) for base, fits in zip(box.bases, small)),
+    )
 
 
 def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], turn: Expr, depth: int) -> Kernel:
@@ -198,7 +264,9 @@ def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], turn: Expr, depth:
         return None
 
     after = rewrite(kernel, rule)
-    return replace(after, temporaries=tuple(buffers[t].tensor if t in buffers else t for t in kernel.temporaries))
+    return replace(
+        after, temporaries=tuple(buffers[t].tensor if t in buffers else t for t in kernel.temporaries)
+    )
 
 
 def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel:
@@ -212,25 +280,48 @@ def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel
     later = add(old.var, index(lead))
     head = _copied(ahead, old.var, later)
     first = replace(old.var)
-    parts: list[For] = [For(first, minimum(old.extent, index(lead)), _copied(ahead, old.var, first, own), tensor=old.tensor)]
+    parts: list[For] = [
+        For(first, minimum(old.extent, index(lead)), _copied(ahead, old.var, first, own), tensor=old.tensor)
+    ]
     if count is None:
         parts.append(replace(old, body=(*guarded(compare("<", later, old.extent), head), *rest)))
     else:
         last, alone, most = replace(old.var), _own(kernel, old, rest, "last"), max(count - lead, 0)
         parts.append(replace(old, extent=index(most), body=(*head, *rest)))
-        parts.append(For(last, index(count - most), _copied(rest, old.var, add(last, index(most)), alone), tensor=old.tensor))
+        parts.append(
+            For(
+                last,
+                index(count - most),
+                _copied(rest, old.var, add(last, index(most)), alone),
+                tensor=old.tensor,
+            )
+        )
         own = own | alone
     after = replaced(kernel, around, (old,), {id(old): tuple(n for n in parts if integer(n.extent) != 0)})
     return with_temporaries(after, list(own.values()))
 
 
-def _copied(statements: Sequence[Stmt], var: Var, value: Expr, own: dict[Tensor, Tensor] | None = None) -> tuple[Stmt, ...]:
-    """The statements for `value` of the loop's variable, with loops and private tensors of their own."""
+def _copied(
+    statements: Sequence[Stmt], var: Var, value: Expr, own: dict[Tensor, Tensor] | None = None
+) -> tuple[Stmt, ...]:
+    """The statements for `value` of the loop's variable, with loops and private tensors of their
+    own.
+    """
     return tuple(over_tensors(s, own or {}) for s in moved_to(statements, {var: value}))
 
 
 def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> dict[Tensor, Tensor]:
-    """Temporaries that only these statements use in the loop, with the ones that copies of them use instead."""
-    here, others = ({n.tensor for s in loop.body if (s in statements) is inside for n in walk(s) if isinstance(n, Store | Read)}
-                    for inside in (True, False))
+    """Temporaries that only these statements use in the loop, with the ones that copies of them
+    use instead.
+    """
+    here, others = (
+        {
+            n.tensor
+            for s in loop.body
+            if (s in statements) is inside
+            for n in walk(s)
+            if isinstance(n, Store | Read)
+        }
+        for inside in (True, False)
+    )
     return twins(kernel, loop, suffix, here - others)

@@ -1,4 +1,6 @@
-"""Copies that are begun some iterations ahead and waited for: what `pipeline` makes where threads go on while copies are under way."""
+"""Copies that are begun some iterations ahead and waited for: what `pipeline` makes where
+threads go on while copies are under way.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from texpr.ir.traverse import rewrite
 from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.steps.placement.producer import replaced
 from texpr.schedule.structure.indices import moved_to
-from texpr.schedule.structure.loops import find_loops, loops_around, path_to, qualified, span_of, stores, text_of
+from texpr.schedule.structure.loops import (
+    find_loops,
+    loops_around,
+    path_to,
+    qualified,
+    span_of,
+    stores,
+    text_of,
+)
 from texpr.support.errors import ScheduleError
 
 
@@ -28,50 +38,83 @@ def check_copies(kernel: Kernel, tensors: Iterable[Tensor]) -> None:
     for t in tensors:
         computed = next((s for s in stores(kernel) if s.tensor is t and not _copies(s)), None)
         if computed is not None:
-            raise ScheduleError(f"only copies are asynchronous, and `{t.name}` is computed", text_of(kernel, computed), code="pipeline",
-                                help="cache_read makes copies; without asynchronous=True anything is computed ahead")
+            raise ScheduleError(
+                f"only copies are asynchronous, and `{t.name}` is computed",
+                text_of(kernel, computed),
+                code="pipeline",
+                help="cache_read makes copies; without asynchronous=True anything is computed ahead",
+            )
         if t.scope != "shared":
-            raise ScheduleError(f"only copies to shared memory are asynchronous, and `{t.name}` lives elsewhere", code="pipeline",
-                                help=f'set_scope("{t.name}", "shared") first')
+            raise ScheduleError(
+                f"only copies to shared memory are asynchronous, and `{t.name}` lives elsewhere",
+                code="pipeline",
+                help=f'set_scope("{t.name}", "shared") first',
+            )
 
 
 def _copies(s: Store) -> bool:
     """Whether a store takes an element as it is from memory, or 0 outside."""
     copy = copy_of(s)
-    return copy is not None and copy.source.tensor.scope == "global" and copy.source.tensor.dtype == s.tensor.dtype
+    return (
+        copy is not None
+        and copy.source.tensor.scope == "global"
+        and copy.source.tensor.dtype == s.tensor.dtype
+    )
 
 
 def running_on(kernel: Kernel, loop: For, through: str | Var, lead: int) -> list[For]:
     """The loops around a loop from that one on, if the iterations of all of them can be counted.
 
     Raises:
-        ScheduleError: the loop does not stand in it, or how many iterations come between is not known.
+        ScheduleError: the loop does not stand in it, or how many iterations come between is not
+            known.
     """
     found = find_loops(kernel, through)
     *around, _ = path_to(kernel, loop)
     start = next((k for k, n in enumerate(around) if n in found), None)
     if start is None:
-        raise ScheduleError(f"`{qualified(loop)}` does not stand in `{qualified(found[0])}`", span_of(kernel, found[0]), code="pipeline",
-                            help="name a loop around it")
+        raise ScheduleError(
+            f"`{qualified(loop)}` does not stand in `{qualified(found[0])}`",
+            span_of(kernel, found[0]),
+            code="pipeline",
+            help="name a loop around it",
+        )
     outer = [n for n in around[start:] if isinstance(n, For) and n.kind == SERIAL]
     if len(outer) < len(around) - start:
-        raise ScheduleError(f"a condition, or a loop whose iterations run at once, stands between `{qualified(found[0])}` and "
-                            f"`{qualified(loop)}`", span_of(kernel, loop), code="pipeline", help="name a loop inside it")
+        raise ScheduleError(
+            f"a condition, or a loop whose iterations run at once, stands between `{qualified(found[0])}` "
+            f"and "
+            f"`{qualified(loop)}`",
+            span_of(kernel, loop),
+            code="pipeline",
+            help="name a loop inside it",
+        )
     unknown = next((n for n in (*outer[1:], loop) if integer(n.extent) is None), None)
     if unknown is not None:
-        raise ScheduleError(f"how many iterations `{qualified(unknown)}` has is not known, and buffers are used in turn by all",
-                            span_of(kernel, unknown), code="pipeline", help="give sizes as constants, or leave `through` out")
+        raise ScheduleError(
+            f"how many iterations `{qualified(unknown)}` has is not known, and buffers are used in turn by "
+            f"all",
+            span_of(kernel, unknown),
+            code="pipeline",
+            help="give sizes as constants, or leave `through` out",
+        )
     if (integer(loop.extent) or 0) < lead:
-        raise ScheduleError(f"copies would begin {lead} iterations ahead, and `{qualified(loop)}` has fewer", span_of(kernel, loop),
-                            code="pipeline", help="pass a smaller lead, or fuse it with the loop around")
+        raise ScheduleError(
+            f"copies would begin {lead} iterations ahead, and `{qualified(loop)}` has fewer",
+            span_of(kernel, loop),
+            code="pipeline",
+            help="pass a smaller lead, or fuse it with the loop around",
+        )
     return outer
 
 
 def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int = 0) -> Kernel:
-    """The copies at these places in the loop's body begin `lead` iterations before the rest, which waits for them.
+    """The copies at these places in the loop's body begin `lead` iterations before the rest, which
+    waits for them.
 
-    Each iteration commits one group, and so does each of `lead` before the loop: with all but `lead - 1` of them those of this iteration
-    have arrived. The barrier behind the wait also stands between the last reads of a buffer and the next copies to it.
+    Each iteration commits one group, and so does each of `lead` before the loop: with all but `lead
+    - 1` of them those of this iteration have arrived. The barrier behind the wait also stands
+    between the last reads of a buffer and the next copies to it.
 
     Args:
         depth: how many loops around have iterations that follow each other so.
@@ -81,7 +124,11 @@ def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int
     assert isinstance(main, For)
     copies = [_marked(main.body[k]) for k in early]
     rest = [s for k, s in enumerate(main.body) if k not in early]
-    following = [s for condition, values in _ahead(main, lead, outer) for s in guarded(condition, moved_to(copies, values))]
+    following = [
+        s
+        for condition, values in _ahead(main, lead, outer)
+        for s in guarded(condition, moved_to(copies, values))
+    ]
     old, new = main, replace(main, body=(Wait(lead - 1), Barrier(), *following, Commit(), *rest))
     for n in reversed(outer):
         old, new = n, replace(n, body=tuple(new if s is old else s for s in n.body))
@@ -94,7 +141,9 @@ def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int
 def _filling(kernel: Kernel, loop: For, copies: Sequence[Stmt], lead: int, outer: Sequence[For]) -> For:
     """What is begun before anything is waited for."""
     first = replace(loop.var)
-    axes = [Axis(n.var, index(0), n.extent) for n in loops_around(kernel, loop) if n not in outer] + [Axis(first, index(0), index(lead))]
+    axes = [Axis(n.var, index(0), n.extent) for n in loops_around(kernel, loop) if n not in outer] + [
+        Axis(first, index(0), index(lead))
+    ]
     conditions = (*(compare("<", index(0), n.extent) for n in outer), compare("<", first, loop.extent))
     needed = conjunction(*(c for c in conditions if not poly.always(c, axes, kernel.requires)))
     filled = guarded(needed, moved_to(copies, {loop.var: first} | {n.var: index(0) for n in outer}))
@@ -102,7 +151,9 @@ def _filling(kernel: Kernel, loop: For, copies: Sequence[Stmt], lead: int, outer
 
 
 def _ahead(loop: For, lead: int, outer: Sequence[For]) -> Iterator[tuple[Expr, dict[Var, Expr]]]:
-    """Where the iteration `lead` later is: in this loop, or in the next iteration of one around it, each under the condition for that."""
+    """Where the iteration `lead` later is: in this loop, or in the next iteration of one around
+    it, each under the condition for that.
+    """
     later = add(loop.var, index(lead))
     yield compare("<", later, loop.extent), {loop.var: later}
     past, values = [compare("<=", loop.extent, later)], {loop.var: sub(later, loop.extent)}

@@ -48,15 +48,22 @@ def find_tensor(kernel: Kernel, name: object, step: str) -> Tensor:
     Raises:
         ScheduleError: it computes no such tensor.
     """
-    known = {t.name: t for t in (*kernel.temporaries, *kernel.outputs)} | {s.tensor.name: s.tensor for s in stores(kernel)}
+    known = {t.name: t for t in (*kernel.temporaries, *kernel.outputs)} | {
+        s.tensor.name: s.tensor for s in stores(kernel)
+    }
     if not isinstance(name, str) or name not in known:
-        raise ScheduleError(f"the kernel computes no tensor {name!r}", code=step, notes=[f"tensors: {', '.join(known) or 'none'}"])
+        raise ScheduleError(
+            f"the kernel computes no tensor {name!r}",
+            code=step,
+            notes=[f"tensors: {', '.join(known) or 'none'}"],
+        )
     check_stays(kernel, known[name], step)
     return known[name]
 
 
 def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
-    """The outermost statements of one body that compute `tensor` and nothing else that is used elsewhere.
+    """The outermost statements of one body that compute `tensor` and nothing else that is used
+    elsewhere.
 
     Raises:
         ScheduleError: its statements compute other tensors as well, or there are none.
@@ -75,8 +82,12 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
         if not shared:
             return Production(tensor, above, parts, frozenset(others))
         if len(parts) != 1 or not isinstance(parts[0], For | If):
-            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", text_of(kernel, others[shared[0]]),
-                                code=step, help=f"{step} takes a tensor whose statements stand together")
+            raise ScheduleError(
+                f"`{tensor.name}` is computed together with `{shared[0].name}`",
+                text_of(kernel, others[shared[0]]),
+                code=step,
+                help=f"{step} takes a tensor whose statements stand together",
+            )
         above, body = (*above, parts[0]), parts[0].body
 
 
@@ -91,7 +102,11 @@ def _family(kernel: Kernel, tensor: Tensor) -> set[Tensor]:
     family, left = {tensor}, [tensor]
     while left:
         for t in (t for s in writers[left.pop()] for t in tensors(s)):
-            if t not in family and t in temporaries and any(s.equation in equations for s in writers.get(t, ())):
+            if (
+                t not in family
+                and t in temporaries
+                and any(s.equation in equations for s in writers.get(t, ()))
+            ):
                 family.add(t)
                 left.append(t)
     return family
@@ -116,7 +131,9 @@ def _used_outside(kernel: Kernel, parts: Collection[Stmt]) -> set[Tensor]:
 
 
 def readers(kernel: Kernel, tensor: Tensor) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
-    """The statements that read `tensor`, in their indices, values or the conditions and extents around, with what encloses them."""
+    """The statements that read `tensor`, in their indices, values or the conditions and extents
+    around, with what encloses them.
+    """
     for above, s in paths(kernel, tensor):
         if mentions(s, tensor) and any(isinstance(n, Read) and n.tensor is tensor for n in walk(s)):
             yield above, s
@@ -126,42 +143,72 @@ def readers(kernel: Kernel, tensor: Tensor) -> Iterator[tuple[tuple[For | If, ..
             yield above, s
 
 
-def check_pure(kernel: Kernel, production: Production, step: str, after: Kernel | None = None, depth: int | None = None) -> None:
-    """Prove that what the production reads keeps its values: nothing overwrites it later in the same iteration of `depth` loops around.
+def check_pure(
+    kernel: Kernel, production: Production, step: str, after: Kernel | None = None, depth: int | None = None
+) -> None:
+    """Prove that what the production reads keeps its values: nothing overwrites it later in the
+    same iteration of `depth` loops around.
 
     Args:
         after: what the step makes, to show what would be wrong with it.
     Raises:
         ScheduleError: it reads its own tensor, or something overwrites what it reads.
     """
-    own = next((n for s in production.stores for n in walk(s) if isinstance(n, Read) and n.tensor is production.tensor), None)
+    own = next(
+        (
+            n
+            for s in production.stores
+            for n in walk(s)
+            if isinstance(n, Read) and n.tensor is production.tensor
+        ),
+        None,
+    )
     if own is not None:
-        raise ScheduleError(f"{step} of `{production.tensor.name}`: it is computed from itself, so it cannot be computed anew",
-                            text_of(kernel, own), code=step, help="leave it where it is; fold keeps the part of it that is still needed")
+        raise ScheduleError(
+            f"{step} of `{production.tensor.name}`: it is computed from itself, so it cannot be computed "
+            f"anew",
+            text_of(kernel, own),
+            code=step,
+            help="leave it where it is; fold keeps the part of it that is still needed",
+        )
     count = len(production.loops) if depth is None else depth
     if not _may_change(kernel, production, count):
         return
     conflict = poly.anti_dependence(kernel, production.stores, count)
     if conflict is not None:
-        raise refused(kernel, f"{step} of `{production.tensor.name}`: what it is computed from changes before it is used", conflict,
-                      "computed later, it would use the new value", help="leave it where it is", after=after)
+        raise refused(
+            kernel,
+            f"{step} of `{production.tensor.name}`: what it is computed from changes before it is used",
+            conflict,
+            "computed later, it would use the new value",
+            help="leave it where it is",
+            after=after,
+        )
 
 
 def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
-    """Whether something that the production reads is written after it, or in a loop around it that repeats."""
+    """Whether something that the production reads is written after it, or in a loop around it
+    that repeats.
+    """
     own = set(production.stores)
     read = {n.tensor for n in walk(*production.statements) if isinstance(n, Read)} - production.private
     after = depth < len(production.loops)
     for s in (s for top in users(kernel, production.tensor, *read) for s in kept_statements(top)):
         if s in own:
             after = True
-        elif after and isinstance(s, Store | ExternCall) and not read.isdisjoint(s.outputs if isinstance(s, ExternCall) else (s.tensor,)):
+        elif (
+            after
+            and isinstance(s, Store | ExternCall)
+            and not read.isdisjoint(s.outputs if isinstance(s, ExternCall) else (s.tensor,))
+        ):
             return True
     return False
 
 
 def linear_index(e: Expr, unknown: Collection[Var]) -> tuple[tuple[tuple[Var, int], ...], Linear] | None:
-    """An index as terms in the unknown variables and the rest; None where an unknown is inside another expression."""
+    """An index as terms in the unknown variables and the rest; None where an unknown is inside
+    another expression.
+    """
     form = linear(e)
     terms = tuple((t, c) for t, c in form.terms if isinstance(t, Var) and t in unknown)
     rest = tuple((t, c) for t, c in form.terms if not (isinstance(t, Var) and t in unknown))
@@ -170,8 +217,12 @@ def linear_index(e: Expr, unknown: Collection[Var]) -> tuple[tuple[tuple[Var, in
     return terms, Linear(rest, form.constant)
 
 
-def replaced(kernel: Kernel, above: Sequence[For | If], old: Collection[Stmt], new: dict[int, tuple[Stmt, ...]]) -> Kernel:
-    """The kernel with statements of one body exchanged: each of `old` goes, `new` by `id` of an old one stands in its place."""
+def replaced(
+    kernel: Kernel, above: Sequence[For | If], old: Collection[Stmt], new: dict[int, tuple[Stmt, ...]]
+) -> Kernel:
+    """The kernel with statements of one body exchanged: each of `old` goes, `new` by `id` of an
+    old one stands in its place.
+    """
     gone = set(map(id, old))
 
     def body(node: Kernel | For | If) -> tuple[Stmt, ...]:
@@ -180,7 +231,12 @@ def replaced(kernel: Kernel, above: Sequence[For | If], old: Collection[Stmt], n
     chain: list[Kernel | For | If] = [kernel, *above]
     result: Kernel | For | If = replace(chain[-1], body=body(chain[-1]))
     for outer, inner in zip(reversed(chain[:-1]), reversed(chain[1:])):
-        result = replace(outer, body=tuple(s2 for s in outer.body for s2 in ((result,) if s is inner else (s,)) if not _empty(s2)))  # type: ignore[misc]
+        result = replace(
+            outer,
+            body=tuple(
+                s2 for s in outer.body for s2 in ((result,) if s is inner else (s,)) if not _empty(s2)
+            ),
+        )  # type: ignore[misc]
     assert isinstance(result, Kernel)
     return result
 

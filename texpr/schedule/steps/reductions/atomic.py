@@ -18,25 +18,32 @@ from texpr.support.errors import ScheduleError
 
 @step()
 def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
-    """Update elements of a tensor so that no other thread comes between: iterations that meet there may be bound to threads and blocks.
+    """Update elements of a tensor so that no other thread comes between: iterations that meet there
+    may be bound to threads and blocks.
 
     for i: H[X[i]] += w[i]   ->   for i: H[X[i]] += w[i]  atomic
 
-    On a GPU such an update is one instruction (`atom`, `red`), or tries again until nothing has come between. In which order iterations
-    add is not known then, and may be another one in each run. Elsewhere loops are run one iteration after the other, as before.
+    On a GPU such an update is one instruction (`atom`, `red`), or tries again until nothing has
+    come between. In which order iterations add is not known then, and may be another one in each
+    run. Elsewhere loops are run one iteration after the other, as before.
 
     Args:
-        reassoc: floats may be added in any order; results of f32 that are too small to be normal, or that are added to such, become 0.
+        reassoc: floats may be added in any order; results of f32 that are too small to be normal,
+            or that are added to such, become 0.
     Raises:
-        ScheduleError: nothing is updated, or by a product; no two iterations of a loop meet in an element; iterations need each
-            other's results in other ways too; or sums of floats without `reassoc=True`.
+        ScheduleError: nothing is updated, or by a product; no two iterations of a loop meet in an
+            element; iterations need each other's results in other ways too; or sums of floats
+            without `reassoc=True`.
     """
     t = find_tensor(kernel, tensor)
     updates = [s for s in stores(kernel) if s.tensor is t and s.update is not None]
     if not updates:
         updated = ", ".join(dict.fromkeys(s.tensor.name for s in stores(kernel) if s.update is not None))
-        raise ScheduleError(f"nothing is added to `{tensor}`: only updates are atomic", code="atomic",
-                            help=f"updated are: {updated}" if updated else "this kernel has no updates (+=, max=, min=)")
+        raise ScheduleError(
+            f"nothing is added to `{tensor}`: only updates are atomic",
+            code="atomic",
+            help=f"updated are: {updated}" if updated else "this kernel has no updates (+=, max=, min=)",
+        )
     _check_kinds(kernel, updates, reassoc)
     _check_needed(kernel, updates)
     marked = {s: replace(s, atomic=True, reassoc=s.reassoc or reassoc) for s in updates}
@@ -49,26 +56,49 @@ def _check_kinds(kernel: Kernel, updates: Sequence[Store], reassoc: bool) -> Non
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code="atomic")
     if tensor.dtype == BOOL or tensor.dtype.as_bits or any(s.update not in ATOMIC for s in updates):
         what = next((s.update for s in updates if s.update not in ATOMIC), tensor.dtype)
-        raise ScheduleError(f"no processor has atomic updates of `{tensor.name}`: {what}", updates[0].span, code="atomic",
-                            help="integers, f16, f32 and f64 have sums, maxima and minima")
+        raise ScheduleError(
+            f"no processor has atomic updates of `{tensor.name}`: {what}",
+            updates[0].span,
+            code="atomic",
+            help="integers, f16, f32 and f64 have sums, maxima and minima",
+        )
     if not all(poly.reassociable(replace(s, reassoc=s.reassoc or reassoc)) for s in updates):
-        raise ScheduleError(f"`{tensor.name}` is a sum of floats, which would be added in an order that is not known", updates[0].span,
-                            code="atomic", help=f'atomic("{tensor.name}", reassoc=True) permits it')
+        raise ScheduleError(
+            f"`{tensor.name}` is a sum of floats, which would be added in an order that is not known",
+            updates[0].span,
+            code="atomic",
+            help=f'atomic("{tensor.name}", reassoc=True) permits it',
+        )
 
 
 def _check_needed(kernel: Kernel, updates: Sequence[Store]) -> None:
-    """Raise ScheduleError unless iterations of some loop meet in these updates, and in nothing else."""
+    """Raise ScheduleError unless iterations of some loop meet in these updates, and in nothing
+    else.
+    """
     around = [n for n in all_loops(kernel) if any(s in updates for s in stores(n))]
-    dependent = [n for n in around if poly.carried_dependence(kernel, n, private=own_buffers(kernel, n)) is not None]
+    dependent = [
+        n for n in around if poly.carried_dependence(kernel, n, private=own_buffers(kernel, n)) is not None
+    ]
     if not dependent:
-        raise ScheduleError(f"no two iterations of a loop update one element of `{updates[0].tensor.name}`: there is nothing to be atomic",
-                            updates[0].span, code="atomic", help="bind takes these loops as they are")
+        raise ScheduleError(
+            f"no two iterations of a loop update one element of `{updates[0].tensor.name}`: there is nothing "
+            f"to be atomic",
+            updates[0].span,
+            code="atomic",
+            help="bind takes these loops as they are",
+        )
     if not any(_alone(kernel, n, updates) for n in dependent):
-        raise ScheduleError(f"iterations of `{dependent[0].var.name}` use what others write in other statements too",
-                            span_of(kernel, dependent[0]), code="atomic",
-                            help="take them apart first: fission, or an intermediate tensor of its own")
+        raise ScheduleError(
+            f"iterations of `{dependent[0].var.name}` use what others write in other statements too",
+            span_of(kernel, dependent[0]),
+            code="atomic",
+            help="take them apart first: fission, or an intermediate tensor of its own",
+        )
 
 
 def _alone(kernel: Kernel, loop: For, updates: Sequence[Store]) -> bool:
     """Whether iterations of a loop are independent but for these updates."""
-    return poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop), free=lambda s: s in updates) is None
+    return (
+        poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop), free=lambda s: s in updates)
+        is None
+    )

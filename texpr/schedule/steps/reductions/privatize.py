@@ -1,4 +1,6 @@
-"""`rfactor` where data says which elements are added to: private copies of all that iterations may add to, joined afterwards."""
+"""`rfactor` where data says which elements are added to: private copies of all that iterations
+may add to, joined afterwards.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,23 @@ from texpr.support.errors import ScheduleError
 
 
 def scatters(loop: For) -> list[Store]:
-    """Updates in the loop whose iterations may meet in one element, with nothing else in it that uses their tensor."""
-    return [s for s in stores(loop) if s.update is not None and all(i is not loop.var for i in s.indices) and not uses(loop, s)]
+    """Updates in the loop whose iterations may meet in one element, with nothing else in it that
+    uses their tensor.
+    """
+    return [
+        s
+        for s in stores(loop)
+        if s.update is not None and all(i is not loop.var for i in s.indices) and not uses(loop, s)
+    ]
 
 
 def uses(loop: For, update: Store) -> bool:
     """Whether another statement in the loop writes or reads what is updated."""
-    return any((isinstance(n, Store) and n is not update and n.tensor is update.tensor)
-               or (isinstance(n, Read) and n.tensor is update.tensor) for n in walk(loop))
+    return any(
+        (isinstance(n, Store) and n is not update and n.tensor is update.tensor)
+        or (isinstance(n, Read) and n.tensor is update.tensor)
+        for n in walk(loop)
+    )
 
 
 def privatized(kernel: Kernel, loop: For, updates: Sequence[Store]) -> Kernel:
@@ -37,11 +48,16 @@ def privatized(kernel: Kernel, loop: For, updates: Sequence[Store]) -> Kernel:
     ->   for io: for v: P[io, v] = 0;  for io: for ii: P[io, X[io, ii]] += 1;  for v: for io_sum: H[v] += P[io_sum, v]
 
     Raises:
-        ScheduleError: iterations never meet, so there is nothing to keep apart; or the length of the loop has no known maximum.
+        ScheduleError: iterations never meet, so there is nothing to keep apart; or the length of
+            the loop has no known maximum.
     """
     if poly.carried_dependence(kernel, loop) is None:
-        raise ScheduleError(f"the iterations of `{loop.var.name}` add to elements of their own already", span_of(kernel, loop),
-                            code="rfactor", help=f'parallel("{loop.var.name}") takes it as it is')
+        raise ScheduleError(
+            f"the iterations of `{loop.var.name}` add to elements of their own already",
+            span_of(kernel, loop),
+            code="rfactor",
+            help=f'parallel("{loop.var.name}") takes it as it is',
+        )
     for update in updates:
         kernel = _privatized(kernel, loop.var, update)
     return kernel
@@ -60,16 +76,38 @@ def _privatized(kernel: Kernel, var: Var, update: Store) -> Kernel:
     for n in reversed(chain[:-1]):
         length = None if length is None else largest(length, {n.var: n.extent})
     if length is None or not variables(length) <= set(kernel.sizes):
-        raise ScheduleError(f"the length of `{var.name}` has no known maximum, so private copies have no shape", span_of(kernel, loop),
-                            code="rfactor", help=f'split("{var.name}", 16), then rfactor the outer loop')
-    private = Tensor(unused_name(kernel, f"{update.tensor.name}_part"), update.tensor.dtype, plain(length, *update.tensor.shape))
+        raise ScheduleError(
+            f"the length of `{var.name}` has no known maximum, so private copies have no shape",
+            span_of(kernel, loop),
+            code="rfactor",
+            help=f'split("{var.name}", 16), then rfactor the outer loop',
+        )
+    private = Tensor(
+        unused_name(kernel, f"{update.tensor.name}_part"),
+        update.tensor.dtype,
+        plain(length, *update.tensor.shape),
+    )
     count = loop.extent if variables(loop.extent) <= {*kernel.sizes, *(n.var for n in around)} else length
     start = For(replace(var), count, (), tensor=loop.tensor)
     each = For(replace(var, name=f"{var.name}_sum"), count, (), tensor=loop.tensor)
-    before = _nest(kernel, around, start, update, known, inside=False,
-                   store=lambda at: _started(update, private, start.var, at, element_of(kernel, update, at)))
-    after = _nest(kernel, around, each, update, known, inside=True,
-                  store=lambda at: _joined(update, private, each.var, at, element_of(kernel, update, at)))
+    before = _nest(
+        kernel,
+        around,
+        start,
+        update,
+        known,
+        inside=False,
+        store=lambda at: _started(update, private, start.var, at, element_of(kernel, update, at)),
+    )
+    after = _nest(
+        kernel,
+        around,
+        each,
+        update,
+        known,
+        inside=True,
+        store=lambda at: _joined(update, private, each.var, at, element_of(kernel, update, at)),
+    )
     apart = replace(update, tensor=private, indices=(var, *update.indices))
     swapped = rewrite(kernel, lambda n: apart if n is update else None)
     made = replace_loops(swapped, [chain[first]], lambda n: (before, n, after))
@@ -79,22 +117,45 @@ def _privatized(kernel: Kernel, var: Var, update: Store) -> Kernel:
 
 
 def _known(kernel: Kernel, update: Store, around: Sequence[For]) -> dict[int, Expr]:
-    """The dimensions in which the loops around say which elements are added to, with their index."""
+    """The dimensions in which the loops around say which elements are added to, with their
+    index.
+    """
     loops = {n.var for n in around} | set(kernel.sizes)
     return {d: i for d, i in enumerate(update.indices) if not tensors(i) and variables(i) <= loops}
 
 
-def _started(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]) -> Store:
-    return Store(private, (var, *at), neutral(update.update or "", private.dtype), start=True, equation=update.equation, at=element,
-                 part=True)
+def _started(
+    update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]
+) -> Store:
+    return Store(
+        private,
+        (var, *at),
+        neutral(update.update or "", private.dtype),
+        start=True,
+        equation=update.equation,
+        at=element,
+        part=True,
+    )
 
 
-def _joined(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]) -> Store:
-    return Store(update.tensor, at, Read(private, (var, *at)), update.update, reassoc=True, equation=update.equation, at=element)
+def _joined(
+    update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]
+) -> Store:
+    return Store(
+        update.tensor,
+        at,
+        Read(private, (var, *at)),
+        update.update,
+        reassoc=True,
+        equation=update.equation,
+        at=element,
+    )
 
 
 def element_of(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The element of the equation's tensor of which an element of the updated one is a part, or which it is."""
+    """The element of the equation's tensor of which an element of the updated one is a part, or
+    which it is.
+    """
     start = next((s for s in stores(kernel) if s.part and s.tensor is update.tensor), None)
     if start is None:
         return at
@@ -102,14 +163,30 @@ def element_of(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Exp
     return tuple(folded(e, values) for e in start.at)
 
 
-def _nest(kernel: Kernel, around: Sequence[For], loop: For, update: Store, known: Mapping[int, Expr],
-          store: Callable[[tuple[Expr, ...]], Store], *, inside: bool) -> Stmt:
-    """A store for each iteration of the loop and each element that may be added to; the loop stands innermost if `inside`."""
+def _nest(
+    kernel: Kernel,
+    around: Sequence[For],
+    loop: For,
+    update: Store,
+    known: Mapping[int, Expr],
+    store: Callable[[tuple[Expr, ...]], Store],
+    *,
+    inside: bool,
+) -> Stmt:
+    """A store for each iteration of the loop and each element that may be added to; the loop
+    stands innermost if `inside`.
+    """
     shape = update.tensor.shape
-    elements = [For(Var(_name(kernel, loop, update, d)), n, (), tensor=loop.tensor) for d, n in enumerate(shape) if d not in known]
+    elements = [
+        For(Var(_name(kernel, loop, update, d)), n, (), tensor=loop.tensor)
+        for d, n in enumerate(shape)
+        if d not in known
+    ]
     free = iter(elements)
     at = tuple(known[d] if d in known else next(free).var for d in range(len(shape)))
-    there = conjunction(*(c for d, i in known.items() for c in (compare("<=", index(0), i), compare("<", i, shape[d]))))
+    there = conjunction(
+        *(c for d, i in known.items() for c in (compare("<=", index(0), i), compare("<", i, shape[d])))
+    )
     axes = [Axis(n.var, index(0), n.extent) for n in around]
     body = (store(at),) if poly.always(there, axes, kernel.requires) else (If(there, (store(at),)),)
     for n in reversed((*elements, loop) if inside else (loop, *elements)):
@@ -120,4 +197,6 @@ def _nest(kernel: Kernel, around: Sequence[For], loop: For, update: Store, known
 def _name(kernel: Kernel, loop: For, update: Store, d: int) -> str:
     """The name of a loop along a dimension: that of one which defines elements along it."""
     along = (s.indices[d] for s in stores(kernel) if s.tensor is update.tensor and s.update is None)
-    return free_name(kernel, loop.tensor, next((i.name for i in along if isinstance(i, Var)), f"{update.tensor.name}{d}"))
+    return free_name(
+        kernel, loop.tensor, next((i.name for i in along if isinstance(i, Var)), f"{update.tensor.name}{d}")
+    )

@@ -1,4 +1,6 @@
-"""`rfactor`: one partial result per iteration of a reduction loop, so that the loop can be vectorized or run in parallel."""
+"""`rfactor`: one partial result per iteration of a reduction loop, so that the loop can be
+vectorized or run in parallel.
+"""
 
 from __future__ import annotations
 
@@ -26,27 +28,37 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
 
     s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki_sum: s += p[ki_sum]
 
-    Max, min and integers give the same value in any order. A float sum or product does not: `reassoc=True` permits the new order.
-    Where data says what is added to, each iteration gets all of the tensor: a private histogram. The tensor keeps what it held.
+    Max, min and integers give the same value in any order. A float sum or product does not:
+    `reassoc=True` permits the new order. Where data says what is added to, each iteration gets all
+    of the tensor: a private histogram. The tensor keeps what it held.
 
     for io: for ii: H[X[io, ii]] += 1
     ->   for io: for v: p[io, v] = 0;  for io: for ii: p[io, X[io, ii]] += 1;  for v: for io_sum: H[v] += p[io_sum, v]
 
-    Loops over elements of the total that stand inside the reduction get copies around the first and the last part. Other statements may
-    stand in the loop, as long as they do not use the total. Of several totals, each gets partial results.
+    Loops over elements of the total that stand inside the reduction get copies around the first and
+    the last part. Other statements may stand in the loop, as long as they do not use the total. Of
+    several totals, each gets partial results.
 
     Raises:
-        ScheduleError: no iterations of `loop` add to one element, its length has no known maximum, or the step needs `reassoc=True`.
+        ScheduleError: no iterations of `loop` add to one element, its length has no known maximum,
+            or the step needs `reassoc=True`.
     Source: Suriana, Adams, Kamil, Parallel Associative Reductions in Halide, CGO 2017.
     """
     at, updates, apart = _reductions(kernel, find_loops(kernel, loop))
     if not isinstance(reassoc, bool):
-        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, at), code="rfactor")
+        raise ScheduleError(
+            f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, at), code="rfactor"
+        )
     exact = next((s for s in updates if not (reassoc or s.reassoc)), None)
     if exact is not None:
-        raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if exact.update == 'add' else 'product'}",
-                            span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it',
-                            details=About(kernel, exact))
+        raise ScheduleError(
+            f"rfactor of `{at.var.name}` changes the order of a float "
+            f"{'sum' if exact.update == 'add' else 'product'}",
+            span_of(kernel, at),
+            code="exact",
+            help=f'rfactor("{at.var.name}", reassoc=True) permits it',
+            details=About(kernel, exact),
+        )
     if apart:
         return privatized(kernel, at, updates)
     for update in updates:
@@ -94,47 +106,87 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
     total, at = update.tensor, r.at
     length = r.longest(at.extent, (*r.around, *r.inner))
     if length is None:
-        raise ScheduleError(f"the length of `{at.var.name}` has no known maximum, so partial results have no shape", span_of(kernel, at),
-                            code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
+        raise ScheduleError(
+            f"the length of `{at.var.name}` has no known maximum, so partial results have no shape",
+            span_of(kernel, at),
+            code="rfactor",
+            help=f'split("{at.var.name}", 16), then rfactor the inner loop',
+        )
     if not is_natural(length):  # The longest of no sums at all.
         length = maximum(length, index(0))
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
     at_total, part = _origin(kernel, update)
     start, combine = replace(at.var), replace(at.var, name=f"{at.var.name}_sum")
     nothing = (neutral if part else identity)(_op(update), total.dtype)
-    zero = Store(partial, (*update.indices, start), nothing, start=True, equation=update.equation, at=at_total, part=part)
-    joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation,
-                   at=at_total)
+    zero = Store(
+        partial,
+        (*update.indices, start),
+        nothing,
+        start=True,
+        equation=update.equation,
+        at=at_total,
+        part=part,
+    )
+    joined = Store(
+        total,
+        update.indices,
+        Read(partial, (*update.indices, combine)),
+        update.update,
+        reassoc=True,
+        equation=update.equation,
+        at=at_total,
+    )
     first, last = _nest(kernel, r, start, zero), _nest(kernel, r, combine, joined)
 
     def make(rebuilt: For) -> tuple[Stmt, ...]:
-        return first, replace_store(rebuilt, update, replace(update, tensor=partial, indices=(*update.indices, at.var))), last
+        return (
+            first,
+            replace_store(
+                rebuilt, update, replace(update, tensor=partial, indices=(*update.indices, at.var))
+            ),
+            last,
+        )
 
     after = replace_loops(kernel, [r.inner[0]], make)
     return replace(after, temporaries=(*after.temporaries, partial))
 
 
 def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
-    """A store for each element and each partial result: copies of the loops over elements, then the loop of the partial results."""
+    """A store for each element and each partial result: copies of the loops over elements, then
+    the loop of the partial results.
+    """
     reduce = tuple(n for n in r.inner if n not in r.elements)
     copies: dict[Var, Expr] = {}
     loops: list[For] = []
     for n in (*r.elements, replace(r.at, var=var)):
         extent = r.longest(n.extent, reduce)
         if extent is None:
-            raise ScheduleError(f"the length of `{n.var.name}` has no known maximum over the reduction", span_of(kernel, r.at),
-                                code="rfactor", help="rfactor first, then reorder")
+            raise ScheduleError(
+                f"the length of `{n.var.name}` has no known maximum over the reduction",
+                span_of(kernel, r.at),
+                code="rfactor",
+                help="rfactor first, then reorder",
+            )
         fresh = var if n.var is var else replace(n.var)
         loops.append(For(fresh, folded(extent, copies), (), tensor=n.tensor))
         copies[n.var] = fresh
     axes = [Axis(n.var, index(0), n.extent) for n in (*r.around, *loops)]
     _check_once(kernel, r, loops[:-1], [folded(i, copies) for i in r.update.indices])
     conditions = tuple(folded(c, copies) for c in r.conditions)
-    inside = conjunction(*(c for i, n in zip(store.indices, store.tensor.shape)
-                           for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))))
+    inside = conjunction(
+        *(
+            c
+            for i, n in zip(store.indices, store.tensor.shape)
+            for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))
+        )
+    )
     if not r.complete and not poly.always(inside, axes, (*kernel.requires, *r.given, *conditions)):
-        raise ScheduleError(f"which elements of `{r.update.tensor.name}` are added to depends on the loops that reduce",
-                            text_of(kernel, r.update), code="rfactor", help="rfactor first, then reorder")
+        raise ScheduleError(
+            f"which elements of `{r.update.tensor.name}` are added to depends on the loops that reduce",
+            text_of(kernel, r.update),
+            code="rfactor",
+            help="rfactor first, then reorder",
+        )
     body: Stmt = folded(store, copies)
     if conditions:
         body = If(conjunction(*conditions), (body,))
@@ -151,8 +203,14 @@ def _check_once(kernel: Kernel, r: _Reduction, loops: Sequence[For], indices: Se
     meet = conjunction(*(compare("==", i, folded(i, twins)) for i in indices))
     same = conjunction(*(compare("==", v, w) for v, w in twins.items()))
     if not poly.never(conjunction(meet, negation(same)), axes, kernel.requires):
-        raise ScheduleError(f"several iterations add to one element of `{r.update.tensor.name}`, which would get the partial results "
-                            "several times", text_of(kernel, r.update), code="rfactor", help="rfactor the innermost of these loops")
+        raise ScheduleError(
+            f"several iterations add to one element of `{r.update.tensor.name}`, which would get the partial "
+            f"results "
+            "several times",
+            text_of(kernel, r.update),
+            code="rfactor",
+            help="rfactor the innermost of these loops",
+        )
 
 
 def _op(update: Store) -> str:
@@ -161,16 +219,24 @@ def _op(update: Store) -> str:
 
 
 def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store], bool]:
-    """The last of the loops that reduces something, the updates that it reduces, and whether data or a sum of loops says into what."""
+    """The last of the loops that reduces something, the updates that it reduces, and whether
+    data or a sum of loops says into what.
+    """
     for loop in reversed(found):
-        updates = [s for s in scatters(loop) if loop.var not in variables(*s.indices) and not tensors(*s.indices)]
+        updates = [
+            s for s in scatters(loop) if loop.var not in variables(*s.indices) and not tensors(*s.indices)
+        ]
         if updates:
             return loop, updates, False
     for loop in reversed(found):
         if updates := scatters(loop):
             return loop, updates, True
-    raise ScheduleError(f"`{found[-1].var.name}` is not the loop of a reduction", span_of(kernel, found[-1]), code="rfactor",
-                        help="rfactor takes a loop whose variable the accumulator does not have")
+    raise ScheduleError(
+        f"`{found[-1].var.name}` is not the loop of a reduction",
+        span_of(kernel, found[-1]),
+        code="rfactor",
+        help="rfactor takes a loop whose variable the accumulator does not have",
+    )
 
 
 def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
@@ -186,13 +252,16 @@ def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
     kept = tuple(c for c in inside if not reduce & variables(c) and not tensors(c))
     # What was left out may be what keeps elements inside the total.
     complete = not any(used & variables(c) for c in inside if c not in kept) and not any(
-        reduce & variables(n.extent) for n in inner if n.var in used)
+        reduce & variables(n.extent) for n in inner if n.var in used
+    )
     given = tuple(n.cond for n in above[: above.index(inner[0])] if isinstance(n, If) and not tensors(n.cond))
     return _Reduction(update, loops[at], tuple(loops[:outer]), inner, kept, given, complete)
 
 
 def _origin(kernel: Kernel, update: Store) -> tuple[tuple[Expr, ...], bool]:
-    """The axes of the instance that `update` computes, without the binders of the reduction; or the element that it folds a part into."""
+    """The axes of the instance that `update` computes, without the binders of the reduction; or
+    the element that it folds a part into.
+    """
     start = next((s for s in stores(kernel) if s.start and s.tensor is update.tensor), None)
     if start is None or start.part:
         return element_of(kernel, update, update.indices), True

@@ -1,0 +1,61 @@
+"""Lines of code have at most 110 columns, prose has 100: docstrings, comments, Markdown."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+from tests.repo.source import ROOT, files
+
+CODE, PROSE = 110, 100
+FREE = re.compile(r"https?://|# (type|noqa|pyright): ?|^\\|")
+"""Lines that may be longer: addresses, remarks for tools, rows of tables."""
+GENERATED = {"docs/operators.md", "docs/gpu.md", "docs/gpu_first.md", "docs/status.md"}
+"""Pages that are tables, and pages that commands write."""
+
+
+def too_long(path: Path, text: str) -> list[str]:
+    """Lines of Python that are wider than they may be; those inside of strings of several lines
+    are texts of their own.
+    """
+    inside: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and token.start[0] < token.end[0]:
+            inside.update(range(token.start[0], token.end[0] + 1))
+    return [
+        f"{path}:{number}: {len(line)} columns"
+        for number, line in enumerate(text.splitlines(), 1)
+        if number not in inside and len(line) > CODE and not FREE.search(line)
+    ]
+
+
+def test_code():
+    paths = [path for path in files("*.py") if path.parts[0] != "tutorials"]
+    found = [each for path in paths for each in too_long(path, (ROOT / path).read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
+
+
+def wide_prose(path: Path, text: str) -> list[str]:
+    """Lines of Markdown outside of code and tables."""
+    found, code = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        code ^= line.lstrip().startswith("```")
+        if not code and len(line) > PROSE and not FREE.search(line):
+            found.append(f"{path}:{number}: {len(line)} columns")
+    return found
+
+
+def test_prose():
+    paths = [path for path in files("*.md") if path.as_posix() not in GENERATED]
+    found = [each for path in paths for each in wide_prose(path, (ROOT / path).read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
+
+
+def test_wide_lines_are_found():
+    assert too_long(Path("a.py"), "x = 1\n" + "y = " + "1 + " * 40 + "1\n") == ["a.py:2: 165 columns"]
+    assert too_long(Path("a.py"), 'x = """\n' + "a" * 200 + '\n"""\n') == []
+    assert wide_prose(Path("a.md"), "a" * 101 + "\n```\n" + "b" * 120 + "\n```\n| " + "c" * 120) == [
+        "a.md:1: 101 columns"
+    ]
