@@ -126,8 +126,8 @@ def _add_places(found: Selection, item: object, n: int, begins: int) -> None:
     name = f"P{len(found.places)}"
     axes = [
         "0" if extent == 1 and found.result[begins + k] != 1 else f"i{begins + k}"
-        for k, extent in enumerate(item.shape)
-    ]  # type: ignore[attr-defined]
+        for k, extent in enumerate(item.shape)  # type: ignore[attr-defined]
+    ]
     element = f"{name}[{', '.join(axes)}]" if axes else name
     found.at.append(f"if {element} < 0 then {element} + {n} else {element}")
     found.places.append((item, n))

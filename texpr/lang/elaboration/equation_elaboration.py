@@ -225,8 +225,8 @@ def infer(
                 f"{show(axis.lo)}",
                 entry.span,
                 code="shape",
-                fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare],
-            )  # type: ignore[index]
+                fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare],  # type: ignore[index]
+            )
         if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
             raise CheckError(
                 f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}",

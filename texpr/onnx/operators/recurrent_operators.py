@@ -65,10 +65,40 @@ def _text(op: str, f: list[str], steps: str, coupled: bool) -> str:
     """
     gates = _GATES[op]
 
+    ends = "if t < steps[n] then {0} else {1}"
+    lines = _cell(op, f, steps, coupled)
+    names = {"RNN": "u", "GRU": "zrgu", "LSTM": ""}[op]
+    lets = [f"let {name}: T[L, B, H]" for name in (names or ("gi", "gf", "gc", "e", "go", "u"))]
+    cell = op == "LSTM"
+    states = [
+        "let h: T[L + 1, B, H]",
+        "h[0, n, j] = h0[n, j]",
+        f"h[t + 1, n, j] = {ends.format('u[t, n, j]', 'h[t, n, j]')}  for t in 0..L",
+    ]
+    if cell:
+        states += [
+            "let c: T[L + 1, B, H]",
+            "c[0, n, j] = c0[n, j]",
+            f"c[t + 1, n, j] = {ends.format('e[t, n, j]', 'c[t, n, j]')}  for t in 0..L",
+        ]
+    results = [f"Y[t, n, j] = {ends.format('h[t + 1, n, j]', '0')}  for t in 0..L", "hn[n, j] = h[L, n, j]"]
+    results += ["cn[n, j] = c[L, n, j]"] if cell else []
+    inputs = "X: T[L, B, I], h0: T[B, H], " + ("c0: T[B, H], p: T[(3, H)], " if cell else "")
+    outputs = "Y: T[L, B, H], hn: T[B, H]" + (", cn: T[B, H]" if cell else "")
+    body = "\n  ".join([*lets, *states, *lines, *results])
+    return (
+        f"op {op.lower()}<T: float>({inputs}W: T[({gates}, H), I], R: T[({gates}, H), H], bi: T[({gates}, "
+        f"H)], bh: T[({gates}, H)], "
+        f"steps: i64[B]) -> ({outputs}) {{\n  {body}\n}}"
+    )
+
+
+def _cell(op: str, f: list[str], steps: str, coupled: bool) -> list[str]:
+    """The equations of gates and of what becomes of the states, in one step."""
+
     def gate(k: int, function: str, extra: str = "") -> str:
         return function.replace("V", f"({_SUM.replace('G', str(k))}{extra})")
 
-    ends = "if t < steps[n] then {0} else {1}"
     if op == "RNN":
         lines = [f"u[t, n, j] = {gate(0, f[0])}  for t in 0..L, n in 0..B, j in 0..H"]
     elif op == "GRU":
@@ -99,30 +129,7 @@ def _text(op: str, f: list[str], steps: str, coupled: bool) -> str:
             f"u[t, n, j] = go[t, n, j] * {f[2].replace('V', 'e[t, n, j]')}  for t in 0..L, n in 0..B, j in "
             f"0..H",
         ]
-    names = {"RNN": "u", "GRU": "zrgu", "LSTM": ""}[op]
-    lets = [f"let {name}: T[L, B, H]" for name in (names or ("gi", "gf", "gc", "e", "go", "u"))]
-    cell = op == "LSTM"
-    states = [
-        "let h: T[L + 1, B, H]",
-        "h[0, n, j] = h0[n, j]",
-        f"h[t + 1, n, j] = {ends.format('u[t, n, j]', 'h[t, n, j]')}  for t in 0..L",
-    ]
-    if cell:
-        states += [
-            "let c: T[L + 1, B, H]",
-            "c[0, n, j] = c0[n, j]",
-            f"c[t + 1, n, j] = {ends.format('e[t, n, j]', 'c[t, n, j]')}  for t in 0..L",
-        ]
-    results = [f"Y[t, n, j] = {ends.format('h[t + 1, n, j]', '0')}  for t in 0..L", "hn[n, j] = h[L, n, j]"]
-    results += ["cn[n, j] = c[L, n, j]"] if cell else []
-    inputs = "X: T[L, B, I], h0: T[B, H], " + ("c0: T[B, H], p: T[(3, H)], " if cell else "")
-    outputs = "Y: T[L, B, H], hn: T[B, H]" + (", cn: T[B, H]" if cell else "")
-    body = "\n  ".join([*lets, *states, *lines, *results])
-    return (
-        f"op {op.lower()}<T: float>({inputs}W: T[({gates}, H), I], R: T[({gates}, H), H], bi: T[({gates}, "
-        f"H)], bh: T[({gates}, H)], "
-        f"steps: i64[B]) -> ({outputs}) {{\n  {body}\n}}"
-    )
+    return lines
 
 
 @converter("RNN", "GRU", "LSTM")
@@ -179,15 +186,17 @@ def _recurrent(
             steps,
         )
         found.append((_turned(y, steps) if backward else y, *last))
-    whole = [
-        ops.stack([f[k] for f in found], axis=1 if k == 0 else 0)
-        if directions > 1
-        else found[0][k].expand_dims(1 if k == 0 else 0)
-        for k in range(len(found[0]))
-    ]
+    whole = _joined(found)
     if batch_first:
         whole = [whole[0].transpose(2, 0, 1, 3), *(s.transpose(1, 0, 2) for s in whole[1:])]
     return tuple(whole)
+
+
+def _joined(found: list[tuple[Any, ...]]) -> list[Any]:
+    """Results of directions side by side: sequences along axis 1, last states along axis 0."""
+    if len(found) > 1:
+        return [ops.stack([f[k] for f in found], axis=1 if k == 0 else 0) for k in range(len(found[0]))]
+    return [each.expand_dims(1 if k == 0 else 0) for k, each in enumerate(found[0])]
 
 
 _TURNED = """op turned<T: float>(X: T[L, B, D], steps: i64[B]) -> Y: T[L, B, D] {

@@ -464,10 +464,10 @@ class Converter:
         (low, high), (least, most) = ranges  # type: ignore[misc]
         if all((n := integer(x)) is not None and abs(n) <= LARGEST_FACTOR for x in (low, high, least, most)):
             corners = [
-                integer(a) * integer(b)
+                integer(a) * integer(b)  # type: ignore[operator]
                 for a in (low, sub(high, index(1)))
                 for b in (least, sub(most, index(1)))
-            ]  # type: ignore[operator]
+            ]
             yield Constraint(form.shifted(-min(corners)))
             yield Constraint(form.below(max(corners)))
         elif integer(low) == integer(least) == 0 and all(

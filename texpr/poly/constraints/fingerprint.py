@@ -28,8 +28,10 @@ def fingerprint(e: Expr) -> tuple:
             stack += [(c, False) for c in reversed(children(node))]
             continue
         rest = tuple(
-            getattr(node, f.name) for f in fields(node) if f.name != "span" and f.name not in node.parts
-        )  # type: ignore[arg-type]
+            getattr(node, f.name)
+            for f in fields(node)  # type: ignore[arg-type]
+            if f.name != "span" and f.name not in node.parts
+        )
         own = (
             bound.get(node, node)
             if isinstance(node, Var)

@@ -184,8 +184,8 @@ class _Search:
         return (
             None
             if body is None
-            else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)
-        )  # type: ignore[arg-type]
+            else Loop({k: Linear(times[k].terms, times[k].constant) for k in members}, body)  # type: ignore[arg-type]
+        )
 
     def _unsatisfied(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> list[Dependence]:
         """The dependences whose instances have the same time."""

@@ -38,8 +38,8 @@ def _table() -> ctypes.Array[ctypes.c_void_p]:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return (ctypes.c_void_p * (_SET_HANDLER + 1)).from_address(
-        get(np._core._multiarray_umath._ARRAY_API, None)
-    )  # type: ignore[attr-defined]
+        get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    )
 
 
 def new_copy() -> int:

@@ -145,8 +145,8 @@ class Library:
         names = (ctypes.c_int * count)(*options)
         buffers = [(ctypes.c_char * len(v)).from_buffer(v) if isinstance(v, bytearray) else v for v in values]
         words = (ctypes.c_void_p * count)(
-            *(b if isinstance(b, int) else ctypes.addressof(b) for b in buffers)
-        )  # type: ignore[arg-type]
+            *(b if isinstance(b, int) else ctypes.addressof(b) for b in buffers)  # type: ignore[arg-type]
+        )
         status = self._library.cuLibraryLoadData(
             ctypes.byref(handle),
             ctypes.c_char_p(code),

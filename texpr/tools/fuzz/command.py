@@ -83,6 +83,10 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="where to write how often what happened, with every kind of refusal",
     )
+    _add_limits(parser)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("at most so many trials")
     for name, what in (
         ("texts", "texts"),

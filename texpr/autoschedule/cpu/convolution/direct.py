@@ -213,15 +213,7 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
         return NoMatch("a recurrence, or caches that are not known")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
-    parts = next(
-        (
-            p
-            for n in neighbours_first
-            if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None
-        ),
-        None,
-    )
+    parts = _first_parts(nest, lanes)
     if parts is None:
         return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
     lane, panel, field = parts
@@ -273,6 +265,14 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
         height,
         taps if tile is not None else None,
     )
+
+
+def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
+    """The parts by the first loop that can be that over lanes, those first that walk along rows."""
+    for n in sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1):
+        if constant_extent(n) >= lanes > 1 and (parts := _parts(nest, n)) is not None:
+            return parts
+    return None
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:

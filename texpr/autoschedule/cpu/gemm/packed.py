@@ -403,17 +403,22 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
         in_pairs(builder, shallow[-1])
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
-    for name in late:
-        builder.try_apply("prefetch", name, row_tiles[0], 1)
-    builder.try_apply("unroll", row)
-    if any_length_lanes:
-        builder.try_apply("vectorize_scalable", lane, any_length.TILE)
-    else:
-        builder.try_apply("vectorize", lane)
+    _finish_tile(builder, late, row_tiles[0], row, lane)
     if not row_blocks and not by_others:
         return outer
     builder.try_apply("parallel", copied)
     return row_blocks or [by_others]
+
+
+def _finish_tile(builder: ScheduleBuilder, late: list[str], row_tile: str, row: str, lane: str) -> None:
+    """Rows written out, lanes as vectors; operands that come late are asked for a tile of rows ahead."""
+    for name in late:
+        builder.try_apply("prefetch", name, row_tile, 1)
+    builder.try_apply("unroll", row)
+    if builder.machine.scalable_bytes:
+        builder.try_apply("vectorize_scalable", lane, any_length.TILE)
+    else:
+        builder.try_apply("vectorize", lane)
 
 
 def _pack_row_operand(

@@ -42,8 +42,12 @@ def check_in_bounds(proof: Proof, s: Statement, read: Read, when: When) -> list[
     known = list(_facts_of_program(proof, s, conditions))
     if not known or failing(*known) is not None:
         raise Refuted(
-            "bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, failing_instances
-        )  # type: ignore[arg-type]
+            "bounds",
+            f"{read.tensor.name} is read outside its shape",
+            s,
+            s.frame,
+            failing_instances,  # type: ignore[arg-type]
+        )
     return known
 
 

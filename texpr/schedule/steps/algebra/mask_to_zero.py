@@ -79,8 +79,8 @@ def under_conditions(kernel: Kernel) -> Iterator[str]:
         if (
             isinstance(e, Equation)
             and e.where is not None
-            and any(e.target is t for t in program.temporaries)
-        ):  # type: ignore[union-attr]
+            and any(e.target is t for t in program.temporaries)  # type: ignore[union-attr]
+        ):
             yield e.target.name
 
 

@@ -514,8 +514,8 @@ def _maxima(make: _Blocks) -> _Maxima:
 
     def made(tensor: Tensor, lo: Expr, hi: Expr, value: Node, c: Var) -> Equation:
         return with_fresh_variables(
-            Equation(tensor, (*m.indices, c), (*m.axes, Axis(c, lo, hi)), value, span=m.span)
-        )  # type: ignore[arg-type]
+            Equation(tensor, (*m.indices, c), (*m.axes, Axis(c, lo, hi)), value, span=m.span)  # type: ignore[arg-type]
+        )
 
     c, u = Var("c"), Var("u")
     before = (*m.indices, sub(c, one))
@@ -540,6 +540,14 @@ def _maxima(make: _Blocks) -> _Maxima:
         made(scale, zero, reach, found.power(now, Read(base, (*m.indices, add(c, one)))), c),
         replace(m, value=Read(run, (*m.indices, reach))),
     )
+    blocks, exponentials = _exponentials(make, base)
+    return _Maxima(equations, scale, blocks, exponentials)
+
+
+def _exponentials(make: _Blocks, base: Tensor) -> tuple[Tensor, Equation]:
+    """The exponentials by blocks, each relative to the maximum up to its block."""
+    found, zero, one = make.found, index(0), index(1)
+    c, u = Var("c"), Var("u")
     e = found.exponential
     dims = list(e.target.dims)
     at = _dimension(e.target, found.position)
@@ -561,7 +569,7 @@ def _maxima(make: _Blocks) -> _Maxima:
         where=make.condition(c, u, found.axis.hi, _every(make)),
         span=e.span,
     )
-    return _Maxima(equations, scale, blocks, with_fresh_variables(exponentials))
+    return blocks, with_fresh_variables(exponentials)
 
 
 def _dimension(tensor: Tensor, position: int) -> int:

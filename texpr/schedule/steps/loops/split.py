@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from texpr.ir.expr import Const, Mod, Var, index
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.printing.expr import show
 from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.steps.loops.mark import vectorized
@@ -87,26 +87,31 @@ def split(
     ragged = [n for n in found if n.var not in even]
     match tail:
         case "peel" | "overlap" if ragged:
-            if tail == "overlap":
-                check_again(kernel, ragged, factor)
-            own = {n.var: twins(kernel, n, "rest") for n in ragged}
-            pieces = partial(peeled, kernel) if tail == "peel" else overlapped
-            after = replace_loops(
-                kernel,
-                found,
-                lambda n: (
-                    pieces(n, factor, outer, inner, own[n.var])
-                    if n.var in own
-                    else cut(n, factor, outer, inner, even=True, clipped=False)
-                ),
-            )
-            after = with_temporaries(after, [t for each in own.values() for t in each.values()])
-            if tail == "overlap":  # two tiles may now run one iteration, at once if the loop runs at once
-                check_moved(kernel, after, "overlap of tiles")
-            return after
+            return _with_rest(kernel, found, ragged, factor, (outer, inner), tail)
         case "pad":
             return padded(kernel, found, factor, outer, inner)
     after = replace_loops(
         kernel, found, lambda n: cut(n, factor, outer, inner, even=n.var in even, clipped=tail == "clip")
     )
     return vectorized(after, f"{at.tensor}.{inner}") if tail == "mask" else after
+
+
+def _with_rest(
+    kernel: Kernel, found: list[For], ragged: list[For], factor: int, names: tuple[str, str], tail: str
+) -> Kernel:
+    """Tiles, and what is left over of some loops in loops of their own or in a tile that overlaps."""
+    if tail == "overlap":
+        check_again(kernel, ragged, factor)
+    own = {n.var: twins(kernel, n, "rest") for n in ragged}
+    pieces = partial(peeled, kernel) if tail == "peel" else overlapped
+
+    def tiles(n: For) -> Stmt | tuple[Stmt, ...]:
+        if n.var in own:
+            return pieces(n, factor, *names, own[n.var])
+        return cut(n, factor, *names, even=True, clipped=False)
+
+    after = replace_loops(kernel, found, tiles)
+    after = with_temporaries(after, [t for each in own.values() for t in each.values()])
+    if tail == "overlap":  # two tiles may now run one iteration, at once if the loop runs at once
+        check_moved(kernel, after, "overlap of tiles")
+    return after
