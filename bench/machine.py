@@ -289,4 +289,7 @@ def describe() -> str:
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
-    return f"{model} ({host.cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"
+    return (
+        f"{model} ({host.cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()} "
+        f"{platform.release()}"
+    )

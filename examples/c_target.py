@@ -121,9 +121,15 @@ LEVELS = {"|": 3, "^": 3, "&": 3, ">>": 5, "==": 4, "!=": 4, "<": 4, "<=": 4, ">
 ATOM, UNARY, CHOICE = 9, 8, 0  # How strongly operators bind; a higher one needs no parentheses.
 FORMATS: dict[DType, dict[str, object]] = {
     F8E4M3: {"fraction": 3, "exponent": -6, "last": 0x7E, "beyond": 0x7F, "nan": 0x7F, "special": "NAN"},
-    F8E5M2: {"fraction": 2, "exponent": -14, "last": 0x7B, "beyond": "(a < 0 ? 128 : 0) | 0x7C", "nan": 0x7E,
-             "special": "(b & 3 ? NAN : INFINITY)"},
-}  # fmt: skip
+    F8E5M2: {
+        "fraction": 2,
+        "exponent": -14,
+        "last": 0x7B,
+        "beyond": "(a < 0 ? 128 : 0) | 0x7C",
+        "nan": 0x7E,
+        "special": "(b & 3 ? NAN : INFINITY)",
+    },
+}
 LONG = 100  # Characters of a value that gets a name of its own.
 # Words of C, and names of its library that kernels may have for their own.
 TAKEN = """u8 u16 u32 u64 i8 i16 i32 i64 f8e4m3 f8e5m2 f16 bf16 f32 f64 flag args status auto break case char const continue default do

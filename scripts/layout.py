@@ -11,10 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "developer" / "layout.md"
 HEAD = """# Layout
 
-Where things are in `texpr/`. Written by `python scripts/layout.py`; edit the docstrings of the packages, or the table in the script.
+Where things are in `texpr/`. Written by `python scripts/layout.py`; edit the docstrings of the
+packages, or the table in the script.
 
-Parts stand on floors (`tests/repo/floors.py`): a part imports only from lower floors, and folders of a part only from those that stand
-before them in the table there.
+Parts stand on floors (`tests/repo/floors.py`): a part imports only from lower floors, and folders
+of a part only from those that stand before them in the table there.
 
 ## Where to add
 

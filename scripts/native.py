@@ -21,17 +21,29 @@ VERSION = "19.1.7"
 """The version of clang. LLVM reads the text of older versions, so it must not be newer than the
 LLVM 20 of the oldest llvmlite that texpr takes."""
 FLAGS = (
-    "-std=c11", "-ffreestanding", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
+    "-std=c11",
+    "-ffreestanding",
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-function",
     # Sums of addresses and counters wrap around, and memory is read as several types.
-    "-fwrapv", "-fno-strict-aliasing",
+    "-fwrapv",
+    "-fno-strict-aliasing",
     # Loops stay as they are: the runtime vectorizes them where that pays, for the processor at
     # hand.
-    "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
     # Code is linked far from the libraries that it calls, and nothing unwinds it.
-    "-fPIC", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer",
+    "-fPIC",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fomit-frame-pointer",
     # Names of variables help those who read the IR.
     "-fno-discard-value-names",
-)  # fmt: skip
+)
 _PROCESSOR_ATTRIBUTES = (
     "target-cpu",
     "target-features",

@@ -73,7 +73,10 @@ def _parameters(rule: Rule) -> list[str]:
 
 
 def _page(kind: str, steps: list[Rule]) -> str:
-    head = f"# {TITLES[kind]}\n\nWritten by `python scripts/steps.py` from the docstrings in `texpr/schedule/steps/{kind}/`.\n"
+    head = (
+        f"# {TITLES[kind]}\n\nWritten by `python scripts/steps.py` from the docstrings in "
+        f"`texpr/schedule/steps/{kind}/`.\n"
+    )
     contents = ", ".join(f"[`{s.name}`](#{s.name})" for s in steps)
     return "\n".join([head, contents, *map(_section, steps)]) + "\n"
 

@@ -77,7 +77,9 @@ def special_values(t: DType) -> np.ndarray:
             ],
             np.uint16,
         )
-    if t.as_bits:  # zeros, denormal and normal numbers next to each other, 1, 1.5 and -2.5, the last numbers, infinities, NaN
+    # zeros, denormal and normal numbers next to each other, 1, 1.5 and -2.5, the last numbers,
+    # infinities, NaN
+    if t.as_bits:
         return np.array(
             [
                 0,

@@ -104,7 +104,10 @@ def _row(t: Timed, copy: float) -> str:
     said = "" if ratio is None else f"{ratio:.2f}{'' if ratio >= t.bar else ', below'}"
     apart = f"{t.found['apart']:.1e}" if "apart" in t.found else ""
     other = f"{peer * 1e3:.3f} ({t.found['peer name']})" if peer else ""
-    return f"| {t.name} | {ours * 1e3:.3f} | {shown} | {other} | {said} | {t.bar} | {apart} | {t.found['first']:.1f} |"
+    return (
+        f"| {t.name} | {ours * 1e3:.3f} | {shown} | {other} | {said} | {t.bar} | {apart} | "
+        f"{t.found['first']:.1f} |"
+    )
 
 
 def _kernels(t: Timed) -> list[str]:

@@ -50,7 +50,10 @@ def table(results: Sequence[Result], limits: Limits) -> str:
     text = aligned([header, *rows], "<>")
     ratios = [advantage(r.outcome) for r in results if r.outcome is not None]
     failed = "".join(f"failed: {r.kernel}: {r.failed}\n" for r in results if r.outcome is None)
-    counted = f"geometric mean of the ratios {geometric_mean(ratios):.2f}; {sum(a >= 1 for a in ratios)} of {len(ratios)} at least 1"
+    counted = (
+        f"geometric mean of the ratios {geometric_mean(ratios):.2f}; {sum(a >= 1 for a in ratios)} of "
+        f"{len(ratios)} at least 1"
+    )
     return f"{text}\n\n{counted}\n{failed}\n{LEGEND}"
 
 

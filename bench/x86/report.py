@@ -62,7 +62,10 @@ def table(of: Class, found: Sequence[Found], limits: Limits) -> str:
         f"failed: {f.row}, {c}: {d['failed']}\n" for f in found for c, d in f.details.items() if "failed" in d
     )
     bar = of.bar(limits.threads)
-    return f"{text}\ngeometric mean {mean(found):.2f}, bar {bar:.2f}; {reached} of {len(found)} at least {of.least:.2f}\n{failed}"
+    return (
+        f"{text}\ngeometric mean {mean(found):.2f}, bar {bar:.2f}; {reached} of {len(found)} at least "
+        f"{of.least:.2f}\n{failed}"
+    )
 
 
 def summary(classes: Mapping[str, tuple[Class, Sequence[Found]]], threads: int) -> str:

@@ -48,7 +48,10 @@ CHANNELS_FIRST = """op first(X: f32[1, 8, 12, 12], W: f32[16, 8, 3, 3]) -> Y: f3
   Y[n, k, y, x] = sum(c in 0..8, p, q in 0..3: X[n, c, y + p - 1, x + q - 1 | 0] * W[k, c, p, q]) }"""
 PLANES = """op planes(X: f32[2, 4, 12, 16], W: f32[4, 3, 3]) -> Y: f32[2, 4, 12, 16] {
   Y[n, c, y, x] = sum(p, q in 0..3: X[n, c, y + p - 1, x + q - 1 | 0] * W[c, p, q]) }"""
-PIXELS = "op pixels(A: f32[2, 8, 8, 32], B: f32[32, 64]) -> C: f32[2, 8, 8, 64] { C[n, y, x, j] = sum(k: A[n, y, x, k] * B[k, j]) }"
+PIXELS = (
+    "op pixels(A: f32[2, 8, 8, 32], B: f32[32, 64]) -> C: f32[2, 8, 8, 64] { C[n, y, x, j] = sum(k: A[n, y, "
+    "x, k] * B[k, j]) }"
+)
 WOVEN = """op woven(X: f32[6, 20]) -> D: f32[6, 40] {
   D[n, 2*x] = X[n, x] * 2  for n in 0..6, x in 0..20
   D[n, 2*x + 1] = X[n, x] * 3  for n in 0..6, x in 0..20 }"""

@@ -16,7 +16,10 @@ TEXT = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis = -1) -> Y: T[*A, D, *
   Y[*a, j, *b] = e[*a, j, *b] / sum(k: e[*a, k, *b])
 }
 """
-STACK = "op stack<T>(X: T[*A:axis, *B], Z: T[*A, *B]; axis = 0) -> Y: T[*A, 2, *B] { Y[*a, 0, *b] = X[*a, *b]  Y[*a, 1, *b] = Z[*a, *b] }\n"
+STACK = (
+    "op stack<T>(X: T[*A:axis, *B], Z: T[*A, *B]; axis = 0) -> Y: T[*A, 2, *B] { Y[*a, 0, *b] = X[*a, *b]  "
+    "Y[*a, 1, *b] = Z[*a, *b] }\n"
+)
 softmax = tx.op(TEXT)
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("f4")
 

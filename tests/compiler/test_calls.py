@@ -296,7 +296,10 @@ def test_names_of_operators_clash_with_nothing(name):
 def test_names_of_indices_sizes_and_tensors_clash_with_nothing(names):
     i, size, tensor = names
     j = i + "o"
-    text = f"op f({tensor}: f32[{size}, N]) -> Y: f32[{size}, N] {{ Y[{i}, {j}] = {tensor}[{i}, {j}] + sum(ji: {tensor}[{i}, ji]) }}"
+    text = (
+        f"op f({tensor}: f32[{size}, N]) -> Y: f32[{size}, N] {{ Y[{i}, {j}] = {tensor}[{i}, {j}] + sum(ji: "
+        f"{tensor}[{i}, ji]) }}"
+    )
     if len({i, j, size, tensor, "ji", "Y", "N"}) < 7:
         pytest.skip("the names of this text are not different")
     x = np.ones((70, 70), np.float32)

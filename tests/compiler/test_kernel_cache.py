@@ -198,7 +198,10 @@ def test_buffers_of_symbolic_kernels_are_kept(kept, idle):
     "extent", ["2 * N + 1", "(N + 7) // 8 * 8", "min(N, M) + max(N, 3) - N % 4", "N * M", "7", "abs(N - M)"]
 )
 def test_sizes_survive_being_written(extent):
-    text = f"op f(X: f32[N], Z: f32[M]) -> Y: f32[{extent}] require {extent} >= 0 {{ Y[i] = X[0 | 0] + Z[0 | 0] }}"
+    text = (
+        f"op f(X: f32[N], Z: f32[M]) -> Y: f32[{extent}] require {extent} >= 0 {{ Y[i] = X[0 | 0] + Z[0 | 0] "
+        f"}}"
+    )
     [tensor] = tx.op(text).program().outputs
     [size] = tensor.shape
     names = {

@@ -52,8 +52,14 @@ def test_library_operators_print_what_they_are(name):
 
 
 def test_a_name_is_imported_when_it_is_used():
-    code = "import sys, texpr; assert 'numpy' not in sys.modules and 'islpy' not in sys.modules; import texpr.schedule"
-    code += "; assert callable(texpr.schedule) and callable(texpr.sum); from texpr import lang, nn, op; assert 'vjp' in dir(texpr)"
+    code = (
+        "import sys, texpr; assert 'numpy' not in sys.modules and 'islpy' not in sys.modules; import "
+        "texpr.schedule"
+    )
+    code += (
+        "; assert callable(texpr.schedule) and callable(texpr.sum); from texpr import lang, nn, op; assert "
+        "'vjp' in dir(texpr)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

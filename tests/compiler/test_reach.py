@@ -69,7 +69,10 @@ def test_small_data_times_large_factors():
 @pytest.mark.parametrize("index", ["idx[i] + 1", "2*idx[i]", "-idx[i]", "idx[i] - 1", "i64(f64(idx[i])) + 1"])
 def test_data_without_a_range_may_wrap(index):
     """What is proven with all integers would be wrong for those near 2^63."""
-    text = f"op f(X: f32[N], idx: i64[M]) -> Y: f32[M] {{ Y[i] = if idx[i] > 0 and {index} < N then X[{index}] else 0 }}"
+    text = (
+        f"op f(X: f32[N], idx: i64[M]) -> Y: f32[M] {{ Y[i] = if idx[i] > 0 and {index} < N then X[{index}] "
+        f"else 0 }}"
+    )
     with pytest.raises(tx.CheckError, match="X may be read outside its shape"):
         tx.op(text)
     tx.op(

@@ -33,7 +33,7 @@ def test_every_code_is_shown():
 def test_there_are_many_wrong_programs():
     listed = [
         t
-        for t in texts(TESTS / "lang" / "golden" / "test_complaints", ".txt")
+        for t in texts(TESTS / "lang" / "syntax" / "golden" / "test_complaints", ".txt")
         for t in re.findall(r"^==== (.*)", t, re.MULTILINE)
     ]
     assert len(set(listed)) >= 120

@@ -61,7 +61,10 @@ def test_softmax_at_any_axis():
 
 def test_maxpool_of_a_guarded_read():
     x = f32(5)
-    text = "op pool(X: f32[W]; R = 3, P = 1) -> Y: f32[W + 2*P - R + 1] { Y[x] = max(r in 0..R: X[x + r - P | -inf]) }"
+    text = (
+        "op pool(X: f32[W]; R = 3, P = 1) -> Y: f32[W + 2*P - R + 1] { Y[x] = max(r in 0..R: X[x + r - P | "
+        "-inf]) }"
+    )
     close(
         one(text, x),
         np.lib.stride_tricks.sliding_window_view(np.pad(x, 1, constant_values=-np.inf), 3).max(1),

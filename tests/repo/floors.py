@@ -71,23 +71,8 @@ checking too. `` are the other files of the part; what is not listed is free."""
 TIES: set[tuple[str, str]] = set()
 """Imports upwards that are still there."""
 
-CYCLES: set[str] = {
-    f"texpr.targets.gpu.{name}"
-    for name in (
-        "async_copies",
-        "async_mma",
-        "atomic",
-        "bulk_copies",
-        "clusters",
-        "emitter",
-        "geometry",
-        "native_conversions",
-        "thread_registers",
-        "warpgroups",
-        "warps",
-    )
-}
-"""Modules that import each other in circles still (the emitter of GPUs and its helpers)."""
+CYCLES: set[str] = set()
+"""Modules that import each other in circles still."""
 
 LOCKED_IN: dict[str, set[str]] = {
     "islpy": {"poly"},

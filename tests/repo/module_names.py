@@ -31,7 +31,8 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     "async_mma": (_FEATURE, ("schedule/steps/hardware", "targets/gpu", "runtime/emulator")),
     "bulk_copies": (_FEATURE, ("targets/gpu", "runtime/emulator")),
     "clusters": (_FEATURE, ("targets/gpu", "runtime/emulator")),
-    "swizzle": (_FEATURE, ("ir", "schedule/steps/buffers", "targets/gpu")),
+    "swizzle": (_FEATURE, ("ir", "schedule/steps/buffers")),
+    "shared_memory": (_FEATURE, ("autoschedule/gpu", "targets/gpu")),
     "atomic": (_FEATURE, ("schedule/steps/reductions", "targets/gpu")),
     "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
     "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
@@ -89,6 +90,5 @@ ALIASES_LEFT: set[str] = {
     "texpr.runtime.native.library",
     "texpr.runtime.process.worker",
     "texpr.targets.common.llvm_backend",
-    "texpr.targets.gpu.async_mma",
 }
 """Modules that some import by another name still."""

@@ -50,7 +50,10 @@ def test_what_is_changed(text: str, scripts, tmp_path: Path):
 
 
 def test_statements_and_cases_are_left_out(scripts, tmp_path: Path):
-    text = "def f(a):\n    match a:\n        case 2 | 3 if a:\n            g(a)\n        case _:\n            pass"
+    text = (
+        "def f(a):\n    match a:\n        case 2 | 3 if a:\n            g(a)\n        case _:\n            "
+        "pass"
+    )
     found = bodies(scripts[0], text, tmp_path)
     assert len(found) == 6 and len({f.replace(" ", "") for f in found}) == 6
     assert bodies(scripts[0], "def f(a):\n    if a:\n        return", tmp_path) == ["if False:\n    return"]

@@ -10,19 +10,21 @@ from pathlib import Path
 from tests.repo.source import ROOT, files
 
 CODE, PROSE = 110, 100
-FREE = re.compile(r"https?://|# (type|noqa|pyright): ?|^\\|")
+FREE = re.compile(r"https?://|# (type|noqa|pyright)|^\|")
 """Lines that may be longer: addresses, remarks for tools, rows of tables."""
-GENERATED = {"docs/operators.md", "docs/gpu.md", "docs/gpu_first.md", "docs/status.md"}
+GENERATED = {"docs/reference/", "docs/operators.md", "docs/gpu.md", "docs/gpu_first.md", "docs/status.md"}
 """Pages that are tables, and pages that commands write."""
 
 
 def too_long(path: Path, text: str) -> list[str]:
-    """Lines of Python that are wider than they may be; those inside of strings of several lines
-    are texts of their own.
+    """Lines of Python that are wider than they may be, but for those inside of strings of several
+    lines, and for strings that no break would make more readable: keys, expressions, markup.
     """
     inside: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.STRING and token.start[0] < token.end[0]:
+        if token.type == tokenize.STRING and (
+            token.start[0] < token.end[0] or token.end[1] - token.start[1] > 80
+        ):
             inside.update(range(token.start[0], token.end[0] + 1))
     return [
         f"{path}:{number}: {len(line)} columns"
@@ -32,7 +34,9 @@ def too_long(path: Path, text: str) -> list[str]:
 
 
 def test_code():
-    paths = [path for path in files("*.py") if path.parts[0] != "tutorials"]
+    paths = [
+        path for path in files("*.py") if path.parts[0] != "tutorials" and path.name != "coefficients.py"
+    ]
     found = [each for path in paths for each in too_long(path, (ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "\n".join(found)
 
@@ -48,13 +52,14 @@ def wide_prose(path: Path, text: str) -> list[str]:
 
 
 def test_prose():
-    paths = [path for path in files("*.md") if path.as_posix() not in GENERATED]
+    paths = [path for path in files("*.md") if not path.as_posix().startswith(tuple(GENERATED))]
     found = [each for path in paths for each in wide_prose(path, (ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "\n".join(found)
 
 
 def test_wide_lines_are_found():
     assert too_long(Path("a.py"), "x = 1\n" + "y = " + "1 + " * 40 + "1\n") == ["a.py:2: 165 columns"]
+    assert too_long(Path("a.py"), 'x = {"' + "a" * 120 + '": 1}\n') == []
     assert too_long(Path("a.py"), 'x = """\n' + "a" * 200 + '\n"""\n') == []
     assert wide_prose(Path("a.md"), "a" * 101 + "\n```\n" + "b" * 120 + "\n```\n| " + "c" * 120) == [
         "a.md:1: 101 columns"

@@ -7,7 +7,10 @@ import pytest
 from texpr.__main__ import main
 from texpr.tools.bench import coverage
 
-TEXT = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop largest(X: f32[N]) -> s: f32 require N >= 1 { s = max(i: X[i]) }\n"
+TEXT = (
+    "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop largest(X: f32[N]) -> s: f32 require N >= 1 { "
+    "s = max(i: X[i]) }\n"
+)
 
 
 def test_a_file_with_gradients(tmp_path, capsys):

@@ -64,10 +64,16 @@ def wrong(*_: object, **__: object) -> object:
 @pytest.mark.parametrize(
     "where, name, instead, script, kind",
     [
-        (poly, "reordered", lambda *_, **__: None, 'reorder("j", "i")', "reorder changes the answer"),
         (
             poly,
-            "reordered",
+            "reversed_dependence",
+            lambda *_, **__: None,
+            'reorder("j", "i")',
+            "reorder changes the answer",
+        ),
+        (
+            poly,
+            "reversed_dependence",
             wrong,
             'reorder("j", "i")',
             "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:checked",
@@ -137,7 +143,10 @@ def test_a_witness_that_is_none_is_told():
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_terms_past_the_end_of_a_sum_change_nothing(dtype):
     """They are +0, before and after they are cast."""
-    script = f'legal pad: of a sum\n  op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}\n  split("i", 2, tail="pad")\n'
+    script = (
+        f'legal pad: of a sum\n  op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}\n  split("i", 2, '
+        f'tail="pad")\n'
+    )
     case = parse_case(script)
     assert examine(case, case.chooser()).finding is None
 
@@ -146,7 +155,10 @@ def test_terms_past_the_end_of_a_sum_change_nothing(dtype):
 @pytest.mark.parametrize("dtype", ["f32", "f8e4m3", "f8e5m2"])
 def test_parts_without_terms_change_nothing(dtype, op):
     """They are the largest numbers where a type has no infinity."""
-    text = f"op f(X: {dtype}[N], S: {dtype}[M]) -> Y: {dtype}[M] {{ Y[i] = S[i]  Y[j%2|clamp] {op}= X[j] for j in 0..N }}"
+    text = (
+        f"op f(X: {dtype}[N], S: {dtype}[M]) -> Y: {dtype}[M] {{ Y[i] = S[i]  Y[j%2|clamp] {op}= X[j] for j "
+        f"in 0..N }}"
+    )
     assert found(text, 'split("j", 3)\nrfactor("ji")') == ""
 
 

@@ -134,7 +134,10 @@ def _memory(kernel: Kernel) -> Iterator[str]:
 
 def _checked(target: Target) -> Iterator[str]:
     if target.vectors_checked:
-        yield f"Returns 3, and does nothing, where the vectors of the processor do not have {target.machine.vector_bytes} bytes."
+        yield (
+            f"Returns 3, and does nothing, where the vectors of the processor do not have "
+            f"{target.machine.vector_bytes} bytes."
+        )
 
 
 def _permitted(kernel: Kernel) -> Iterator[str]:

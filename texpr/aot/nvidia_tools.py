@@ -57,5 +57,8 @@ def assembled(ptx: str, target: Target, *options: str) -> tuple[bytes, str]:
         )
     except CompileError as error:
         if _UNKNOWN in error.message:
-            error.help = f"this ptxas has no {target.cpu}; one of CUDA 12 knows sm_50 to sm_120: pip install nvidia-cuda-nvcc-cu12"
+            error.help = (
+                f"this ptxas has no {target.cpu}; one of CUDA 12 knows sm_50 to sm_120: pip install "
+                f"nvidia-cuda-nvcc-cu12"
+            )
         raise

@@ -35,27 +35,52 @@ from texpr.autoschedule.gpu.sums import CollapsedTerms, ColumnReduction, GpuSpli
 from texpr.autoschedule.gpu.warpgroup_gemm import WarpgroupGemm
 
 STRUCTURES: tuple[Template, ...] = (
-    BlockedRecurrence(), TileRegisters(), MatrixInstructions(), DotInstructions(), SkinnyGemm(), StreamingReduction(), CollapsedRows(),
-    DirectConvolution(), PackedGemm(), DepthwiseConvolution(),
-)  # fmt: skip
+    BlockedRecurrence(),
+    TileRegisters(),
+    MatrixInstructions(),
+    DotInstructions(),
+    SkinnyGemm(),
+    StreamingReduction(),
+    CollapsedRows(),
+    DirectConvolution(),
+    PackedGemm(),
+    DepthwiseConvolution(),
+)
 """Sums of a known structure. They are tried once more where loops over elements were joined."""
 
 CPU: tuple[Template, ...] = (
     ProducerChains(),
     InterleavedStores(),
-    TransposedOperand(), SplitReduction(), *STRUCTURES, CollapsedLoops(again=STRUCTURES),
-    LanesOverTerms(), LanesOverElements(),
-    RegisterTranspose(), Wavefront(), RowsSideBySide(), VectorizedElements(),
+    TransposedOperand(),
+    SplitReduction(),
+    *STRUCTURES,
+    CollapsedLoops(again=STRUCTURES),
+    LanesOverTerms(),
+    LanesOverElements(),
+    RegisterTranspose(),
+    Wavefront(),
+    RowsSideBySide(),
+    VectorizedElements(),
     Naive(),
     RowPairs(),
-)  # fmt: skip
+)
 """For CPUs, stage by stage."""
 
 GPU: tuple[Template, ...] = (
     *ATTENTION,
-    WarpgroupGemm(), WarpGemm(), GpuGemm(), GpuConvolution(), CollapsedTerms(), GpuSplitReduction(),
-    RowReduction(), SameElements(),
-    SingleThread(), ColumnReduction(), CollidingUpdates(), AtomicUpdates(), ThreadElements(),
+    WarpgroupGemm(),
+    WarpGemm(),
+    GpuGemm(),
+    GpuConvolution(),
+    CollapsedTerms(),
+    GpuSplitReduction(),
+    RowReduction(),
+    SameElements(),
+    SingleThread(),
+    ColumnReduction(),
+    CollidingUpdates(),
+    AtomicUpdates(),
+    ThreadElements(),
     Naive(),
-)  # fmt: skip
+)
 """For GPUs, stage by stage."""

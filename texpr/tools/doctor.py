@@ -52,7 +52,10 @@ def _gpu() -> str:
         return error.message
     assert found is not None
     facts = found.facts
-    return f"{facts.name}, {facts.memory >> 30} GiB, capability {'.'.join(map(str, facts.capability))}, driver of {facts.driver}"
+    return (
+        f"{facts.name}, {facts.memory >> 30} GiB, capability {'.'.join(map(str, facts.capability))}, driver "
+        f"of {facts.driver}"
+    )
 
 
 def _version(package: str) -> str:

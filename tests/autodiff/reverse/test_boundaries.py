@@ -155,7 +155,10 @@ def test_indices_that_share_axes(body: str, p: str, q: str):
     """A maximum is found in the whole of its range, and an axis that one index fixes is fixed in
     the others.
     """
-    text = f"op f(A: f64[N, M], b: f64[3]) -> Y: f64[N, M] require N == M {{ Y[i, j] = {body.replace('P', p).replace('Q', q)} }}"
+    text = (
+        f"op f(A: f64[N, M], b: f64[3]) -> Y: f64[N, M] require N == M {{ Y[i, j] = "
+        f"{body.replace('P', p).replace('Q', q)} }}"
+    )
     check_gradient(program(text), normal(4, 4), normal(3))
 
 

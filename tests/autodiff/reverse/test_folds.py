@@ -118,7 +118,10 @@ def test_recurrences_over_places_that_are_data(text: str):
 
 
 def test_recurrences_over_rows():
-    text = "op f(X: f64[N, D], idx: i64[N] in 0..N) -> Y: f64[N, D] { Y[i, d] = X[i, d] + (if idx[i] < i then sin(Y[idx[i], d]) else 0) }"
+    text = (
+        "op f(X: f64[N, D], idx: i64[N] in 0..N) -> Y: f64[N, D] { Y[i, d] = X[i, d] + (if idx[i] < i then "
+        "sin(Y[idx[i], d]) else 0) }"
+    )
     gradient = check_gradient(
         elaborate(parse(text).ops["f"], {}, {}),
         np.random.default_rng(0).normal(size=(4, 2)),

@@ -14,7 +14,10 @@ from texpr.support.errors import CheckError
 
 SPARSE = """op f(first: i64[P] in 0..K + 1, V: f64[K], c: i64[K] in 0..N, x: f64[N]) -> y: f64[P - 1] require P > 0 {
   y[i] = sum(k in first[i]..first[i + 1]: V[k] * x[c[k]]) }"""
-UP_TO = "op f(n: i64[M], m: i64[M] in 0..K, x: f64[N], c: i64[K] in 0..N) -> y: f64[M] {{ y[i] = sum(j in {}: x[c[j]]) }}"
+UP_TO = (
+    "op f(n: i64[M], m: i64[M] in 0..K, x: f64[N], c: i64[K] in 0..N) -> y: f64[M] {{ y[i] = sum(j in {}: "
+    "x[c[j]]) }}"
+)
 
 
 def program(text: str) -> Program:

@@ -275,9 +275,15 @@ def test_chunks_leave_no_rest_where_some_do(blocks, chunk):
     assert f'split("Y.io", {chunk}, tail="peel")' in script
 
 
-STENCIL = "op f(X: f32[N, M]) -> Y: f32[N - 2, M] require N >= 3 { Y[i, j] = X[i, j] + X[i + 1, j] * 2 + X[i + 2, j] }"
+STENCIL = (
+    "op f(X: f32[N, M]) -> Y: f32[N - 2, M] require N >= 3 { Y[i, j] = X[i, j] + X[i + 1, j] * 2 + X[i + 2, "
+    "j] }"
+)
 BIAS = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(X[i, j] + b[j], 0) }"
-CENTRED = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])\n Y[i, j] = X[i, j] - m[i] + b[j] }"
+CENTRED = (
+    "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])\n Y[i, j] = X[i, j] - m[i] + "
+    "b[j] }"
+)
 
 
 @pytest.mark.parametrize("text, m, rows, loads", [(STENCIL, 128, 4, 4 + 2), (BIAS, 2304, 2, 2 + 1)])

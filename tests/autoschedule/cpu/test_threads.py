@@ -108,7 +108,10 @@ def test_blocks_of_near_operands_are_small_where_loads_are_dear(crossings, tiles
 @pytest.mark.parametrize(("cores", "shared"), [(2, "C.l"), (1, "C.jo")])
 def test_a_panel_of_few_tiles_is_shared_by_loops_that_use_it_again(cores, shared):
     """Of two tiles of lanes in one block, one core would have all to do."""
-    text = "op product(A: f32[L, M, K], B: f32[K, N]) -> C: f32[M, L, N] { C[i, l, j] = sum(k: A[l, i, k] * B[k, j]) }"
+    text = (
+        "op product(A: f32[L, M, K], B: f32[K, N]) -> C: f32[M, L, N] { C[i, l, j] = sum(k: A[l, i, k] * B[k,"
+        " j]) }"
+    )
     steps = script(text, replace(NEAR, cores=cores, caches=(48 << 10, 2 << 20)), L=32, M=64, N=120, K=512)
     assert any(step.startswith('cache_read("B"') for step in steps)
     assert any(step.startswith(f'parallel("{shared}') for step in steps)
@@ -154,7 +157,10 @@ def test_rows_share_what_unsigned_bytes_cost(left, instruction, products, tile):
         instructions=frozenset({instruction}),
         fma_per_cycle=products,
     )
-    text = f"op product(A: {left}[M, K], B: i8[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+    text = (
+        f"op product(A: {left}[M, K], B: i8[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * "
+        f"i32(B[k, j])) }}"
+    )
     assert f'split("C.i", {tile}, tail="overlap")' in script(text, machine, M=1024, N=1024, K=1024)
 
 

@@ -27,10 +27,12 @@ op planes(X: f32[N, C, H, W], F: f32[C, K, R, Q]) -> Y: f32[N, K, H + R - 3, W +
 }"""
 WHOLE = "op whole(X: i32[N, W], F: i32[Q]) -> Y: i32[N, W + Q] { Y[n, x] = 0  Y[n, x + q] += X[n, x] * F[q] }"
 CASES = [
-    Case("lines", LINES, ((2, 3, 9), (3, 5, 4)), {"S": 1}), Case("apart", LINES, ((2, 3, 9), (3, 5, 4)), {"S": 2}),
-    Case("planes", PLANES, ((2, 3, 6, 5), (3, 4, 3, 3))), Case("many", PLANES, ((1, 2, 3, 3), (2, 2, 20, 20))),
+    Case("lines", LINES, ((2, 3, 9), (3, 5, 4)), {"S": 1}),
+    Case("apart", LINES, ((2, 3, 9), (3, 5, 4)), {"S": 2}),
+    Case("planes", PLANES, ((2, 3, 6, 5), (3, 4, 3, 3))),
+    Case("many", PLANES, ((1, 2, 3, 3), (2, 2, 20, 20))),
     Case("whole", WHOLE, ((40, 9), (3,))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -52,8 +52,9 @@ CASES = [
     Case("groups", GROUPS, ((1, 2, 4, 10, 10), (2, 10, 4, 3, 3))),
     Case("dilated", DILATED, ((1, 4, 12, 14), (16, 4, 3, 3))),
     Case("lines", LINES, ((2, 6, 75), (12, 6, 5)), {"S": 2, "P": 2}),
-    Case("spaces", SPACES, ((1, 3, 5, 7, 9), (8, 3, 2, 3, 3))), Case("weights", WEIGHTS, ((2, 9, 7, 8), (2, 16, 5, 6))),
-]  # fmt: skip
+    Case("spaces", SPACES, ((1, 3, 5, 7, 9), (8, 3, 2, 3, 3))),
+    Case("weights", WEIGHTS, ((2, 9, 7, 8), (2, 16, 5, 6))),
+]
 
 HALF = (
     LAST.replace("op last", "op half")
@@ -63,12 +64,15 @@ HALF = (
     .replace("X[n, S", "f32(X[n, S")
     .replace("F[r, q, c, k])", "f32(F[r, q, c, k]))")
 )
-POINTS = "op points(X: f16[N, H, W, C], F: f16[K, C]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: f32(X[n, y, x, c]) * f32(F[k, c])) }"
+POINTS = (
+    "op points(X: f16[N, H, W, C], F: f16[K, C]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: f32(X[n, y, "
+    "x, c]) * f32(F[k, c])) }"
+)
 WARPS = [
     Case("half", HALF, ((1, 9, 14, 16), (3, 2, 16, 32)), {"S": 1, "P": 1}),
     Case("half", HALF, ((2, 17, 16, 24), (3, 3, 24, 32)), {"S": 2, "P": 1}),
     Case("points", POINTS, ((2, 7, 7, 16), (40, 16))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

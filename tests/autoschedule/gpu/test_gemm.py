@@ -16,11 +16,17 @@ from tests.targets.gpu.test_ptx import assemble
 from texpr.support.errors import CompileError
 from texpr.targets import compile_kernel, emit_llvm, find_target
 
-BATCHED = "op batched(A: f32[H, M, K], B: f32[H, K, N]) -> C: f32[H, M, N] { C[h, i, j] = sum(k: A[h, i, k] * B[h, k, j]) }"
+BATCHED = (
+    "op batched(A: f32[H, M, K], B: f32[H, K, N]) -> C: f32[H, M, N] { C[h, i, j] = sum(k: A[h, i, k] * B[h, "
+    "k, j]) }"
+)
 HALF = (
     "op half(A: bf16[M, K], B: bf16[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[k, j])) }"
 )
-LINEAR = "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"
+LINEAR = (
+    "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) "
+    "}"
+)
 BYTES = "op bytes(A: i8[M, K], B: i8[N, K]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[j, k])) }"
 
 
@@ -29,16 +35,22 @@ def case(name: str, text: str, *shapes: tuple[int, ...], fixed: bool = True) -> 
 
 
 THREADS = [
-    case("f32", MATMUL, (128, 64), (64, 128)), case("f32", MATMUL, (100, 50), (50, 70)),
-    case("f32", MATMUL, (66, 33), (33, 70), fixed=False), case("batched", BATCHED, (3, 64, 32), (3, 32, 64)),
+    case("f32", MATMUL, (128, 64), (64, 128)),
+    case("f32", MATMUL, (100, 50), (50, 70)),
+    case("f32", MATMUL, (66, 33), (33, 70), fixed=False),
+    case("batched", BATCHED, (3, 64, 32), (3, 32, 64)),
     case("f64", MATMUL.replace("f32", "f64"), (64, 32), (32, 64)),
-]  # fmt: skip
+]
 WARPS = [
-    case("half", HALF, (128, 64), (64, 128)), case("half", HALF, (70, 48), (48, 72)), case("linear", LINEAR, (64, 32), (72, 32)),
-    case("f16", HALF.replace("bf16", "f16"), (64, 64), (64, 64)), case("bytes", BYTES, (70, 64), (64, 64)),
-    case("half", HALF, (33, 21), (21, 40), fixed=False), case("linear", LINEAR, (40, 37), (36, 37)),
+    case("half", HALF, (128, 64), (64, 128)),
+    case("half", HALF, (70, 48), (48, 72)),
+    case("linear", LINEAR, (64, 32), (72, 32)),
+    case("f16", HALF.replace("bf16", "f16"), (64, 64), (64, 64)),
+    case("bytes", BYTES, (70, 64), (64, 64)),
+    case("half", HALF, (33, 21), (21, 40), fixed=False),
+    case("linear", LINEAR, (40, 37), (36, 37)),
     case("bytes", BYTES, (40, 50), (36, 50)),
-]  # fmt: skip
+]
 
 
 ENDS = case("half", HALF, (100, 50), (50, 70))

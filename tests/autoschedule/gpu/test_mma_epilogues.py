@@ -36,12 +36,15 @@ op window(X: bf16[N, H, W, C], F: bf16[R, Q, C, K], b: f32[K]; S = 1, P = 0) -> 
 WHOLE = Case("layer", LAYER, ((128, 64), (64, 64), (64,)))
 ODD = Case("layer", LAYER, ((70, 50), (37, 50), (37,)))
 CASES = [
-    WHOLE, ODD, Case("layer", LAYER, ((33, 21), (40, 21), (40,)), fixed=False),
-    Case("residual", RESIDUAL, ((2, 64, 64), (2, 64, 72), (2, 64, 72))), Case("scaled", SCALED, ((70, 64), (64, 64), (64,))),
+    WHOLE,
+    ODD,
+    Case("layer", LAYER, ((33, 21), (40, 21), (40,)), fixed=False),
+    Case("residual", RESIDUAL, ((2, 64, 64), (2, 64, 72), (2, 64, 72))),
+    Case("scaled", SCALED, ((70, 64), (64, 64), (64,))),
     Case("double", DOUBLE, ((64, 32), (32, 66), (66,))),
     Case("window", WINDOW, ((1, 9, 14, 16), (3, 2, 16, 32), (32,)), {"S": 1, "P": 1}),
     Case("window", WINDOW, ((2, 19, 40, 16), (3, 3, 16, 40), (40,)), {"S": 2, "P": 0}),
-]  # fmt: skip
+]
 
 
 def scheduled(given: Case) -> tx.Schedule:

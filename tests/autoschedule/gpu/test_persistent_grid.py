@@ -38,7 +38,10 @@ from texpr.targets import Artifact, compile_kernel, emit_llvm, find_target, plan
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 ROWS = 'bind("jo", "block.x")\nbind("io", "block.y", max_blocks=2)\nreorder("ioi", "jo", "ioo")\n'
-BOTH = 'bind("jo", "block.x", max_blocks=2)\nbind("io", "block.y", max_blocks=2)\nreorder("ioi", "joi", "ioo", "joo")\n'
+BOTH = (
+    'bind("jo", "block.x", max_blocks=2)\nbind("io", "block.y", max_blocks=2)\nreorder("ioi", "joi", "ioo", '
+    '"joo")\n'
+)
 AHEAD = 'pipeline("ko", 4, asynchronous=True, lead=2, through="ioo")\nasync_mma("ko", 1)\nbulk_copy("ko")\n'
 BY_THREADS = 'pipeline("ko", 3, asynchronous=True, lead=1, through="ioo")\nasync_mma("ko", 1)\n'
 

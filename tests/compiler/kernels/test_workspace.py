@@ -32,10 +32,18 @@ LINES = {
     "serial": ('s.cache_read("X", "i")', (ROW,)),
     "parallel": ('s.parallel("i").cache_read("X", "i")', (10 * ROW,)),
     "several loops, the last of which is short": (
-        's.split("i", 4, tail="clip").parallel("ii").cache_read("X", "ii").unroll("io")', (4 * ROW,)),
-    "nested loops, of which the outer one is shared": ('s.split("i", 5).parallel("io").cache_read("X", "ii")', (2 * ROW,)),
-    "small": ('s.split("k", 100).parallel("i").cache_read("X", "i").set_scope("X_cache", "heap")', (10 * ROW,)),
-}  # fmt: skip
+        's.split("i", 4, tail="clip").parallel("ii").cache_read("X", "ii").unroll("io")',
+        (4 * ROW,),
+    ),
+    "nested loops, of which the outer one is shared": (
+        's.split("i", 5).parallel("io").cache_read("X", "ii")',
+        (2 * ROW,),
+    ),
+    "small": (
+        's.split("k", 100).parallel("i").cache_read("X", "i").set_scope("X_cache", "heap")',
+        (10 * ROW,),
+    ),
+}
 GUARD = 4096
 NATIVE = find_target("native")
 

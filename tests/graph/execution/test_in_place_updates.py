@@ -97,10 +97,15 @@ def test_no_more_is_kept_than_is_saved(case):
 
 
 KINDS = {
-    "SGD": lambda p: nn.optim.SGD(p, lr=0.1), "momentum": lambda p: nn.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
-    "Adam": lambda p: nn.optim.Adam(p), "AdamW": lambda p: nn.optim.AdamW(p, amsgrad=True), "RMSprop": lambda p: nn.optim.RMSprop(p),
-    "Adagrad": lambda p: nn.optim.Adagrad(p), "Adadelta": lambda p: nn.optim.Adadelta(p), "Lion": lambda p: nn.optim.Lion(p),
-}  # fmt: skip
+    "SGD": lambda p: nn.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: nn.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+    "Adam": lambda p: nn.optim.Adam(p),
+    "AdamW": lambda p: nn.optim.AdamW(p, amsgrad=True),
+    "RMSprop": lambda p: nn.optim.RMSprop(p),
+    "Adagrad": lambda p: nn.optim.Adagrad(p),
+    "Adadelta": lambda p: nn.optim.Adadelta(p),
+    "Lion": lambda p: nn.optim.Lion(p),
+}
 
 
 def network():

@@ -141,7 +141,10 @@ KEPT = {
 
 @pytest.mark.parametrize(("equations", "answer"), KEPT.values(), ids=KEPT.keys())
 def test_what_costs_more_to_compute_again_is_stored(equations: str, answer: str):
-    text = f"op f(A: f32[N], V: f32[N], M: f32[N, N]) -> (B: f32[N], C: f32[N], D: f32[N], E: f32[N]) {{ {equations} }}"
+    text = (
+        f"op f(A: f32[N], V: f32[N], M: f32[N, N]) -> (B: f32[N], C: f32[N], D: f32[N], E: f32[N]) {{ "
+        f"{equations} }}"
+    )
     program = tx.op(text).program()
     program = specialize(program, {v: 17 for v in program.sizes})
     stored, decisions = materialize_shared_values(program)

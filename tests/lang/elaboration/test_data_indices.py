@@ -9,7 +9,10 @@ import pytest
 
 import texpr as tx
 
-HEAD = "op f(X: f32[N], Z: f32[N, M], U: f32[L], s: i64, I: i64[B], J: i64[B], W: i32[B], c: u8[B], k: i64[B] in 0..3, l: i64[B] in -2..4)"
+HEAD = (
+    "op f(X: f32[N], Z: f32[N, M], U: f32[L], s: i64, I: i64[B], J: i64[B], W: i32[B], c: u8[B], k: i64[B] "
+    "in 0..3, l: i64[B] in -2..4)"
+)
 
 WINDOWS = [
     "Y: f32[2] require N >= 2 { Y[i] = X[i + clamp(s, 0, N - 2)] }",
@@ -90,7 +93,10 @@ def test_what_may_wrap_or_leave_is_not(text: str):
 
 
 def test_products_of_data_below_sizes():
-    head = "op f(X: f32[N], Z: f32[M], E: f32[N*M], F: f32[M*N], k: i64[B] in 0..N, l: i64[B] in 0..M) -> Y: f32[B]"
+    head = (
+        "op f(X: f32[N], Z: f32[M], E: f32[N*M], F: f32[M*N], k: i64[B] in 0..N, l: i64[B] in 0..M) -> Y: "
+        "f32[B]"
+    )
     text = f"{head} {{ Y[b] = E[k[b] * l[b]] + F[l[b] * k[b]] }}"
     op = tx.op(text)
     e, first, second = np.arange(12, dtype="f4"), np.array([0, 2, 1]), np.array([3, 3, 0])

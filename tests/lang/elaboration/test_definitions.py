@@ -9,7 +9,10 @@ import pytest
 
 import texpr as tx
 
-HEAD = "op f(X: f32[N], E: f32[M], k: i64[N], r: i32[N] in 0..M, c: bool[N]) -> Y: f32[N] require M >= 4 {{ {} }}"
+HEAD = (
+    "op f(X: f32[N], E: f32[M], k: i64[N], r: i32[N] in 0..M, c: bool[N]) -> Y: f32[N] require M >= 4 {{ {} "
+    "}}"
+)
 PROVEN = [
     "s[i] = clamp(k[i], 0, M - 4)  Y[i] = E[s[i] + 2] + X[i]",
     "s[i] = r[i]  Y[i] = E[s[i]] + X[i]",
@@ -98,7 +101,10 @@ def test_no_more_than_is_said(body: str):
 
 def test_sizes_that_the_type_does_not_hold():
     """N - 4 of i32 is below 0 at sizes beyond 2^31."""
-    text = "op f(X: f32[N], k: i32[M]) -> Y: f32[M] require N >= 4{} {{ s[i] = clamp(k[i], 0, N - 4)  Y[i] = X[s[i] + 2] }}"
+    text = (
+        "op f(X: f32[N], k: i32[M]) -> Y: f32[M] require N >= 4{} {{ s[i] = clamp(k[i], 0, N - 4)  Y[i] = "
+        "X[s[i] + 2] }}"
+    )
     with pytest.raises(tx.CheckError) as e:
         tx.op(text.format(""))
     assert e.value.help == "add `require N <= 2147483651`"

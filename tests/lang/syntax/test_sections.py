@@ -70,5 +70,8 @@ def test_mistakes_are_told_as_they_are_of_the_whole_text(text: str):
 
 
 def test_what_is_used_is_read_by_all():
-    text = "use ops: softmax\nop a(X: f32[N]) -> Y: f32[N] { Y = softmax(X) }\nop b(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n"
+    text = (
+        "use ops: softmax\nop a(X: f32[N]) -> Y: f32[N] { Y = softmax(X) }\nop b(X: f32[N]) -> Y: f32[N] { "
+        "Y[i] = X[i] }\n"
+    )
     assert [text[a:b] for a, b in needed(text, "b")] == [text.splitlines(True)[0], text.splitlines(True)[2]]

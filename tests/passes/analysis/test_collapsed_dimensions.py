@@ -17,7 +17,10 @@ from texpr.passes.analysis.collapsed_dimensions import joined
 from texpr.passes.loop.place_buffers import place
 
 t, k = Var("t"), Var("k")
-POINTS = "op points(X: f32[2, 5, 6, 8], F: f32[8, 32]) -> Y: f32[2, 5, 6, 32] { Y[n, y, x, k] = sum(c: X[n, y, x, c] * F[c, k]) }"
+POINTS = (
+    "op points(X: f32[2, 5, 6, 8], F: f32[8, 32]) -> Y: f32[2, 5, 6, 32] { Y[n, y, x, k] = sum(c: X[n, y, x, "
+    "c] * F[c, k]) }"
+)
 
 
 def _tensor(*sizes: int) -> Tensor:

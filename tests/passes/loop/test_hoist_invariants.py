@@ -65,13 +65,16 @@ for i in 0..3
 @pytest.mark.parametrize(
     "body",
     [
-        "for i in 0..3\n  for j in 0..8\n    if i + j < 4\n      Y[i, j] = a[i] + b",  # not in every iteration
-        "for i in 0..3\n  for j in 0..8\n    Y[i, j] = if j < 4 then a[i] else X[i, j]",  # one side of a choice
+        # not in every iteration
+        "for i in 0..3\n  for j in 0..8\n    if i + j < 4\n      Y[i, j] = a[i] + b",
+        # one side of a choice
+        "for i in 0..3\n  for j in 0..8\n    Y[i, j] = if j < 4 then a[i] else X[i, j]",
         "for i in 0..3\n  for j in 0..8 - 8 // (i + 1) - 4\n    Y[i, j] = a[i]",  # perhaps in none
         "for i in 0..3\n  for j in 0..8\n    Y[i, j] = Y[i, 0] + X[i, j]",  # written in the loop
         "for i in 0..3\n  for j in 0..8\n    Y[i, j] += X[i, j]",  # nothing is the same
         "for i in 0..3 parallel\n  Y[i, 0] = b",  # each thread reads for itself
-        "for i in 0..3\n  Y[i, 0] = b\n  for j in 0..8\n    Y[i, j] = X[i, j]",  # would take a register from the loop inside
+        # would take a register from the loop inside
+        "for i in 0..3\n  Y[i, 0] = b\n  for j in 0..8\n    Y[i, j] = X[i, j]",
         "for i in 0..3 vector\n  for j in 0..8\n    Y[i, j] = X[i, j] * a[i]",  # each lane has its own
     ],
 )

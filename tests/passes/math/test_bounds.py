@@ -151,10 +151,15 @@ def test_functions_of_two_numbers(name: str, reference: np.ufunc, t: DType) -> N
 
 
 @pytest.mark.parametrize("t", [F32, F64])
-@pytest.mark.parametrize(("build", "reference"), [
-    (lambda x, y: Call("fmod", (x, y)), np.fmod), (lambda x, y: Call("copysign", (x, y)), np.copysign), (Mod, np.remainder),
-    (FloorDiv, np.floor_divide),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("build", "reference"),
+    [
+        (lambda x, y: Call("fmod", (x, y)), np.fmod),
+        (lambda x, y: Call("copysign", (x, y)), np.copysign),
+        (Mod, np.remainder),
+        (FloorDiv, np.floor_divide),
+    ],
+)
 def test_remainders_are_numpys(build: Callable[[Expr, Expr], Expr], reference: np.ufunc, t: DType) -> None:
     a, b = pairs_of(t)
     x, y = Var("x", dtype=t), Var("y", dtype=t)

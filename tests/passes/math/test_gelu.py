@@ -46,6 +46,9 @@ op f(X: f32[N]) -> Y: f32[N] { Y = gelu(X) }""",
 
 
 def test_so_is_one_of_rank_0():
-    text = "op gelu(a: f32) -> y: f32 { y = a + 1 }\nop f(a: f32) -> y: f32 { y = gelu(a) }\nop g(a: f32) -> y: f32 { y = gelu(a + 0) }"
+    text = (
+        "op gelu(a: f32) -> y: f32 { y = a + 1 }\nop f(a: f32) -> y: f32 { y = gelu(a) }\nop g(a: f32) -> y: "
+        "f32 { y = gelu(a + 0) }"
+    )
     assert tx.op(text, name="f")(np.float32(2)) == 3
     assert abs(tx.op(text, name="g")(np.float32(2)) - 1.9544997) < 1e-6

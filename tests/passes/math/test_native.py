@@ -53,7 +53,10 @@ def test_functions_of_two_numbers_have_the_same_bits(text: str, t: DType) -> Non
 
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v2"])
 def test_a_machine_without_fma_does_not_call_the_c_library(level: str) -> None:
-    text = "op f(x: f64[N]) -> (y: f64[N], z: f32[N]) { y[i] = exp(x[i]) * atan(x[i]) \n z[i] = tanh(f32(x[i])) }"
+    text = (
+        "op f(x: f64[N]) -> (y: f64[N], z: f32[N]) { y[i] = exp(x[i]) * atan(x[i]) \n z[i] = tanh(f32(x[i])) "
+        "}"
+    )
     kernel = schedule(op(text), N=64).compile(level)
     assert "llvm.fma" not in kernel.llvm and "fma" not in kernel.asm
 

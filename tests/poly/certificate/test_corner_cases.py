@@ -204,7 +204,10 @@ WRAPPING = [
 @pytest.mark.parametrize("condition", WRAPPING)
 def test_data_of_64_bits_may_wrap(condition: str):
     op = tx.op(CALLED % condition)
-    loops = "kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = X[i]  at[i]\n"
+    loops = (
+        "kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = "
+        "X[i]  at[i]\n"
+    )
     with pytest.raises(tx.ScheduleError) as e:
         certify(parse_kernel(loops), ready(op.program()))
     assert e.value.label == "values"
@@ -231,7 +234,10 @@ def test_what_is_known_of_data_and_products(condition: str):
     """The condition always holds, so the kernel need not ask."""
     value = f"if {condition} then X[i] else X[i] * 2"
     op = tx.op(f"op known(X: f32[N], b: i16[N], r: i32[N] in 0..N) -> Y: f32[N] {{ Y[i] = {value} }}")
-    loops = "kernel known(X: f32[N], b: i16[N], r: i32[N] in 0..N) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = X[i]  at[i]\n"
+    loops = (
+        "kernel known(X: f32[N], b: i16[N], r: i32[N] in 0..N) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = "
+        "X[i]  at[i]\n"
+    )
     certify(parse_kernel(loops), ready(op.program()))
 
 
@@ -287,7 +293,10 @@ def test_updates_at_distinct_places_run_at_once(steps, dtype: str):
     assert steps(tx.schedule(op)).certificate()
 
 
-FOLDED = "op f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3]) { H[v] = b[v]  H[X[i]] += V[i]  Y[v] = H[v] * 2 }"
+FOLDED = (
+    "op f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3]) { H[v] = b[v]  H[X[i]] += V[i]  "
+    "Y[v] = H[v] * 2 }"
+)
 FOLDED_LOOPS = """
 kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3])
   let P: i32[3]
@@ -318,7 +327,10 @@ def test_a_part_of_a_fold_is_not_the_whole():
         assert e.value.label == "sums"
 
 
-SUMMED = "op f(b: i32[3], A: i32[4, 5], X: i32[4] in 0..3) -> H: i32[3] { H[v] = b[v]  H[X[i]] += 2 * sum(k: A[i, k]) }"
+SUMMED = (
+    "op f(b: i32[3], A: i32[4, 5], X: i32[4] in 0..3) -> H: i32[3] { H[v] = b[v]  H[X[i]] += 2 * sum(k: A[i, "
+    "k]) }"
+)
 SUMMED_LOOPS = """
 kernel f(b: i32[3], A: i32[4, 5], X: i32[4] in 0..3) -> (H: i32[3])
   let S: i32[4]

@@ -73,7 +73,10 @@ COPIES: Rows = {
     ),
 }
 
-SOME = "op f(X: f32[4]) -> Y: f32[4] { let t: f32[4]  t[i] = X[i] + 1 for i in 0..2  Y[i] = if i < 2 then t[i] else X[i] }"
+SOME = (
+    "op f(X: f32[4]) -> Y: f32[4] { let t: f32[4]  t[i] = X[i] + 1 for i in 0..2  Y[i] = if i < 2 then t[i] "
+    "else X[i] }"
+)
 COPY_OF_SOME = """
 kernel f(X: f32[4]) -> (Y: f32[4])
   let t: f32[4]
@@ -98,7 +101,10 @@ kernel f(X: f32[4]) -> (Y: f32[4])
   for i2 in 0..4
     Y[i2] = u[i2]  eq 1  at[i2]
 """
-PAST = "op f(X: f32[5]) -> Y: f32[3, 5] { let h: f32[3, 5]  h[0, i] = X[i]  h[t, i] = h[t - 1, i] * 2 for t in 1..3  Y[t, i] = h[t, i] }"
+PAST = (
+    "op f(X: f32[5]) -> Y: f32[3, 5] { let h: f32[3, 5]  h[0, i] = X[i]  h[t, i] = h[t - 1, i] * 2 for t in "
+    "1..3  Y[t, i] = h[t, i] }"
+)
 PAST_THE_END = """
 kernel f(X: f32[5]) -> (Y: f32[3, 5])
   let h: f32[3, 8]
@@ -339,7 +345,10 @@ REUSED: Rows = {
     "what outside code is given, after something else": (AGAIN, PASSED, "values"),
 }
 
-SUMMED = "op f(A: i32[4, 5], X: i32[4] in 0..3) -> H: i32[3] { H[v] = 1 for v in 0..3\n H[X[i]] += sum(k: A[i, k]) }"
+SUMMED = (
+    "op f(A: i32[4, 5], X: i32[4] in 0..3) -> H: i32[3] { H[v] = 1 for v in 0..3\n H[X[i]] += sum(k: A[i, "
+    "k]) }"
+)
 TOTALS = """
 kernel f(A: i32[4, 5], X: i32[4] in 0..3) -> (H: i32[3])
   let S: i32[4]
@@ -409,7 +418,10 @@ VALUES: Rows = {
     "from the other end": (*each(TURNED.format("i32"), "X[3 - i] * 2 + 1", "eq 1  "), ""),
     "not from the other end": (*each(TURNED.format("i32"), "X[i] * 2 + 1", "eq 1  "), "values"),
 }
-RANGED = "op moved(X: i64[4] in 0..4, E: f32[4]) -> Y: f32[4] { let T: i64[4] in 0..4\n T[i] = X[i]  Z[i] = E[T[i]]  Y[i] = Z[i] * 2 }"
+RANGED = (
+    "op moved(X: i64[4] in 0..4, E: f32[4]) -> Y: f32[4] { let T: i64[4] in 0..4\n T[i] = X[i]  Z[i] = "
+    "E[T[i]]  Y[i] = Z[i] * 2 }"
+)
 PADDED = """
 kernel moved(X: i64[4] in 0..4, E: f32[4]) -> (Y: f32[4])
   let T: i64[5]

@@ -40,7 +40,10 @@ def test_the_checks_of_steps_do_not_know_the_certificate():
 
 
 def test_what_is_shared_is_found():
-    text = "from texpr.poly.dependence.legality import Conflict\nfrom texpr import poly\nimport texpr.poly.program\n"
+    text = (
+        "from texpr.poly.dependence.legality import Conflict\nfrom texpr import poly\nimport "
+        "texpr.poly.program\n"
+    )
     assert list(shared_names(text)) == [
         "texpr.poly.dependence.legality.Conflict",
         "poly",

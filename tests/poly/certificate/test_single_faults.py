@@ -57,7 +57,10 @@ CONDITIONS: Rows = {
     "none of two, one of which holds": (DOUBLED, where("not (I < 0 or J >= 3)"), "covered"),
 }
 
-CHOSEN = "op square(X: f32[4, 4], k: i64[4], m: bool[4]) -> Y: f32[4, 4] {{ Y[i, j] = if {0} then X[i, j] else 2 }}"
+CHOSEN = (
+    "op square(X: f32[4, 4], k: i64[4], m: bool[4]) -> Y: f32[4, 4] {{ Y[i, j] = if {0} then X[i, j] else 2 "
+    "}}"
+)
 
 
 def chosen(wanted: str, found: str) -> tuple[str, str]:
@@ -130,7 +133,10 @@ SHAPES: Rows = changed(
 )
 
 MOVED = "moved(X: i64[4] in 0..4, E: f32[4]) -> Y: f32[4]"
-DROPPED = f"op {MOVED} {{\n  let T: i64[4] in 0..4\n  T[i + 1 | drop] = X[i]\n  T[i] = 0 for i in 0..1\n  Y[i] = E[T[i]] }}"
+DROPPED = (
+    f"op {MOVED} {{\n  let T: i64[4] in 0..4\n  T[i + 1 | drop] = X[i]\n  T[i] = 0 for i in 0..1\n  Y[i] = "
+    f"E[T[i]] }}"
+)
 DROP = kernel(
     out(MOVED),
     "\nlet T: i64[5]",

@@ -65,7 +65,10 @@ KERNEL = """kernel k(X: f32[N], a: i64) -> (Y: f32[N])
   for i in 0..N
     {0}
 """
-TILED = "for jo in 0..4\n      for ji in 0..8\n        if 8*jo + ji < N\n          T[8*jo + ji] = X[8*jo + ji]\n    "
+TILED = (
+    "for jo in 0..4\n      for ji in 0..8\n        if 8*jo + ji < N\n          T[8*jo + ji] = X[8*jo + ji]\n "
+    "   "
+)
 FED = {
     "the element before": "T[i] = X[i]\n    Y[i] = T[i]",
     "a row": "for j in 0..i + 1\n      T[j] = X[j]\n    Y[i] = T[i]",

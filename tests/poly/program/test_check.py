@@ -163,7 +163,8 @@ error[bounds]: A may be read outside its shape
 """,
     ),
     "a circle through the places of one case": (
-        """op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for i in 0..4 }""",
+        """op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for "
+        "i in 0..4 }""",
         """
 error[cycle]: A is defined by itself
   --> op.tx:1:78
@@ -251,7 +252,8 @@ error[cycle]: B is defined by itself
 """,
     ),
     "a circle that only some sizes have": (
-        """op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = B[i] }""",
+        """op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = "
+        "B[i] }""",
         """
 error[cycle]: B is defined by itself
   --> op.tx:1:67
@@ -262,7 +264,8 @@ error[cycle]: B is defined by itself
 """,
     ),
     "a value outside its range": (
-        """op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = X[c[i]] }""",
+        """op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = "
+        "X[c[i]] }""",
         """
 error[range]: c in 0..N is not proven
   --> op.tx:1:73
@@ -349,7 +352,10 @@ RESULTS = {
 
 @pytest.mark.parametrize("body", RESULTS)
 def test_what_is_declared_of_results(body: str):
-    callees = "op g(k: i64[N] in 0..N) -> q: i64[N] in 0..N { q[i] = k[i] }  op h(k: i64[N]) -> q: i64[N] { q[i] = k[i] }  "
+    callees = (
+        "op g(k: i64[N] in 0..N) -> q: i64[N] in 0..N { q[i] = k[i] }  op h(k: i64[N]) -> q: i64[N] { q[i] = "
+        "k[i] }  "
+    )
     with pytest.raises(CheckError) as e:
         check_program(program(callees + f"op f(X: f32[N], k: i64[N] in 0..N) -> Y: f32[N] {{ {body} }}"))
     assert (str(e.value).splitlines()[0], e.value.label) == (
@@ -460,7 +466,10 @@ def test_a_remainder_is_below_its_divisor(index, said):
 )
 def test_a_guard_gives_its_value_whatever_is_declared_of_the_elements(start, guard, is_inside):
     """Elements of `p` lie in its range. What stands outside of it is what the guard says."""
-    text = f"op f(X: f32[N], p: i64[N] in {start}..N, q: i64[N] in 0..N) -> Y: f32[N] {{ Y[i] = X[p[i + 1 | {guard}] - {start}] }}"
+    text = (
+        f"op f(X: f32[N], p: i64[N] in {start}..N, q: i64[N] in 0..N) -> Y: f32[N] {{ Y[i] = X[p[i + 1 | "
+        f"{guard}] - {start}] }}"
+    )
     if is_inside:
         check_program(program(text))
     else:
@@ -468,7 +477,10 @@ def test_a_guard_gives_its_value_whatever_is_declared_of_the_elements(start, gua
 
 
 def test_a_guard_of_a_place_that_was_found():
-    found = "op f(X: f32[N], Z: f32[M]) -> Y: f32[M] {{ let a: i64[M]  a[i] = argmax(k in 0..N: X[k] * Z[i])  Y[i] = X[a[i + 1 | {}]] }}"
+    found = (
+        "op f(X: f32[N], Z: f32[M]) -> Y: f32[M] {{ let a: i64[M]  a[i] = argmax(k in 0..N: X[k] * Z[i])  "
+        "Y[i] = X[a[i + 1 | {}]] }}"
+    )
     assert [show(e) for e in check_program(program(found.format("0")))] == ["N >= 1 or M == 0"]
     assert "error[bounds]: X may be read outside its shape" in complaint(found.format("N"))
 

@@ -20,7 +20,10 @@ MERGED = """op merged(X: f32[N]) -> (A: f32[N], B: f32[N]) {
   B[i] = 1
   B[i] += A[i] for i in 0..N where i < 3 }"""
 RAGGED = "op ragged(X: f32[B, N, N]) -> Y: f32[B, N] { Y[b, i] = sum(j in 0..i + 1: X[b, i, j]) }"
-BACKWARDS = "op backwards(X: f32[N]) -> Y: f32[N] {\n  let T: f32[N]\n  T[N - 1 - i] = X[i] + 1\n  Y[i] = T[i] * T[N - 1 - i] }"
+BACKWARDS = (
+    "op backwards(X: f32[N]) -> Y: f32[N] {\n  let T: f32[N]\n  T[N - 1 - i] = X[i] + 1\n  Y[i] = T[i] * T[N "
+    "- 1 - i] }"
+)
 BOTH = "op both(X: f32[N]) -> y: f32 {\n  let T: f32[2]\n  T[i] = X[i | 0] for i in 0..2\n  y = T[0] - T[1] }"
 ALL = "op all_of(X: f32[4]) -> Y: f32[4] {\n  T[i] = X[i] * 2\n  Y[i] = T[3 - i] }"
 LENGTHS = "op lengths(X: f32[N, M], n: i64[N] in 0..M) -> Y: f32[N] { Y[i] = sum(j in 0..n[i]: X[i, j]) }"
@@ -97,7 +100,10 @@ def test_skew_of_a_loop_whose_length_is_data():
 
 @pytest.mark.parametrize("sizes", [{}, {"K": 7}, {"K": 8}])
 def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
-    script = 'split("k", 2)\nreorder("ko", "i", "j", "ki")\ncache_read("A", "ko")\ncache_read("B", "ko")\npipeline("ko")'
+    script = (
+        'split("k", 2)\nreorder("ko", "i", "j", "ki")\ncache_read("A", "ko")\ncache_read("B", '
+        '"ko")\npipeline("ko")'
+    )
     s = scheduled(PRODUCT, script, **sizes)
     assert "A_cache: f32[2, M" in show_kernel(s.kernel) and "B_cache: f32[2, 2, " in show_kernel(s.kernel)
     for n in (0, 1, 4, 7):

@@ -64,7 +64,10 @@ def folded(draw: st.DrawFn) -> str:
         )
     )
     update = draw(st.sampled_from(["+=", "max=", "*="]))
-    return f"op f(X: f32[N, M]) -> Y: f32[N] {{ Y[n] = 0  Y[{index} | drop] {update} X[i, j] for i in 0..N, j in 0..M }}"
+    return (
+        f"op f(X: f32[N, M]) -> Y: f32[N] {{ Y[n] = 0  Y[{index} | drop] {update} X[i, j] for i in 0..N, j "
+        f"in 0..M }}"
+    )
 
 
 def chained(draw: st.DrawFn) -> str:
@@ -74,7 +77,10 @@ def chained(draw: st.DrawFn) -> str:
 
     more = f"  g[i, j] = {read('h')} + {read('h')}" if draw(st.booleans()) else "  g[i, j] = X[i, j] + 1"
     last = f"Y[i, j] = {read('h')} * {read('g')}"
-    return f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ let h: f32[N, M]  let g: f32[N, M]  h[i, j] = {read('X')}{more}  {last} }}"
+    return (
+        f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ let h: f32[N, M]  let g: f32[N, M]  h[i, j] = "
+        f"{read('X')}{more}  {last} }}"
+    )
 
 
 def scattered(draw: st.DrawFn) -> str:

@@ -24,8 +24,14 @@ CUT = """op cut(X: f32[N, 8], w: f32[N, 8]) -> Y: f32[N, 8] {
   T[i, j] = X[i, j] * 2 for i in 0..N, j in 0..8 where i < 4
   T[i, j] = X[i, j] * 3 for i in 0..N, j in 0..8 where i >= 4
   Y[i, j] = T[i, j] + w[i, j] }"""
-TRIANGLE = "op triangle(X: f32[N, N]) -> Y: f32[N, N] {\n  Y[i, j] = X[i, j] for j in 0..i + 1\n  Y[i, j] = 0 for j in i + 1..N }"
-CHAIN = "op chain(X: f32[N, M]) -> (A: f32[N, M], B: f32[N, M]) {\n  A[i, j] = X[i, j] * 2\n  B[i, j] = A[i, j] * 3 }"
+TRIANGLE = (
+    "op triangle(X: f32[N, N]) -> Y: f32[N, N] {\n  Y[i, j] = X[i, j] for j in 0..i + 1\n  Y[i, j] = 0 for j "
+    "in i + 1..N }"
+)
+CHAIN = (
+    "op chain(X: f32[N, M]) -> (A: f32[N, M], B: f32[N, M]) {\n  A[i, j] = X[i, j] * 2\n  B[i, j] = A[i, j] "
+    "* 3 }"
+)
 PLANE = """op plane(X: f32[N, M]) -> Y: f32[N + M, N, M] {
   let T: f32[N + M, N, M]
   T[i + j, i, j] = X[i, j]
@@ -121,7 +127,10 @@ def test_what_stands_outside_of_a_tensor_is_copied_where_it_is_one_number(outsid
 )
 def test_every_second_element_is_copied_where_all_reads_take_these(third: str, length: str):
     """Twice a number of data may wrap, and half of that is another number."""
-    text = f"op halves(X: f32[N, M], k: i64[M]) -> Y: f32[N, M] {{ Y[i, j] = X[i, 2 * j | 0] * X[i, 2 * j + 2 | 0] + X[i, {third} | 0] }}"
+    text = (
+        f"op halves(X: f32[N, M], k: i64[M]) -> Y: f32[N, M] {{ Y[i, j] = X[i, 2 * j | 0] * X[i, 2 * j + 2 | "
+        f"0] + X[i, {third} | 0] }}"
+    )
     s = scheduled(text, 'cache_read("X", "i")')
     assert f"X_cache: f32[1, {length}]" in show_kernel(s.kernel)
     s.certificate()

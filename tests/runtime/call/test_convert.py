@@ -270,7 +270,7 @@ def test_an_array_protocol_that_fails():
 
     assert (
         complaint(add, Broken(), B)
-        == "error[type]: `A` is a tests.runtime.test_call.Broken that NumPy cannot read: it needs a gradient"
+        == f"error[type]: `A` is a {__name__}.Broken that NumPy cannot read: it needs a gradient"
     )
 
 

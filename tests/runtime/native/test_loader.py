@@ -18,7 +18,10 @@ from texpr.runtime.native.loader import load
 from texpr.support.errors import CompileError
 
 ANSWER = "define i32 @answer() {{ ret i32 {} }}"
-UNKNOWN = "declare i32 @there_is_no_such_function()\ndefine i32 @f() {\n %r = call i32 @there_is_no_such_function()\n ret i32 %r\n}"
+UNKNOWN = (
+    "declare i32 @there_is_no_such_function()\ndefine i32 @f() {\n %r = call i32 "
+    "@there_is_no_such_function()\n ret i32 %r\n}"
+)
 
 
 def answer(loaded):

@@ -16,7 +16,10 @@ from texpr.lang import parse_kernel
 from texpr.runtime import host
 from texpr.targets import compile_kernel, emit_llvm, find_target
 
-HEAD = "kernel f(X: f32[N, M], V: f32[M], k: i64[N], c: i32[8 * N], b: bool[M], h: f16[M], s: u8[M]) -> (Y: f32[N, 8], Z: i32[N]) {}"
+HEAD = (
+    "kernel f(X: f32[N, M], V: f32[M], k: i64[N], c: i32[8 * N], b: bool[M], h: f16[M], s: u8[M]) -> (Y: "
+    "f32[N, 8], Z: i32[N]) {}"
+)
 LOOPS = {
     "element in a condition": """
   for i in 0..N

@@ -66,7 +66,10 @@ def test_what_asks_for_its_next_vectors_is_plain():
 PRODUCT = "op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 14, 14] {
   Y[n, o, y, x] = sum(c, r, s: X[n, c, y + r - 1, x + s - 1 | 0] * F[o, c, r, s]) }"""
-POINTS = "op points(X: f32[8, N, 56, 56], F: f32[256, N]) -> Y: f32[8, 256, 56, 56] { Y[n, o, y, x] = sum(c: X[n, c, y, x] * F[o, c]) }"
+POINTS = (
+    "op points(X: f32[8, N, 56, 56], F: f32[256, N]) -> Y: f32[8, 256, 56, 56] { Y[n, o, y, x] = sum(c: X[n, "
+    "c, y, x] * F[o, c]) }"
+)
 """Rows and columns are counted as one, and which lanes of a copy are there is asked of the row."""
 COLUMNS = "op columns(X: f32[N, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }"
 NORM = """op norm(X: f32[8, N, 28, 28], m: f32[N], v: f32[N], w: f32[N], b: f32[N]) -> Y: f32[8, N, 28, 28] {

@@ -138,11 +138,24 @@ def mirror() -> Kernel:
     """Y[8*o + i] += T[7 - i] with T a tile of X, tile after tile in one buffer."""
     x, y, t = tensor("X", 4, 8), tensor("Y", 8), tensor("T", 8, scope="stack")
     b, o, i, j, z = (Var(n) for n in "boijz")
-    return kernel([x], [y], loop(b, 1, "block.x", Alloc(t),
-        loop(z, 8, "thread.x", Store(y, (z,), Read(x, (index(0), z)))),
-        loop(o, 4, "serial",
-            loop(i, 8, "thread.x", Store(t, (i,), Read(x, (o, i)))),
-            loop(j, 8, "thread.x", Store(y, (j,), Read(t, (sub(index(7), j),)), "add")))))  # fmt: skip
+    return kernel(
+        [x],
+        [y],
+        loop(
+            b,
+            1,
+            "block.x",
+            Alloc(t),
+            loop(z, 8, "thread.x", Store(y, (z,), Read(x, (index(0), z)))),
+            loop(
+                o,
+                4,
+                "serial",
+                loop(i, 8, "thread.x", Store(t, (i,), Read(x, (o, i)))),
+                loop(j, 8, "thread.x", Store(y, (j,), Read(t, (sub(index(7), j),)), "add")),
+            ),
+        ),
+    )
 
 
 def test_a_tile_is_read_before_it_is_overwritten():
@@ -192,10 +205,21 @@ def test_a_shorter_loop_over_threads():
     """Threads beyond the extent wait with the others."""
     x, y, t = tensor("X", 8), tensor("Y", 8), tensor("T", 8, scope="stack")
     b, i, j, z = (Var(n) for n in "bijz")
-    check(kernel([x], [y], loop(b, 1, "block.x", Alloc(t),
-        loop(z, 8, "thread.x", Store(t, (z,), Read(x, (z,)))),
-        loop(i, 3, "thread.x", Store(t, (i,), Read(t, (add(i, index(5)),)))),
-        loop(j, 8, "thread.x", Store(y, (j,), Read(t, (sub(index(7), j),)))))))  # fmt: skip
+    check(
+        kernel(
+            [x],
+            [y],
+            loop(
+                b,
+                1,
+                "block.x",
+                Alloc(t),
+                loop(z, 8, "thread.x", Store(t, (z,), Read(x, (z,)))),
+                loop(i, 3, "thread.x", Store(t, (i,), Read(t, (add(i, index(5)),)))),
+                loop(j, 8, "thread.x", Store(y, (j,), Read(t, (sub(index(7), j),)))),
+            ),
+        )
+    )
 
 
 def test_conditions_around_threads():
@@ -251,8 +275,11 @@ def refusal(k: Kernel) -> str:
 def test_shared_memory_has_an_end():
     x, y, t = tensor("X", 64), tensor("Y", 64), tensor("T", 64000, scope="stack")
     b, i, j = (Var(n) for n in "bij")
-    body = (Alloc(t), loop(i, 64, "thread.x", Store(t, (mul(i, index(250)),), Read(x, (i,)))),
-            loop(j, 64, "thread.x", Store(y, (j,), Read(t, (mul(j, index(250)),)))))  # fmt: skip
+    body = (
+        Alloc(t),
+        loop(i, 64, "thread.x", Store(t, (mul(i, index(250)),), Read(x, (i,)))),
+        loop(j, 64, "thread.x", Store(y, (j,), Read(t, (mul(j, index(250)),)))),
+    )
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", *body))) == (
         "error[target]: T needs 256000 bytes of shared memory; there are 166912\n  help: use smaller tiles"
     )

@@ -26,7 +26,10 @@ PAIRS = pytest.mark.parametrize(("left", "right"), list(product(KINDS, repeat=2)
 
 def text(left: str = "f8e4m3", right: str = "f8e4m3", value: str = "") -> str:
     total = "sum(k: f32(A[i, k]) * f32(B[j, k]))"
-    return f"op product(A: {left}[M, K], B: {right}[N, K]) -> C: f32[M, N] {{ C[i, j] = {value.format(total) if value else total} }}"
+    return (
+        f"op product(A: {left}[M, K], B: {right}[N, K]) -> C: f32[M, N] {{ C[i, j] = "
+        f"{value.format(total) if value else total} }}"
+    )
 
 
 def case(m: int, n: int, k: int, left: str = "f8e4m3", right: str = "f8e4m3", fixed: bool = True) -> Case:

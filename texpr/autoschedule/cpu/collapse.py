@@ -67,7 +67,9 @@ def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
             or extent(inner) >= builder.vector_lanes(nest)
             and depends_on_index(nest, both)
         ):
-            break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
+            # joined, guards and clamps at the edges would be everywhere, and what asks for an
+            # iteration would divide for it
+            break
         name = outer.var.name + inner.var.name
         if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
             break

@@ -173,7 +173,8 @@ class _Cores:
 
 
 _CORES = {
-    "mma_bf16": _Cores("bf16", "bf16", "f32", "mma_f32"), "mma_f16": _Cores("f16", "f16", "f32", "mma_f32"),
+    "mma_bf16": _Cores("bf16", "bf16", "f32", "mma_f32"),
+    "mma_f16": _Cores("f16", "f16", "f32", "mma_f32"),
     "mma_i8": _Cores("i8", "i8", "i32", "mma_i32", terms=2 * TALL, rounds=False),
     "mma_f8e4m3": _Cores("f8e4m3", "f8e4m3", "f32", "mma_f32", terms=2 * TALL),
     "mma_f8e5m2": _Cores("f8e5m2", "f8e5m2", "f32", "mma_f32", terms=2 * TALL),
@@ -181,7 +182,7 @@ _CORES = {
     "mma_f8e5m2_f8e4m3": _Cores("f8e5m2", "f8e4m3", "f32", "mma_f32", terms=2 * TALL),
     "mma_tf32": _Cores("f32", "f32", "f32", "mma_f32", terms=TALL // 2, rows_of_registers=False),
     "mma_f64": _Cores("f64", "f64", "f64", "mma_f64", TALL // 2, TALL // 4, 32, rows_of_registers=False),
-}  # fmt: skip
+}
 
 
 def factors_for(builder: ScheduleBuilder, nest: Nest) -> str:

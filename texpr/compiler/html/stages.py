@@ -24,5 +24,8 @@ def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
         f'<div class="stage"{"" if k == last else " hidden"}>{nest_html(kernel, notes)}</div>'
         for k, (_, kernel, notes) in enumerate(stages)
     )
-    slider = f'<input type="range" min="0" max="{last}" value="{last}" aria-label="step" {"disabled" if last == 0 else ""}>'
+    slider = (
+        f'<input type="range" min="0" max="{last}" value="{last}" aria-label="step" '
+        f"{'disabled' if last == 0 else ''}>"
+    )
     return f'<div class="stages"><div class="steps">{slider}<ol start="0">{steps}</ol></div>{panes}</div>'

@@ -23,7 +23,10 @@ def occupancy_of(artifact: Artifact) -> str:
     for launch in artifact.launches:
         its, extents = found[launch.symbol], [integer(e) for e in launch.block]
         shared = its.shared_bytes + launch.shared_bytes
-        words = f"{launch.symbol}: {its.registers} registers, {its.spilled} bytes spilled, {shared} bytes of shared memory"
+        words = (
+            f"{launch.symbol}: {its.registers} registers, {its.spilled} bytes spilled, {shared} bytes of "
+            f"shared memory"
+        )
         if processor is not None and None not in extents:
             threads = prod(n for n in extents if n is not None)
             words += f"; blocks of {threads} threads, {occupancy(processor, threads, shared, its.registers)}"

@@ -30,7 +30,10 @@ class Arena:
     overwrites: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.overwrites)} over others; each alone: {self.naive:,}"
+        return (
+            f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.overwrites)} over others; each "
+            f"alone: {self.naive:,}"
+        )
 
 
 Lifetimes = Mapping[Tensor, tuple[int, int]]

@@ -472,7 +472,9 @@ def apply_program(
                 or formal.value_range is not None
                 or formal.distinct
             ):
-                a.realize()  # where it is; else it would be computed where this is. Values of data alone are checked on a device
+                # where it is; else it would be computed where this is. Values of data alone are
+                # checked on a device
+                a.realize()
     results = tuple(
         Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k)
         for k, t in enumerate(program.outputs)

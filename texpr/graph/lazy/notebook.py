@@ -16,7 +16,10 @@ MOST = 8
 
 def table(x: Tensor) -> str:
     """The values as a table, its middle left out where it is large; more than two axes as text."""
-    head = f"<div>tensor {x.dtype}[{', '.join(map(str, x.shape))}]{' requires grad' if x.requires_grad else ''}</div>"
+    head = (
+        f"<div>tensor "
+        f"{x.dtype}[{', '.join(map(str, x.shape))}]{' requires grad' if x.requires_grad else ''}</div>"
+    )
     values = np.asarray(x.numpy())
     if values.ndim not in (1, 2) or not values.size:
         return f"{head}<pre>{html.escape(np.array2string(values, separator=', '))}</pre>"

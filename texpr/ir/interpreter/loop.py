@@ -236,7 +236,10 @@ class _KernelWriter:
         loops = [self.out.names[v] for v in self.around[node]]
         old = self.out.assign(place)
         self.out.line(f"{place} = {value}")
-        told = f"{self.out.constant(node)}, ({''.join(f'{v}, ' for v in loops)}), ({''.join(f'{i}, ' for i in element)}), {old}, {place}"
+        told = (
+            f"{self.out.constant(node)}, ({''.join(f'{v}, ' for v in loops)}), "
+            f"({''.join(f'{i}, ' for i in element)}), {old}, {place}"
+        )
         self.out.line(f"{self.out.constant(self.watch)}({told})")
 
 

@@ -272,7 +272,10 @@ def _first_bad(equation: Equation, points: Points, bad: Array) -> str:
         f"{axis.var.name}={int(np.broadcast_to(points.env[axis.var], bad.shape)[at])}"
         for axis in equation.axes
     ]
-    return f"an equation of {equation.target.name} reads or writes what does not exist at {', '.join(where) or 'its only point'}"
+    return (
+        f"an equation of {equation.target.name} reads or writes what does not exist at "
+        f"{', '.join(where) or 'its only point'}"
+    )
 
 
 @dataclass(slots=True)

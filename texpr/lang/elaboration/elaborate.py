@@ -456,7 +456,9 @@ def definitions_first(
                 for needed in _needed(statement, defining):
                     if id(needed) in path:
                         if needed is statement or any(t.name.text in names.tensors for t in needed.targets):
-                            continue  # its shape is known, or its own to say: whether there is an order is for the proofs to say
+                            # its shape is known, or its own to say: whether there is an order is
+                            # for the proofs to say
+                            continue
                         raise circular(needed, names)
                     stack.append((needed, False))
     return list(result.values())

@@ -8,7 +8,7 @@ from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, U64, int_range, most
 from texpr.ir.expr import Call, Const, Var
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.interpreter.random import RANDOM
-from texpr.lang.elaboration.context import ElaborationContext
+from texpr.lang.elaboration.elaboration_context import ElaborationContext
 from texpr.lang.elaboration.name_scope import Scope, unknown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize
 from texpr.lang.syntax import tree

@@ -8,7 +8,7 @@ from texpr.ir.affine import same_value
 from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.printing.expr import default_accumulator, show
-from texpr.lang.elaboration.context import ElaborationContext
+from texpr.lang.elaboration.elaboration_context import ElaborationContext
 from texpr.lang.elaboration.likely import advised_binder
 from texpr.lang.elaboration.name_scope import Scope, Use, shown
 from texpr.lang.elaboration.typed_values import Value, describe, materialize, own_dtype

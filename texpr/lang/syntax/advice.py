@@ -207,7 +207,10 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
         case "for" if inside == "(":
             return "a reduction begins with what it runs over: sum(k in 0..N: X[k])"
         case "for" if "let" in expected and "for" not in expected:
-            return "an equation holds for all its indices; their ranges stand at its end: Y[i] = X[i]  for i in 0..N"
+            return (
+                "an equation holds for all its indices; their ranges stand at its end: Y[i] = X[i]  for i in "
+                "0..N"
+            )
         case "if" | "?" if "and" in expected:
             return CHOICE
         case "where" if "INT" in expected:
@@ -226,7 +229,10 @@ def parse_help(token: str, previous: str, words_before: Sequence[str], expected:
         case "=" if "let" in expected and "let" in words_before:
             return "`let` only declares a shape; an equation says the values: T[i] = 0"
         case "=" if expected == {":"} and len(words_before) > 1 and words_before[-2] == "let":
-            return f"`let` declares a shape, let {previous}: f32[N]; what one equation defines needs none: {previous}[i] = 2 * X[i]"
+            return (
+                f"`let` declares a shape, let {previous}: f32[N]; what one equation defines needs none: "
+                f"{previous}[i] = 2 * X[i]"
+            )
         case "<" | "<=" if expected == {"in"}:
             return f"a range is written {previous} in lo..hi: {previous} in 0..N"
         case _ if ".." in expected and "range" in words_before[-5:]:
@@ -240,7 +246,10 @@ def _other_languages(token: str, previous: str, words_before: Sequence[str], exp
     """Operators and heads as C, Python, R and Fortran have them."""
     match token:
         case "[" if previous == ")" and "let" in expected:
-            return "a call gives one number; an operator is called as a whole right side, T = f(X), and read after that: T[i]"
+            return (
+                "a call gives one number; an operator is called as a whole right side, T = f(X), and read "
+                "after that: T[i]"
+            )
         case "<" | ">" if previous == token:
             return f"a shift is a function: {'shl' if token == '<' else 'shr'}(x, n)"
         case ">" if previous == "<":

@@ -114,7 +114,10 @@ def _help(source: Source, token: _Found, before: list[_Found], expected: set[str
         case "=", _ if "COMPARE" in expected:
             return "comparison is written with `==`"
         case "|", _:
-            return "`|` gives the value outside an array, inside its brackets: X[i - 1 | 0]; bits: bit_or(x, y); logic: x or y"
+            return (
+                "`|` gives the value outside an array, inside its brackets: X[i - 1 | 0]; bits: bit_or(x, "
+                "y); logic: x or y"
+            )
         case "[", "]":
             return "all indices stand in one pair of brackets: X[i, j]"
         case ";", _:

@@ -267,7 +267,10 @@ class Unfold(Module):
         return with_batch(self, input, 4, lambda x: ops.unfold2d(x, **self._constants()))
 
     def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+            f"stride={self.stride}"
+        )
 
 
 class Fold(Unfold):

@@ -98,7 +98,10 @@ class Bilinear(Module):
         )
 
     def extra_repr(self) -> str:
-        return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}"
+        )
 
 
 class Flatten(Module):

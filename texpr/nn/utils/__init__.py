@@ -17,7 +17,10 @@ __all__ = [
     "vector_to_parameters",
 ]
 
-_COMPUTED = "a weight that is computed from other parameters is an attribute of a module of one's own, whose forward computes it"
+_COMPUTED = (
+    "a weight that is computed from other parameters is an attribute of a module of one's own, whose forward "
+    "computes it"
+)
 _ABSENT = {
     **dict.fromkeys(
         (

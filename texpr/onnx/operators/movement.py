@@ -215,7 +215,10 @@ def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], nam
         return x
     fold = (_BOOL_FOLDS if t == BOOL else _FOLDS).get(node.word("reduction", "none", *_FOLDS))
     spans = ranges(names, updates.shape)
-    head = f"op scatter(X: {typed(t, x.shape)}, P: {typed(idx.dtype, idx.shape)}, U: {typed(t, updates.shape)}) -> Y: {typed(t, x.shape)}"
+    head = (
+        f"op scatter(X: {typed(t, x.shape)}, P: {typed(idx.dtype, idx.shape)}, U: {typed(t, updates.shape)}) "
+        f"-> Y: {typed(t, x.shape)}"
+    )
     if fold is not None:
         body = f"Y{at(whole)} = X{at(whole)}  Y[{', '.join(place)} | drop] {fold} U{at(names)}  {spans}"
         return written(f"{head} {{ {body} }}")(x, idx, updates)

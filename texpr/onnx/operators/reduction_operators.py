@@ -28,7 +28,10 @@ _TEXTS = {
     "ReduceLogSumExp": "m{kept} = max({over}: {x}) ;; (if isfinite(m{kept}) then m{kept} else 0) + "
     "log(sum({over}: exp({x} - (if isfinite(m{kept}) then m{kept} else 0))))",
 }
-_TRUNCATED = "m{kept} = sum({over}: {x}) ;; m{kept} // {t}({count}) + (if m{kept} < 0 and m{kept} % {t}({count}) != 0 then 1 else 0)"
+_TRUNCATED = (
+    "m{kept} = sum({over}: {x}) ;; m{kept} // {t}({count}) + (if m{kept} < 0 and m{kept} % {t}({count}) != 0 "
+    "then 1 else 0)"
+)
 """A mean of integers, towards 0."""
 
 

@@ -101,7 +101,10 @@ def _reflected(i: str, n: int, padding: str, aligned: bool) -> str:
     if padding != "reflection":
         return i
     around = max(2 * n - 2, 1) if aligned else 2 * n
-    return f"(if {i} % {around} < {n} then {i} % {around} else {around if aligned else around - 1} - {i} % {around})"
+    return (
+        f"(if {i} % {around} < {n} then {i} % {around} else {around if aligned else around - 1} - {i} % "
+        f"{around})"
+    )
 
 
 @converter("Col2Im", known=(1, 2))

@@ -240,7 +240,10 @@ def _average_pool(node: Node, x: Any) -> Any:
             f"({s}) >= {-b if around else 0} and ({s}) < {n + a if around else n}"
             for s, b, a, n in zip(spots, w.before, w.after, x.shape[2:])
         ]
-        value = f"{t}(sum({within}: {read}) / sum<{'f32' if t.bits < 32 else t}>({within}: if {' and '.join(ends)} then 1 else 0))"
+        value = (
+            f"{t}(sum({within}: {read}) / sum<{'f32' if t.bits < 32 else t}>({within}: if "
+            f"{' and '.join(ends)} then 1 else 0))"
+        )
     return written(
         f"op pool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(['n', 'c', *out])} = {value}  "
         f"{ranges(['n', 'c', *out], result)} }}"

@@ -63,7 +63,9 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
                 return _iterations(replace(s, extent=extent), values, anew)
             own = replace(var) if anew else var
             body = _all(body, {**values, var: own} if anew else values, anew)
-            if not body:  # Nor is its extent read: that the array has such an element may be what a condition inside says.
+            # Nor is its extent read: that the array has such an element may be what a condition
+            # inside says.
+            if not body:
                 return ()
             loop = (
                 s

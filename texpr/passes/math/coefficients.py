@@ -1,6 +1,4 @@
-"""Coefficients, lowest power first. Written by `scripts/fit_polynomials.py`; the errors are
-those of the fit alone.
-"""
+"""Coefficients, lowest power first. Written by `scripts/fit_polynomials.py`; the errors are those of the fit alone."""
 
 LN2_F32 = (0.693145751953125, 1.428606765330187e-06)
 LN2_F64 = (0.6931471805598903, 5.497923018708371e-14)
@@ -134,8 +132,7 @@ LOG_F32 = (
     -0.07619305700063705,
 )
 
-# (log2(1 + f) - f log2(e)) / f^2 for sqrt(1/2) <= 1 + f <= sqrt(2), error relative to log2(1 + f):
-# 2^-27.7.
+# (log2(1 + f) - f log2(e)) / f^2 for sqrt(1/2) <= 1 + f <= sqrt(2), error relative to log2(1 + f): 2^-27.7.
 LOG2_F32 = (
     -0.7213473320007324,
     0.4808982014656067,
@@ -148,8 +145,7 @@ LOG2_F32 = (
     -0.11025658994913101,
 )
 
-# log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2) in f64 to f32 accuracy, error relative to log2(1
-# + f): 2^-38.5.
+# log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2) in f64 to f32 accuracy, error relative to log2(1 + f): 2^-38.5.
 LOG2_SHORT = (
     1.4426950408865677,
     -0.7213475203269225,
@@ -383,7 +379,12 @@ ASIN_SHORT = (
 )
 
 # (sinh(x) - x) / x^3 in powers of x^2 for |x| <= 1: 2^-34.2.
-SINH_SHORT = (0.16666666497566915, 0.008333350057767253, 0.00019836159845932952, 2.8169509566375243e-06)
+SINH_SHORT = (
+    0.16666666497566915,
+    0.008333350057767253,
+    0.00019836159845932952,
+    2.8169509566375243e-06,
+)
 
 # (cos(r) - 1 + r^2/2) / r^4 in powers of r^2 for |r| <= pi/4: 2^-69.0.
 COS_F64 = (
@@ -405,8 +406,7 @@ CBRT = (
     -0.037791473155085395,
 )
 
-# ((1 + 2 x) exp(x^2) (1 - erf(x)) - 1) / (t + 1) with t = (x - 4) / (x + 4) for 0 <= x <= 28:
-# 2^-56.9.
+# ((1 + 2 x) exp(x^2) (1 - erf(x)) - 1) / (t + 1) with t = (x - 4) / (x + 4) for 0 <= x <= 28: 2^-56.9.
 ERFCX_F64 = (
     0.2329951186255525,
     -0.372616235466115,
@@ -436,8 +436,7 @@ ERFCX_F64 = (
     -5.824838547402486e-09,
 )
 
-# ((1 + 2 x) exp(x^2) (1 - erf(x)) - 1) / (t + 1) with t = (x - 4) / (x + 4) for 0 <= x <= 11:
-# 2^-35.4.
+# ((1 + 2 x) exp(x^2) (1 - erf(x)) - 1) / (t + 1) with t = (x - 4) / (x + 4) for 0 <= x <= 11: 2^-35.4.
 ERFCX_SHORT = (
     0.23299511861387903,
     -0.3726162359754412,
@@ -454,8 +453,7 @@ ERFCX_SHORT = (
     4.299732753194644e-05,
 )
 
-# (1 - Phi(t))^(1/8) for 0 <= t <= 5.6, error of the eighth power: relative below 4.25, then as a
-# part of Phi(t): 2^-25.5.
+# (1 - Phi(t))^(1/8) for 0 <= t <= 5.6, error of the eighth power: relative below 4.25, then as a part of Phi(t): 2^-25.5.
 GELU_NEAR = (
     0.9170040456271704,
     -0.0914580436778916,

@@ -49,10 +49,25 @@ def _in_pairs(build: Callable[..., Expr]) -> Callable[..., Expr]:
 
 
 EXPANSIONS: dict[str, Callable[..., Expr]] = {
-    "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log1p": log1p, "rsqrt": rsqrt,
-    "sin": sin, "cos": cos, "tan": tan, "tanh": tanh, "sigmoid": sigmoid, "erf": erf, "gelu": gelu,
-    **{f.__name__: _in_pairs(f) for f in (atan, asin, acos, sinh, cosh, asinh, acosh, atanh, cbrt, log10, erfc)},
-}  # fmt: skip
+    "exp": exp,
+    "exp2": exp2,
+    "expm1": expm1,
+    "log": log,
+    "log2": log2,
+    "log1p": log1p,
+    "rsqrt": rsqrt,
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+    "erf": erf,
+    "gelu": gelu,
+    **{
+        f.__name__: _in_pairs(f)
+        for f in (atan, asin, acos, sinh, cosh, asinh, acosh, atanh, cbrt, log10, erfc)
+    },
+}
 """Functions of one float."""
 
 BINARY: dict[str, Callable[..., Expr]] = {"atan2": _in_pairs(atan2), "hypot": _in_pairs(hypot)}

@@ -24,7 +24,7 @@ from texpr.passes.math.coefficients import (
     LOG2E_F32,
     LOG2E_F64,
     TANH_F32,
-)  # fmt: skip
+)
 from texpr.passes.math.primitives import SCALE, Arithmetic
 
 

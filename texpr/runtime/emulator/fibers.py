@@ -314,7 +314,10 @@ def lower_to_cpu(text: str) -> str:
 def _index(match: re.Match[str]) -> str:
     which, axis = match.groups()
     place = f"getelementptr (i32, ptr {_PLACES[which]}, i64 {'xyz'.index(axis)})"
-    return f"define internal i32 @fiber.{which}.{axis}() alwaysinline {{\n  %i = load i32, ptr {place}\n  ret i32 %i\n}}"
+    return (
+        f"define internal i32 @fiber.{which}.{axis}() alwaysinline {{\n  %i = load i32, ptr {place}\n  ret "
+        f"i32 %i\n}}"
+    )
 
 
 def _entry(name: str, parameters: str) -> str:

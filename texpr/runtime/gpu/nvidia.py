@@ -48,7 +48,10 @@ _BROKEN = (
     "CUDA_ERROR_HARDWARE_STACK_ERROR",
     "CUDA_ERROR_LAUNCH_TIMEOUT",
 )
-_WITHOUT = 'compile with a GPU target and look at kernel.ptx, or use the device "emulated", where threads are fibers of the CPU'
+_WITHOUT = (
+    'compile with a GPU target and look at kernel.ptx, or use the device "emulated", where threads are '
+    "fibers of the CPU"
+)
 _INSTALL = f"install NVIDIA's driver (nvidia-smi shows it); without a GPU, {_WITHOUT}"
 
 

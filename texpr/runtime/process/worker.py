@@ -72,9 +72,14 @@ class _Worker:
         self.words = tempfile.TemporaryFile()
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}, bufsize=0, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.words,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+            bufsize=0,
+            start_new_session=True,
+        )
 
     def ask(self, request: object, timeout: float) -> tuple[str, Any]:
         """Send a request and wait for the answer."""

@@ -46,7 +46,10 @@ class Replay:
     def __str__(self) -> str:
         at = f"at {', '.join(f'{k}={v}' for k, v in self.sizes.items())}: " if self.sizes else ""
         if not self.tensor and not self.runs:
-            return f"{at}nothing was run: there are more than {MOST_INSTANCES:,} statements, and no smaller sizes are refused"
+            return (
+                f"{at}nothing was run: there are more than {MOST_INSTANCES:,} statements, and no smaller "
+                f"sizes are refused"
+            )
         if not self.tensor:
             smaller = ", some at smaller sizes," if self.smaller else ""
             return f"{at}none of {self.runs} runs on random data{smaller} shows a difference; other data may"

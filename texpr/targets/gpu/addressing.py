@@ -65,7 +65,10 @@ class GpuAddressing(Accesses):
         at = self.position(Linear(first.terms, 0))
         at = self._pure(f"add {at}, {swizzle_offset(self, first, tensor.swizzle).text}", I64, 0)
         at = self._pure(f"add {at}, {first.constant}", I64, 0)
-        address = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {at}"
+        address = (
+            f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, "
+            f"{at}"
+        )
         return self.function.pure(address), self.lanes if step else 0, step
 
     def split_address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> list[str]:
@@ -77,7 +80,10 @@ class GpuAddressing(Accesses):
         pointer = f"ptr{self.space(tensor)}"
         if tensor.swizzle is not None or abs(first.constant) * size > MOST_OFFSET:
             return [f"{pointer} {self.address(tensor, indices)[0]}", "i64 0"]
-        at = f"getelementptr {memory_type(tensor.dtype)}, {pointer} {self.pointers[tensor]}, {self.position(Linear(first.terms, 0))}"
+        at = (
+            f"getelementptr {memory_type(tensor.dtype)}, {pointer} {self.pointers[tensor]}, "
+            f"{self.position(Linear(first.terms, 0))}"
+        )
         return [f"{pointer} {self.function.pure(at)}", f"i64 {first.constant * size}"]
 
     def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:

@@ -13,7 +13,7 @@ from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.addressing import GLOBAL
 from texpr.targets.gpu.bulk_copies import emit_commit, emit_wait
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.shared_memory import SHARED
 
 COPIES = (4, 8, 16)

@@ -19,7 +19,7 @@ from texpr.passes.analysis.match_nest import Match
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.targets.gpu import warps
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 
 FENCE = "wgmma.fence.sync.aligned;"
 """What was written to the registers of sums is there before the products behind it begin."""

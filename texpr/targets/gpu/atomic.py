@@ -11,7 +11,7 @@ from texpr.ir.expr import index
 from texpr.ir.loop import Store
 from texpr.passes.analysis.substitution import folded_anew
 from texpr.targets.emit.function import memory_type
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 
 _SCOPE = 'syncscope("device") monotonic'
 """Seen by all threads of the GPU, in an order of its own for each element; barriers and the ends

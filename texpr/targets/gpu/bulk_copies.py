@@ -28,7 +28,7 @@ from texpr.passes.analysis.row_major import flat_index
 from texpr.support.errors import CompileError
 from texpr.targets.common.records import TensorMap
 from texpr.targets.gpu.clusters import emit_cluster_barrier, multicast_mask, multicast_part
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 
 PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
 MAP_BYTES = 128
@@ -222,7 +222,10 @@ def _in_one_thread(emitter: GpuContext, work: object) -> None:
 
 def _counter(emitter: GpuContext, slot: Expr) -> str:
     at = emitter.index(slot)
-    return f"ptr addrspace(3) {emitter.function.define(f'getelementptr i64, ptr addrspace(3) {emitter.counters}, {at}')}"
+    return (
+        f"ptr addrspace(3) "
+        f"{emitter.function.define(f'getelementptr i64, ptr addrspace(3) {emitter.counters}, {at}')}"
+    )
 
 
 def _as_i32(emitter: GpuContext, e: Expr) -> str:

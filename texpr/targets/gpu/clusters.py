@@ -20,7 +20,7 @@ from texpr.ir.traverse import children
 from texpr.passes.analysis.bulk_boxes import Box
 from texpr.support.errors import CompileError
 from texpr.targets.emit.function import Value
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.geometry import AXES, is_warp
 from texpr.targets.gpu.warpgroup_instructions import descriptor_operands
 

@@ -17,7 +17,7 @@ from texpr.targets.gpu.addressing import LOCAL
 from texpr.targets.gpu.async_copies import emit_async_copy, is_uniform
 from texpr.targets.gpu.atomic import emit_atomic
 from texpr.targets.gpu.bulk_copies import emit_bulk_copy
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.geometry import room_of
 
 LOCAL_BYTES = 512 * 1024

@@ -29,7 +29,7 @@ from texpr.ir.loop import For, instruction_of
 from texpr.ir.swizzle import Swizzle
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
-from texpr.targets.gpu import warp_instructions as warps
+from texpr.targets.gpu import warp_instructions
 
 LANES = 128
 ROWS = 64
@@ -107,7 +107,7 @@ class WarpgroupMma:
 """
 
 
-class WarpgroupAccumulators(warps.AccumulatorTile):
+class WarpgroupAccumulators(warp_instructions.AccumulatorTile):
     """The accumulators of a warpgroup."""
 
     __slots__ = ()
@@ -136,7 +136,7 @@ for _n in (64, 128, 256):
             reduced_precision=_p.is_fp8,
             asynchronous=True,
         )
-    warps.define_accumulator_moves(f"wgmma_n{_n}", "f32", ROWS, _n, WarpgroupAccumulators)
+    warp_instructions.define_accumulator_moves(f"wgmma_n{_n}", "f32", ROWS, _n, WarpgroupAccumulators)
 
 NAMES = frozenset(
     n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpgroupMma | WarpgroupAccumulators)
@@ -148,7 +148,7 @@ that the processor lacks.
 
 def thread_count(name: str) -> int:
     """How many threads run an instruction together."""
-    return LANES if name in NAMES else warps.LANES
+    return LANES if name in NAMES else warp_instructions.LANES
 
 
 def axes_of(name: str, block: Sequence[Expr]) -> str:
@@ -158,7 +158,11 @@ def axes_of(name: str, block: Sequence[Expr]) -> str:
     x, y, _ = map(integer, block)
     if thread_count(name) == x:
         return "x"
-    return "xy" if x is not None and thread_count(name) == LANES == x * (y or 0) and x == warps.LANES else ""
+    return (
+        "xy"
+        if x is not None and thread_count(name) == LANES == x * (y or 0) and x == warp_instructions.LANES
+        else ""
+    )
 
 
 def misplaced(name: str) -> CompileError:
@@ -166,7 +170,7 @@ def misplaced(name: str) -> CompileError:
     together.
     """
     lanes = thread_count(name)
-    if lanes == warps.LANES:
+    if lanes == warp_instructions.LANES:
         who, ways, more = (
             "warp",
             f"{lanes} threads along thread.x",
@@ -175,14 +179,18 @@ def misplaced(name: str) -> CompileError:
     else:
         who, ways = (
             "warpgroup",
-            f"{lanes} threads along thread.x, or {warps.LANES} there and {lanes // warps.LANES} along "
+            f"{lanes} threads along thread.x, or {warp_instructions.LANES} there and "
+            f"{lanes // warp_instructions.LANES} along "
             f"thread.y",
         )
-        more = f"bind loops of {lanes} iterations to thread.x, or of {warps.LANES} there and of {lanes // warps.LANES} to thread.y, and"
+        more = (
+            f"bind loops of {lanes} iterations to thread.x, or of {warp_instructions.LANES} there and of "
+            f"{lanes // warp_instructions.LANES} to thread.y, and"
+        )
     return CompileError(
         f"{name} is run by a {who}: {ways}, and no loop over them around it",
         code="target",
-        help=f"{more} loops over {who}s to {'thread.y' if lanes == warps.LANES else 'the next axis'}",
+        help=f"{more} loops over {who}s to {'thread.y' if lanes == warp_instructions.LANES else 'the next axis'}",
     )
 
 
@@ -224,7 +232,7 @@ def fragment_layout(
                 tile: n // 8,
                 inside: 2,
             }
-    return warps.fragment_layout(name, operand, lane)
+    return warp_instructions.fragment_layout(name, operand, lane)
 
 
 def fragment_row(positions: Mapping[str, Var], axes: str) -> Expr:

@@ -22,7 +22,7 @@ from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.targets.gpu import async_mma, warps
 from texpr.targets.gpu.async_accumulators import is_asynchronous
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.warpgroup_instructions import (
     PANEL,
     PATTERN,

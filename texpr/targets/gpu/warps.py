@@ -21,7 +21,7 @@ from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.targets.emit.function import Value, constant, memory_type
 from texpr.targets.gpu.addressing import check_inside
-from texpr.targets.gpu.context import GpuContext
+from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.native_conversions import ROUND
 from texpr.targets.gpu.warp_instructions import (
     LANES,

@@ -5,9 +5,15 @@ kind at least once.
 from __future__ import annotations
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
-GELU = "op gelu(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = 0.5 * X[i, j] * (1 + tanh(0.8 * (X[i, j] + 0.045 * X[i, j] ** 3))) }"
+GELU = (
+    "op gelu(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = 0.5 * X[i, j] * (1 + tanh(0.8 * (X[i, j] + 0.045 * "
+    "X[i, j] ** 3))) }"
+)
 BYTES = "op bytes(A: u8[M, K], B: i8[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }"
-LINEAR = "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"
+LINEAR = (
+    "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) "
+    "}"
+)
 CONVOLUTION = """
 op convolution(X: f32[N, C, H, W], F: f32[K, C, R, Q], b: f32[K]; S = 1, P = 1)
    -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1] require R <= H + 2*P, Q <= W + 2*P {

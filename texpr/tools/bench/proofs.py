@@ -91,7 +91,10 @@ def summary(found: Sequence[Cost]) -> str:
     (check, most), (whole, longest) = (
         (median(ms), max(ms)) for ms in ([c.check for c in steps], [c.whole for c in steps])
     )
-    return f"{len(steps)} steps: checks {check:.2f} ms (median), {most:.2f} ms (largest); whole {whole:.2f} ms, {longest:.2f} ms"
+    return (
+        f"{len(steps)} steps: checks {check:.2f} ms (median), {most:.2f} ms (largest); whole {whole:.2f} ms, "
+        f"{longest:.2f} ms"
+    )
 
 
 def _steps(s: Schedule, script: str) -> list[tuple[float, float]]:

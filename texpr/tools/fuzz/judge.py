@@ -76,7 +76,10 @@ def disagreement(
     for element, term in expected.items():
         other = found[element]
         if other != term:
-            return f"{element[0]}{list(element[1])} is {'never computed' if other == poison else 'made of something else'}"
+            return (
+                f"{element[0]}{list(element[1])} is "
+                f"{'never computed' if other == poison else 'made of something else'}"
+            )
     return None
 
 

@@ -42,7 +42,10 @@ class Language(Part):
         small = shrunk(text, fails, SHRINK_SECONDS)
         name = file_name(finding, small)
         (folder / f"{name}.tx").write_bytes(small.encode("utf-8", "surrogatepass"))
-        about = f"{finding.kind}\nseed {self.seed}, text {number}\n\n{ascii(small)}\n\nas found:\n{ascii(text)}\n\n{finding.detail}\n"
+        about = (
+            f"{finding.kind}\nseed {self.seed}, text {number}\n\n{ascii(small)}\n\nas "
+            f"found:\n{ascii(text)}\n\n{finding.detail}\n"
+        )
         (folder / f"{name}.txt").write_text(about, encoding="utf-8", errors="backslashreplace")
         return folder / f"{name}.tx"
 

@@ -15,11 +15,23 @@ from texpr.ir.machine import Machine
 
 TINY = Machine(vector_bytes=16, vector_registers=32, caches=(64, 128), cores=2)
 """Caches so small that every product is a large one."""
-LAST = "op last(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: X[n, y, x, c] * F[c, k]) }"
-FIRST = "op first(X: f32[N, C, H, W], F: f32[K, C]) -> Y: f32[N, K, H, W] { Y[n, k, y, x] = sum(c: X[n, c, y, x] * F[k, c]) }"
+LAST = (
+    "op last(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: X[n, y, x, c] "
+    "* F[c, k]) }"
+)
+FIRST = (
+    "op first(X: f32[N, C, H, W], F: f32[K, C]) -> Y: f32[N, K, H, W] { Y[n, k, y, x] = sum(c: X[n, c, y, x] "
+    "* F[k, c]) }"
+)
 ONE = "op one(X: f32[H, W, C], F: f32[C, K]) -> Y: f32[H, W, K] { Y[y, x, k] = sum(c: X[y, x, c] * F[c, k]) }"
-SKIPS = "op skips(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W//2, K] { Y[n, y, x, k] = sum(c: X[n, y, 2*x, c] * F[c, k]) }"
-PADDED = "op padded(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: X[n, y - 1, x, c | 0] * F[c, k]) }"
+SKIPS = (
+    "op skips(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W//2, K] { Y[n, y, x, k] = sum(c: X[n, y, "
+    "2*x, c] * F[c, k]) }"
+)
+PADDED = (
+    "op padded(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: X[n, y - 1, "
+    "x, c | 0] * F[c, k]) }"
+)
 USED = (
     "op used(X: f32[N, H, W, C], F: f32[C, K]) -> Y: f32[N, H, W, K] { S[n, y, x, k] = sum(c: X[n, y, x, c] "
     "* F[c, k])\n"

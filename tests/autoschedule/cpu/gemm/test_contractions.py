@@ -21,7 +21,10 @@ from texpr.passes.loop.signed_dot_products import offset_signed
 from texpr.targets import find_target
 
 PRODUCT = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
-WIDENED = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+WIDENED = (
+    "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) "
+    "}}"
+)
 TYPES = {
     "f32": ("f32", "f32", "f32"),
     "f64": ("f64", "f64", "f64"),

@@ -27,7 +27,10 @@ op parts(X: i32[N]) -> P: i32[N, N] {
   P[i, j] = max(P[i+1, j-1] + X[j], max(k in i..j: P[i, k] + P[k+1, j]))  for i in 0..N, j in i + 1..N
 }
 """
-ALONG = "op solve(L: f64[N, N], b: f64[N]) -> x: f64[N] { x[i] = (b[i] - sum(j in 0..i: L[i, j] * x[j])) / L[i, i] }"
+ALONG = (
+    "op solve(L: f64[N, N], b: f64[N]) -> x: f64[N] { x[i] = (b[i] - sum(j in 0..i: L[i, j] * x[j])) / L[i, "
+    "i] }"
+)
 RUNNING = """
 op running(X: f64[T, N]) -> Y: f64[T, N] {
   let s: f64[T]

@@ -133,7 +133,10 @@ def test_auto_of_a_large_product(name, golden):
 
 
 def test_buffers_fit_the_machine(golden):
-    tiles = 's.split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji").cache_write("C_acc", "jo", name="t")'
+    tiles = (
+        's.split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji").cache_write("C_acc", "jo", '
+        'name="t")'
+    )
     marks = '.unroll("C.ii").vectorize("C.ji")'
     texts = {
         "x86-64-v4": [

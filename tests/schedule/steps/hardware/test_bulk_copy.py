@@ -57,7 +57,10 @@ cache_read("X", "io")
 set_scope("X_cache", "shared")
 bind("ji", "thread.x")
 """
-BATCHED = "op batched(A: f64[H, 24, K], B: f64[H, K, 16]) -> C: f64[H, 24, 16] { C[h, i, j] = sum(k: A[h, i, k] * B[h, k, j]) }"
+BATCHED = (
+    "op batched(A: f64[H, 24, K], B: f64[H, K, 16]) -> C: f64[H, 24, 16] { C[h, i, j] = sum(k: A[h, i, k] * "
+    "B[h, k, j]) }"
+)
 TILES = """
 bind("h", "block.x")
 split("k", 8, tail="pad")

@@ -270,7 +270,10 @@ def test_reads_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.Mo
     )
 
 
-MEETING = r"  call void @llvm\.nvvm\.barrier\.cluster\.arrive[\w.]*\(\)\n  call void @llvm\.nvvm\.barrier\.cluster\.wait\.aligned\(\)\n"
+MEETING = (
+    r"  call void @llvm\.nvvm\.barrier\.cluster\.arrive[\w.]*\(\)\n  call void "
+    r"@llvm\.nvvm\.barrier\.cluster\.wait\.aligned\(\)\n"
+)
 IN_CODE = {
     "counters that are not there": lambda text: re.sub(MEETING, "", text, count=1),
     "a block is left out": lambda text: text.replace("i16 3,", "i16 1,"),

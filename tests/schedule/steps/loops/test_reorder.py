@@ -12,7 +12,10 @@ from tests.schedule.steps.cases import EIGHT, listing, refusals
 from texpr.support.errors import ScheduleError
 
 BOX = "op box(X: f32[N, M], W: f32[K, N, M]) -> Y: f32[K] { Y[k] = sum(i, j: X[i, j] * W[k, i, j]) }"
-PREFIX = "op prefix(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + (if i > 0 and j + 1 < M then Y[i - 1, j + 1] else 0) }"
+PREFIX = (
+    "op prefix(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + (if i > 0 and j + 1 < M then Y[i - 1, j + "
+    "1] else 0) }"
+)
 
 
 def test_terms_change_places():

@@ -76,7 +76,10 @@ def test_lanes_add_one_after_the_other(rows: int, width: int):
     """Vectors of the gradient, with a condition that differs between lanes where no whole number
     of them fits.
     """
-    steps = 'atomic("dE", reassoc=True)\nbind("b", "block.x")\nsplit("dE.1.d", 4)\nbind("dE.1.do", "thread.x")\nvectorize("dE.1.di")'
+    steps = (
+        'atomic("dE", reassoc=True)\nbind("b", "block.x")\nsplit("dE.1.d", 4)\nbind("dE.1.do", '
+        '"thread.x")\nvectorize("dE.1.di")'
+    )
     op, s = tx.op(ROWS), tx.schedule(tx.op(ROWS)).replay(steps)
     gradient, index = (
         GENERATOR.standard_normal((rows, width), dtype=np.float32),

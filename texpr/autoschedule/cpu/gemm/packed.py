@@ -394,13 +394,7 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     ):
         return None
     beside, late = _pack_row_operand(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
-    if any_length_lanes:
-        if beside and shallow:
-            any_length.terms_together(builder, shallow[-1], left if tail == "peel" else 0)
-    elif builder.machine.has_indexed_fma and beside and shallow:
-        terms_together(builder, beside, shallow[-1])
-    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row_loop) >= MANY_ROWS:
-        in_pairs(builder, shallow[-1])
+    _pair_terms(builder, c, beside, shallow, left if tail == "peel" else 0)
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     _finish_tile(builder, late, row_tiles[0], row, lane)
@@ -408,6 +402,23 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
         return outer
     builder.try_apply("parallel", copied)
     return row_blocks or [by_others]
+
+
+def _pair_terms(
+    builder: ScheduleBuilder, c: _Contraction, beside: list[Tensor], shallow: list[str], left: int
+) -> None:
+    """Several terms of each sum together, where that saves loads.
+
+    Args:
+        left: rows that are left over of the tiles.
+    """
+    if builder.machine.scalable_bytes:
+        if beside and shallow:
+            any_length.terms_together(builder, shallow[-1], left)
+    elif builder.machine.has_indexed_fma and beside and shallow:
+        terms_together(builder, beside, shallow[-1])
+    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row_loop) >= MANY_ROWS:
+        in_pairs(builder, shallow[-1])
 
 
 def _finish_tile(builder: ScheduleBuilder, late: list[str], row_tile: str, row: str, lane: str) -> None:

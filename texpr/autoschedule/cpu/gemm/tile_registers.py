@@ -271,7 +271,10 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
     *rest, panel, term, row, group = names[: buffer.rank + 2]
     outer, inner = (f"{term}/{groups}", f" {term}%{groups}") if groups > 1 else (term, "")
     together = f"{panel}/{WIDE} {outer} {panel}%{WIDE}{inner}"
-    return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
+    return (
+        f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} "
+        f"{group}"
+    )
 
 
 def _packed(

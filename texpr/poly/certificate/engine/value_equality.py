@@ -497,7 +497,10 @@ def _check_equal(proof: Proof, s: Statement, found: Expr, wanted: Expr, context:
 
 
 def _message(e: Disagreement, semantics: Semantics) -> str:
-    return f"the store computes `{_readable(e.found, semantics)}` where its equation says `{_readable(e.wanted, semantics)}`"
+    return (
+        f"the store computes `{_readable(e.found, semantics)}` where its equation says "
+        f"`{_readable(e.wanted, semantics)}`"
+    )
 
 
 def _readable(e: Expr, semantics: Semantics) -> str:

@@ -135,7 +135,9 @@ class Tracer:
         for e in (*s.extents, *s.traced_conditions):
             s.frame.abstract(
                 e
-            )  # Data that the kernel asks about has its columns before the program's terms are compared with it.
+                # Data that the kernel asks about has its columns before the program's terms are
+                # compared with it.
+            )
         s.invalidate()
         if any(map(reads, s.store.indices)):
             self._assume_in_bounds(s)

@@ -134,7 +134,10 @@ def _refused(
         f"{overwrite.tensor.name}[{', '.join(map(str, e))}]" for e in (overwrite.element, overwrite.other)
     )
     sizes = f"at {', '.join(f'{k}={v}' for k, v in overwrite.sizes.items())}: " if overwrite.sizes else ""
-    note = f"{sizes}{iteration(at_writer)} writes {there} to the place of {here}, which {iteration(at_reader)} reads afterwards"
+    note = (
+        f"{sizes}{iteration(at_writer)} writes {there} to the place of {here}, which {iteration(at_reader)} "
+        f"reads afterwards"
+    )
     witness = {
         "sizes": overwrite.sizes,
         "first": at_writer,
