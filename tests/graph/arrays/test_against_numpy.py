@@ -207,6 +207,15 @@ def test_conversions_and_signs(a: np.ndarray, dtype: str):
         agree(lambda f=f: f(a), lambda f=f: tx.tensor(a).square() if f is np.square else f(tx.tensor(a)))
 
 
+@pytest.mark.parametrize(
+    "extents, mask",
+    [((1,), (0,)), ((3,), (0,)), ((2, 3), (0,)), ((2, 3), (0, 3)), ((2, 3), (2, 0)), ((2, 3), (0, 0))],
+)
+def test_masks_of_nothing(extents: tuple[int, ...], mask: tuple[int, ...]):
+    a, none = np.ones(extents, "f4"), np.zeros(mask, bool)
+    agree(lambda: a[none], lambda: tx.tensor(a)[none])
+
+
 @settings(max_examples=40, deadline=None)
 @given(arrays(), st.data())
 def test_indices(a: np.ndarray, data: st.DataObject):

@@ -472,7 +472,8 @@ def _chosen(item: np.ndarray, shape: Shape, axis: int) -> Sequence[np.ndarray]:
     """The places that an array chooses on axes from `axis` on, one array for each."""
     extents = list(shape[axis : axis + _axes_used(item)])
     if item.dtype == bool:
-        if list(item.shape) != extents:
+        # As NumPy has it, an extent of 0 stands for an axis of any extent (findings/numpy_empty_masks.sh).
+        if item.ndim != len(extents) or any(m not in (0, n) for m, n in zip(item.shape, extents)):
             raise CallError(
                 f"a mask of shape {list(item.shape)} chooses from axes of extents {extents}",
                 code="index",
