@@ -105,7 +105,9 @@ def test_rows_that_are_not_looked_up_stay():
     for index in (1, 3):
         step(np.array([index]), np.zeros(2))
     moved = np.abs(model[0].weight.data - before).max(1)
-    assert moved[[0, 2]].tolist() == [0, 0] and moved[1] == pytest.approx(0.1, rel=1e-6)
+    assert moved[[0, 2]].tolist() == [0, 0] and moved[1] == pytest.approx(
+        0.1, rel=1e-4
+    )  # epsilon beside a small gradient
     means = optimizer.state_dict()["0.exp_avg"]
     assert isinstance(means, np.ndarray) and means.any(1).tolist() == [False, True, False, True]
 
