@@ -24,6 +24,7 @@ test-all: venv
 
 check: venv
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Everything for ARM, in QEMU: tests, a network that is trained there, the operator library with its gradients.
