@@ -249,8 +249,8 @@ def test_out_of_quota(monkeypatch):
     """
     s = tx.schedule(
         tx.op(
-            """op f(X: f32[M]) -> Y: f32[M] { T[i] = X[i] * 2 Y[i] = max(k in 0..3: T[i + k - 1 | clamp]) "
-            "for i in 0..M }"""
+            "op f(X: f32[M]) -> Y: f32[M] { T[i] = X[i] * 2 Y[i] = max(k in 0..3: T[i + k - 1 | clamp]) "
+            "for i in 0..M }"
         )
     )
     s.peel("Y.i", 1, 1)

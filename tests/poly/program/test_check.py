@@ -163,8 +163,8 @@ error[bounds]: A may be read outside its shape
 """,
     ),
     "a circle through the places of one case": (
-        """op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for "
-        "i in 0..4 }""",
+        "op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for "
+        "i in 0..4 }",
         """
 error[cycle]: A is defined by itself
   --> op.tx:1:78
@@ -252,8 +252,8 @@ error[cycle]: B is defined by itself
 """,
     ),
     "a circle that only some sizes have": (
-        """op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = "
-        "B[i] }""",
+        "op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = "
+        "B[i] }",
         """
 error[cycle]: B is defined by itself
   --> op.tx:1:67
@@ -264,8 +264,8 @@ error[cycle]: B is defined by itself
 """,
     ),
     "a value outside its range": (
-        """op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = "
-        "X[c[i]] }""",
+        "op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = "
+        "X[c[i]] }",
         """
 error[range]: c in 0..N is not proven
   --> op.tx:1:73

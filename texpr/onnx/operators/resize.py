@@ -16,8 +16,9 @@ from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import each, wide, written
 from texpr.onnx.values import Known
 
-_NEAR = """op nearest<T>(X: T[*A:axis, N, *B], P: i64[M]; axis = 0) -> Y: T[*A, M, *B] { Y[*a, i, *b] = X[*a, "
-    "P[i], *b | clamp] }"""
+_NEAR = """op nearest<T>(X: T[*A:axis, N, *B], P: i64[M]; axis = 0) -> Y: T[*A, M, *B] {
+  Y[*a, i, *b] = X[*a, P[i], *b | clamp]
+}"""
 _BETWEEN = """op between<T: float>(X: T[*A:axis, N, *B], P: i64[M], W: T[M, K]; axis = 0) -> Y: T[*A, M, *B] {
   Y[*a, i, *b] = sum(k: if W[i, k] == 0 then 0 else W[i, k] * X[*a, P[i] + k, *b | clamp])
 }"""
