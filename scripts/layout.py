@@ -22,13 +22,14 @@ of a part only from those that stand before them in the table there.
 | what | where |
 |---|---|
 | an operator of the library | `texpr/ops/library/*.tx`, see `docs/developer/add_an_operator.md` |
-| a step of schedules | a file of its name in `texpr/schedule/steps/`, its test in `tests/schedule/`, `python scripts/steps.py` |
-| an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/` (`registry.py`), `texpr/ir/identities.py` |
-| a default schedule | a template in `texpr/autoschedule/cpu/` or `gpu/`, listed in `texpr/autoschedule/registry.py` |
+| a step of schedules | a file of its name in `texpr/schedule/steps/`: [add a step](add_a_step.md) |
+| an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/` (`registry.py`), `texpr/ir/identities.py`: [proofs](proofs.md) |
+| a default schedule | a template in `texpr/autoschedule/cpu/` or `gpu/`, listed in `texpr/autoschedule/registry.py`: [autoschedule](autoschedule.md) |
 | the CPU schedule of a convolution | `texpr/autoschedule/cpu/convolution/direct.py`, `depthwise.py` |
-| a pass over loops | `texpr/passes/loop/`, in the list of `texpr/passes/__init__.py` |
+| a pass over loops | `texpr/passes/loop/`, called in `texpr/compiler/pipeline.py` |
 | a function of elements | `texpr/ir/functions.py`, `texpr/passes/math/`, its derivative in `texpr/autodiff/core/rules.py` |
 | a target | `texpr/targets/cpu/` or `gpu/`, `texpr/targets/registry.py`: `docs/developer/add_a_target.md` |
+| texts of `explain()` | `texpr/compiler/kernels/certified.py` (kernels), `texpr/autoschedule/core/decision.py` (nests), `texpr/poly/certificate/certify.py` (proof) |
 | native code of the runtime | `texpr/runtime/native/*.c`, then `python scripts/native.py` |
 | a layer, a loss, an optimizer | `texpr/nn/modules/`, `losses/`, `optim/` |
 | an operator of ONNX | `texpr/onnx/operators/`, back in `texpr/onnx/writing/` |

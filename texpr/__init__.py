@@ -101,7 +101,6 @@ _PARTS = frozenset(
         "autoschedule",
         "compiler",
         "graph",
-        "interop",
         "ir",
         "lang",
         "nn",

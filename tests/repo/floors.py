@@ -21,7 +21,6 @@ FLOORS: dict[str, int] = {
     "graph": 7,
     "tune": 7,
     "nn": 8,
-    "interop": 8,
     "onnx": 9,
     "tools": 10,
     "__main__": 10,

@@ -31,7 +31,7 @@ def complaints(path: Path) -> list[str]:
 def _inside(part: str, other: str) -> str | None:
     if part == other or part == "":
         return None
-    if part in ("nn", "interop", "tools", "__main__") and other not in FLOORS:
+    if part in ("nn", "tools", "__main__") and other not in FLOORS:
         return None
     if other not in FLOORS:
         return f"{part} imports {other or 'texpr itself'}, which is above it"
