@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import signature
 from pathlib import Path
 from random import Random
 
@@ -15,7 +15,7 @@ import pytest
 import texpr as tx
 from texpr.schedule.script.json_format import from_json
 from texpr.schedule.script.script import Step, parse_script
-from texpr.schedule.script.step_methods import StepMethods, add_method
+from texpr.schedule.script.step_methods import StepMethods
 from texpr.schedule.steps.registry import KINDS, aliases, rules
 from texpr.tools.fuzz.steps import random_step
 
@@ -207,13 +207,3 @@ def test_the_fuzzer_draws_every_step():
     assert {step.name for step in drawn} == rules().keys()
     for step in drawn:
         rules()[step.name].signature.bind(*step.args, **dict(step.options))
-
-
-def test_a_method_of_a_rule_that_is_not_registered():
-    rule = rules()["split"]
-    add_method(rule)
-    assert StepMethods.split.__doc__ == rule.function.__doc__
-    assert [p.name for p in rule.signature.parameters.values() if p.kind is Parameter.KEYWORD_ONLY] == [
-        "tail",
-        "names",
-    ]

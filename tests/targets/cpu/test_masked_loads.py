@@ -26,3 +26,12 @@ def test_loads_under_a_mask_have_it(t: str, fold: str):
     indexed = re.findall(rf"^\s+v\w+\s+[^\n]*\(%\w+,%\w+(?:,{size})?\)[^\n]*$", kernel.asm, re.M)
     vectors = [line for line in indexed if re.search(r"%[yz]mm", line)]
     assert vectors and all("{%k" in line for line in vectors), vectors
+
+
+@pytest.mark.parametrize("t", ["f32", "f64", "f16", "i8", "i64"])
+@pytest.mark.parametrize("lanes", [2, 3, 5, 12, 24, 40])
+def test_any_number_of_lanes(lanes: int, t: str):
+    """Registers have a power of two of lanes, and vectors may be several of them."""
+    op = tx.op(f"op f(X: {t}[N], n: i64) -> Y: {t}[N] {{ Y[i] = if i < n then X[i] else 0 }}")
+    kernel = tx.schedule(op).vectorize("i", lanes, tail="mask").compile("x86-64-v4")
+    assert 'asm ""' in kernel.llvm and "{%k" in kernel.asm

@@ -61,19 +61,20 @@ class Rule:
 _RULES: dict[str, Rule] = {}
 
 
-def step(*aliases: str, order_of_sums: OrderOfSums = "changed", **options: str) -> Callable[[F], F]:
+def step(*older: str, order_of_sums: OrderOfSums = "changed", **options: str) -> Callable[[F], F]:
     """Register a function of this package as a step of its name.
 
     Args:
-        aliases: older names.
+        older: older names.
         order_of_sums: see `Rule`.
         options: `old="new"`, older names of options.
     """
 
     def register(function: F) -> F:
         kind = function.__module__.split(".")[-2]
-        _RULES[function.__name__] = Rule(function.__name__, function, kind, aliases, options, order_of_sums)
+        _RULES[function.__name__] = Rule(function.__name__, function, kind, older, options, order_of_sums)
         rules.cache_clear()
+        aliases.cache_clear()
         return function
 
     return register
@@ -90,11 +91,6 @@ def rules() -> dict[str, Rule]:
 
 
 @cache
-def _aliases(count: int) -> dict[str, str]:
-    """Older names of steps, of so many rules."""
-    return {alias: rule.name for rule in rules().values() for alias in rule.aliases}
-
-
 def aliases() -> dict[str, str]:
     """Older names of steps, with those of now."""
-    return _aliases(len(rules()))
+    return {alias: rule.name for rule in rules().values() for alias in rule.aliases}

@@ -20,6 +20,8 @@ ACCUMULATORS = 28
 registers, and a value for all lanes.
 """
 
+_FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
+
 
 class X86Emitter(Emitter):
     """Loads take whole addresses; non-temporal stores wait for sfence; extremes with constants,
@@ -115,42 +117,36 @@ class Avx512Emitter(Emitter):
         masked loads operands of masked arithmetic, and may take them out again without their mask
         (`findings/llvm22_masked_load.sh`).
         """
-        bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
-        held = min(max(128 // bits, lanes), 512 // bits)
-        parts = [self._separate(loaded, element, lanes, start, held) for start in range(0, lanes, held)]
+        bits = _FLOAT_BITS.get(element) or int(element[1:])
+        whole = max(128 // bits, 1 << (lanes - 1).bit_length())
+        count = min(whole, 512 // bits)
+        parts = [
+            self._separate(loaded, element, bits, lanes, range(k, k + count)) for k in range(0, whole, count)
+        ]
         while len(parts) > 1:
-            parts = [self._joined(a, b, element, held) for a, b in zip(parts[::2], parts[1::2])]
-            held *= 2
-        return self._lanes_of(parts[0], element, held, range(lanes)) if held != lanes else parts[0]
-
-    def _separate(self, loaded: str, element: str, lanes: int, start: int, count: int) -> str:
-        """So many lanes of a loaded vector from one on, of which LLVM does not know that they
-        were loaded.
-        """
-        part = (
-            loaded if count == lanes else self._lanes_of(loaded, element, lanes, range(start, start + count))
+            parts = [
+                self._shuffled(a, b, element, count, range(2 * count))
+                for a, b in zip(parts[::2], parts[1::2])
+            ]
+            count *= 2
+        return (
+            parts[0] if whole == lanes else self._shuffled(parts[0], "poison", element, whole, range(lanes))
         )
-        bits = {"half": 16, "float": 32, "double": 64}.get(element) or int(element[1:])
-        whole, words = f"<{count} x {element}>", f"<{count * bits // 32} x i32>"
-        held = self.function.define(
-            f'call {words} asm "", "=v,0"({words} '
-            f"{self.function.define(f'bitcast {whole} {part} to {words}')})"
-        )
-        return self.function.define(f"bitcast {words} {held} to {whole}")
 
-    def _lanes_of(self, vector: str, element: str, lanes: int, picks: range) -> str:
+    def _separate(self, loaded: str, element: str, bits: int, lanes: int, picks: range) -> str:
+        """Lanes of a loaded vector, of which LLVM does not know that they were loaded."""
+        all_of_it = picks == range(lanes)
+        part = loaded if all_of_it else self._shuffled(loaded, "poison", element, lanes, picks)
+        t, words = f"<{len(picks)} x {element}>", f"<{len(picks) * bits // 32} x i32>"
+        given = self.function.define(f"bitcast {t} {part} to {words}")
+        held = self.function.define(f'call {words} asm "", "=v,0"({words} {given})')
+        return self.function.define(f"bitcast {words} {held} to {t}")
+
+    def _shuffled(self, a: str, b: str, element: str, lanes: int, picks: range) -> str:
+        """Lanes of two vectors of so many lanes, one behind the other; what is behind both is anything."""
         t = f"<{lanes} x {element}>"
-        chosen = ", ".join(f"i32 {k}" if k < lanes else "i32 poison" for k in picks)
-        return self.function.define(
-            f"shufflevector {t} {vector}, {t} poison, <{len(picks)} x i32> <{chosen}>"
-        )
-
-    def _joined(self, a: str, b: str, element: str, lanes: int) -> str:
-        t = f"<{lanes} x {element}>"
-        return self.function.define(
-            f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> "
-            f"<{', '.join(f'i32 {k}' for k in range(2 * lanes))}>"
-        )
+        chosen = ", ".join(f"i32 {k}" if k < 2 * lanes else "i32 poison" for k in picks)
+        return self.function.define(f"shufflevector {t} {a}, {t} {b}, <{len(picks)} x i32> <{chosen}>")
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM
