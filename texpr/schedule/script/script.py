@@ -13,7 +13,7 @@ from texpr.ir.loop import Kernel
 from texpr.passes.loop.drop_hints import drop_hints
 from texpr.schedule.steps.loops.fuse import check_parted
 from texpr.schedule.steps.registry import Rule, aliases, rules
-from texpr.support.errors import ScheduleError
+from texpr.support.errors import CallError, ScheduleError
 from texpr.support.suggest import unknown_argument
 
 
@@ -74,7 +74,7 @@ def called(rule: Rule, args: Sequence[object], options: Mapping[str, object]) ->
     """The step of a call, without arguments that are what the step takes anyway.
 
     Raises:
-        TypeError: the arguments do not fit.
+        CallError: the arguments do not fit.
     """
     options = {rule.options.get(name, name): value for name, value in options.items()}
     known = rule.signature.parameters
@@ -86,7 +86,7 @@ def called(rule: Rule, args: Sequence[object], options: Mapping[str, object]) ->
     try:
         bound = rule.signature.bind(*args, **options)
     except TypeError as error:
-        raise TypeError(f"{rule.name}{rule.usage}: {error}") from None
+        raise CallError(f"{rule.name}: {error}", code="arguments", help=f"{rule.name}{rule.usage}") from None
     given: list[object] = []
     named: dict[str, object] = {}
     for name, value in bound.arguments.items():

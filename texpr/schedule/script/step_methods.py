@@ -30,9 +30,8 @@ def _method(rule: Rule, name: str) -> Callable[..., Any]:
 
     method.__name__, method.__qualname__ = name, f"Schedule.{name}"
     method.__doc__ = rule.function.__doc__ if name == rule.name else f"The same as `{rule.name}`."
-    given = Parameter("self", Parameter.POSITIONAL_ONLY)
-    parameters = rule.signature.parameters.values()
-    method.__signature__ = Signature([given.replace(kind=Parameter.POSITIONAL_OR_KEYWORD), *parameters])  # type: ignore[attr-defined]
+    this = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    method.__signature__ = Signature([this, *rule.signature.parameters.values()])  # type: ignore[attr-defined]
     return method
 
 
