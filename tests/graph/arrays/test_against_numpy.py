@@ -214,6 +214,9 @@ def test_conversions_and_signs(a: np.ndarray, dtype: str):
 def test_masks_of_nothing(extents: tuple[int, ...], mask: tuple[int, ...]):
     a, none = np.ones(extents, "f4"), np.zeros(mask, bool)
     agree(lambda: a[none], lambda: tx.tensor(a)[none])
+    x = tx.tensor(a)
+    x[none] = 2
+    agree(lambda: a, lambda: x)
 
 
 @settings(max_examples=40, deadline=None)

@@ -468,12 +468,18 @@ def _axes_used(item: object) -> int:
     return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
 
 
+def mask_fits(mask: Sequence[int], extents: Sequence[int]) -> bool:
+    """Whether a mask of these extents chooses from axes of those. As NumPy has it, an extent of 0
+    stands for an axis of any extent (`findings/numpy_empty_masks.sh`).
+    """
+    return len(mask) == len(extents) and all(m in (0, n) for m, n in zip(mask, extents))
+
+
 def _chosen(item: np.ndarray, shape: Shape, axis: int) -> Sequence[np.ndarray]:
     """The places that an array chooses on axes from `axis` on, one array for each."""
     extents = list(shape[axis : axis + _axes_used(item)])
     if item.dtype == bool:
-        # As NumPy has it, an extent of 0 stands for an axis of any extent (findings/numpy_empty_masks.sh).
-        if item.ndim != len(extents) or any(m not in (0, n) for m, n in zip(item.shape, extents)):
+        if not mask_fits(item.shape, extents):
             raise CallError(
                 f"a mask of shape {list(item.shape)} chooses from axes of extents {extents}",
                 code="index",

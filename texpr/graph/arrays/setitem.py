@@ -33,10 +33,11 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
                 code="index",
                 help="assign one number, or choose element by element: tx.where(mask, values, x)",
             )
-        return array_functions.cast(
-            array_functions.where(_over(x, make(key) if isinstance(key, np.ndarray) else key), value, x),
-            x.dtype,
-        )
+        if isinstance(key, np.ndarray):
+            axes = x.shape[: key.ndim]
+            empty = 0 in key.shape and array_functions.mask_fits(key.shape, axes)
+            key = make(np.zeros(axes, bool) if empty else key)
+        return array_functions.cast(array_functions.where(_over(x, key), value, x), x.dtype)
     found = selection(x.shape, array_functions.normal(key, x.shape))
     if found.places:
         raise CallError(
