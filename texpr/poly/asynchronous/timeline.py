@@ -26,16 +26,17 @@ from texpr.ir.traverse import equal, walk
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """A fault: a rule of asynchronous copies that is not proven.
+    """A fault: a rule of asynchronous copies, or of products, that is not proven.
 
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all
             threads reach), `arrival` (a copy may arrive after it is read), `barrier` (no barrier
             behind the wait), `overwritten` (a copy may arrive before the last read); of bulk copies
             also what `barrier_phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`, `left`;
-            of those of clusters what `multicast` asks: `apart`, `uneven`.
+            of those of clusters what `multicast` asks: `apart`, `uneven`; of products what
+            `products` asks: `uncounted`, `unfinished`, `operand`.
         statement: the store, wait or commit it is about.
-        copy: the asynchronous copy.
+        copy: the asynchronous copy or product.
     """
 
     kind: str

@@ -3,7 +3,7 @@ so.
 
 The proofs have no largest integer, and kernels compute in 64 bits, so a sum of data of which
 nothing is known says nothing: `k[i] + 1` may be the least number. Between two sums of a few sizes
-and small numbers data is far from both ends, at sizes below `ir.reach.USUAL_SIZE`; calls with
+and small numbers data is far from both ends, at sizes below `ir.index.overflow.USUAL_SIZE`; calls with
 larger ones are looked at by `ir.index.overflow`.
 """
 

@@ -43,7 +43,7 @@ class _Write:
     """A store to the buffer, and the version that it writes.
 
     Attributes:
-        name: which value it brings, by what the indices do not tell of it.
+        version: which value it brings, by what the indices do not tell of it.
     """
 
     statement: Statement

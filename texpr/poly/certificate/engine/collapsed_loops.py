@@ -50,8 +50,8 @@ class _CollapsedLoops:
 
 
 def unwritten(remaining: isl.Set, a: Access, source: Access) -> isl.Set | None:
-    """The instances in `left` without those whose element the source has written before, in the
-    same iteration of the loops around both; None where nothing is guessed.
+    """The instances in `remaining` without those whose element the source has written before, in
+    the same iteration of the loops around both; None where nothing is guessed.
     """
     s, t = source.statement, a.statement
     inner = [n.var for n in s.loops[s.common_depth(t) :]]

@@ -133,11 +133,9 @@ class Tracer:
         s.indices = tuple(self.trace(s, i) for i in s.store.indices)
         s.at = tuple(self._fully_inlined(s, self.trace(s, i)) for i in s.store.at)
         for e in (*s.extents, *s.traced_conditions):
-            s.frame.abstract(
-                e
-                # Data that the kernel asks about has its columns before the program's terms are
-                # compared with it.
-            )
+            # Data that the kernel asks about has its columns before the program's terms are
+            # compared with it.
+            s.frame.abstract(e)
         s.invalidate()
         if any(map(reads, s.store.indices)):
             self._assume_in_bounds(s)

@@ -36,7 +36,7 @@ from texpr.ir.index.overflow import SMALL_FACTOR, USUAL_SIZE
 from texpr.ir.traverse import children, variables, walk
 
 _NO_WRAP_BOUND = 1 << 50
-"""Data between this and its opposite does not leave 64 bits in the sums of `equal_where_near`."""
+"""Data between this and its opposite does not leave 64 bits in the sums of `equal_unless_large`."""
 _MOST_NODES = 16
 _LEAST, _MOST = int_range(I64)
 
