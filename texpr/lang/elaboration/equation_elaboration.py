@@ -225,7 +225,7 @@ def infer(
                 f"{show(axis.lo)}",
                 entry.span,
                 code="shape",
-                fixes=[*advised_begin(target, node, (ranges[e] for e in indices)), *declare],  # type: ignore[index]
+                fixes=[*advised_begin(target, (ranges[e] for e in indices)), *declare],  # type: ignore[index]
             )
         if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
             raise CheckError(

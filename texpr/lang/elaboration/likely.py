@@ -77,7 +77,7 @@ def _step(entry: tree.Tree) -> int:
     return 0
 
 
-def advised_begin(target: tree.Target, node: tree.Equation, axes: Iterable[Axis]) -> list[Fix]:
+def advised_begin(target: tree.Target, axes: Iterable[Axis]) -> list[Fix]:
     """Advise that elements begin at 0, for the axes of an intermediate that begin elsewhere."""
     said, edits = [], []
     for k, (entry, axis) in enumerate(zip(target.indices, axes)):

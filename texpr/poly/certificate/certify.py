@@ -481,7 +481,7 @@ def _check_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tensor
             _check_claim(proof, d, sums.tracer.claim(d), Read(output, d.indices))
     if any(d.is_fold for d in proof.semantics.by_target.get(output, ())):
         for use in uses:
-            sums.check_complete(proof, buffer, use)
+            sums.check_complete(buffer, use)
 
 
 def _uses_of_output(proof: Proof, sums: Reductions, buffer: Buffer, output: Tensor) -> list[Access]:

@@ -68,7 +68,7 @@ def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
             continue
         defined, updates = (
             [a for a in each if _inside(a, loop)]
-            for each in (definition_accesses(proof, buffer), update_accesses(proof, buffer))
+            for each in (definition_accesses(buffer), update_accesses(buffer))
         )
         reads = [a for a in uses.get(buffer.tensor, ()) if _inside(a, loop)]
         defining = [a for a in defining_writes(buffer) if _inside(a, loop)]

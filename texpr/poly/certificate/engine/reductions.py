@@ -67,7 +67,7 @@ class Reductions:
         self._done: set[tuple[int, bool]] = set()
         self._contributions: dict[int, list[Contribution]] = {}
 
-    def check_complete(self, proof: Proof, buffer: Buffer, use: Access) -> None:
+    def check_complete(self, buffer: Buffer, use: Access) -> None:
         """Prove that a use finds everything folded in.
 
         Raises:
@@ -83,7 +83,7 @@ class Reductions:
     def check_finished(self, buffer: Buffer, use: Access) -> None:
         """Prove that no update comes after a use of its element."""
         with self.proof.obligation("sums"):
-            for u in update_accesses(self.proof, buffer):
+            for u in update_accesses(buffer):
                 self._require_no_dependence(
                     use,
                     u,
@@ -136,11 +136,11 @@ class Reductions:
         if (id(buffer), complete) in self._done:
             return
         self._done.add((id(buffer), complete))
-        starts = definition_accesses(self.proof, buffer)
+        starts = definition_accesses(buffer)
         self._check_started_once(buffer, starts)
         folded = self.contributions(buffer)
         self._check_after_start(buffer, starts)
-        self._check_destination(buffer, folded)
+        self._check_destination(buffer)
         self._check_once(buffer, folded)
         if complete:
             for start in starts:
@@ -281,7 +281,7 @@ class Reductions:
 
     def _check_after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.obligation("initialised"):
-            for u in update_accesses(self.proof, buffer):
+            for u in update_accesses(buffer):
                 self.tracer.check_initialised(buffer, u)
                 for start in starts:
                     self._require_no_dependence(
@@ -291,7 +291,7 @@ class Reductions:
                         what = f"more is folded into {buffer.tensor.name} than what was copied there"
                         self._require_no_dependence(start, u, "sums", what, u.statement)
 
-    def _check_destination(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
+    def _check_destination(self, buffer: Buffer) -> None:
         """Prove that an update folds into the element that its instance belongs to."""
         with self.proof.obligation("sums"):
             for u in buffer.updates:

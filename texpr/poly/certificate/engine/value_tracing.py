@@ -46,9 +46,9 @@ from texpr.poly.certificate.engine.undefined_reads import (
     may_copy_undefined,
 )
 
-Complete = Callable[[Proof, Buffer, Access], None]
 Invariant = Set[Var | Tensor]
 """Variables, and tensors, that are the same for all instances in question."""
+UseCheck = Callable[[Buffer, Access], None]
 
 
 def access(
@@ -66,7 +66,7 @@ def access(
     return Access(s, place, writes, when)
 
 
-def definition_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
+def definition_accesses(buffer: Buffer) -> list[Access]:
     """The definitions of a buffer's elements."""
     return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
 
@@ -76,14 +76,14 @@ def defining_writes(buffer: Buffer) -> list[Access]:
     element it is, two instances of an equation are of two elements, as was proven of the program.
     """
     if not any(d.data() for d in buffer.definitions):
-        return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
+        return definition_accesses(buffer)
     return [
         Access(d, (index(d.store.equation), *(d.frame.abstract(i) for i in d.at)), True)
         for d in buffer.definitions
     ]
 
 
-def update_accesses(proof: Proof, buffer: Buffer) -> list[Access]:
+def update_accesses(buffer: Buffer) -> list[Access]:
     """The updates of a buffer's elements."""
     return [access(buffer, u, u.indices, writes=True) for u in buffer.updates]
 
@@ -96,9 +96,7 @@ class Tracer:
         check_all_written: proves that a reader finds all of a buffer written.
     """
 
-    def __init__(
-        self, proof: Proof, check_complete: Complete, check_all_written: Callable[[Buffer, Access], None]
-    ) -> None:
+    def __init__(self, proof: Proof, check_complete: UseCheck, check_all_written: UseCheck) -> None:
         self.proof, self.check_complete, self.check_all_written = proof, check_complete, check_all_written
         self.uses: dict[Tensor, list[Access]] = {}
         self.undefined_instances: dict[
@@ -230,7 +228,7 @@ class Tracer:
             with self.proof.obligation("initialised"):
                 self.check_initialised(buffer, use, part)
             if _gets_updates(self.proof, buffer):
-                self.check_complete(self.proof, buffer, use)
+                self.check_complete(buffer, use)
         return self.value_at(buffer, s, read.indices, uses)
 
     def check_initialised(self, buffer: Buffer, use: Access, part: tuple[Expr, Read] | None = None) -> None:
