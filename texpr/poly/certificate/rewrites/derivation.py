@@ -4,12 +4,12 @@ loops implement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.poly.certificate.engine.isl_frame import Parameters
 
 
@@ -29,13 +29,13 @@ class Derivation:
     parameters: Parameters
     facts: isl.Set
 
-    def specified(self, specification: Program) -> Derivation:
-        """Replace the specification by a program that a law makes of it."""
-        return replace(self, specification=specification)
+    def specified(self, equations: Iterable[Equation | Invoke]) -> Derivation:
+        """Replace the equations of the specification by those that a law makes of them."""
+        return replace(self, specification=replace(self.specification, equations=tuple(equations)))
 
-    def implemented(self, implementation: Program) -> Derivation:
-        """Replace the implementation by a program that a law makes of it."""
-        return replace(self, implementation=implementation)
+    def implemented(self, equations: Iterable[Equation | Invoke]) -> Derivation:
+        """Replace the equations of the implementation by those that a law makes of them."""
+        return replace(self, implementation=replace(self.implementation, equations=tuple(equations)))
 
     def specified_names(self) -> set[str]:
         """The names of the tensors of the specification: any other tensor was made by a rewrite."""
@@ -43,16 +43,22 @@ class Derivation:
         return {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
 
 
-Checker = Callable[[Derivation], tuple[Derivation, tuple[str, ...]]]
+Checker = Callable[[Derivation], tuple[Derivation, Sequence[str]]]
 """Applies or undoes one rewrite, and names the targets of the equations that needed it; raises
 `Refuted` if the rewrite is wrong.
 """
 
 
-def equations_by_target(program: Program) -> dict[str, list[Equation]]:
-    """The equations of each target, in the order of the program."""
-    found: dict[str, list[Equation]] = {}
-    for e in program.equations:
+def with_counterparts(
+    program: Program, other: Program
+) -> Iterator[tuple[Equation | Invoke, Equation | None]]:
+    """The equations of a program, each with the one that defines the same target in another program: the
+    first one with the first one, and so on. None for calls, and where the other program has fewer.
+    """
+    waiting: dict[str, list[Equation]] = {}
+    for e in other.equations:
         if isinstance(e, Equation):
-            found.setdefault(e.target.name, []).append(e)
-    return found
+            waiting.setdefault(e.target.name, []).append(e)
+    for e in program.equations:
+        candidates = waiting.get(e.target.name) if isinstance(e, Equation) else None
+        yield e, candidates.pop(0) if candidates else None

@@ -24,7 +24,7 @@ from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Apply the rewrite to the specification: leave out the terms that the implementation leaves
     out.
 
@@ -33,7 +33,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
     """
     specification, implementation = derivation.specification, derivation.implementation
     if len(specification.equations) != len(implementation.equations):
-        return derivation, ()
+        return derivation, []
     equations = list(specification.equations)
     names: list[str] = []
     for k, (old, new) in enumerate(zip(specification.equations, implementation.equations)):
@@ -44,7 +44,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
                 _check_dropped_terms(new, full, reduction, derivation.parameters, derivation.facts)
             equations[k] = new
             names.append(new.target.name)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(names)
+    return derivation.specified(equations), names
 
 
 def _shortened_sums(old: Equation, new: Equation) -> list[tuple[Reduce, Reduce]]:

@@ -9,15 +9,13 @@ powers, and proves that there is no other difference.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.identities import exp2_to_exp
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Undo the rewrite in the implementation: put exponentials in the place of such powers of 2.
 
     A specification that has such powers itself is left alone: which of them a step made is not
@@ -30,7 +28,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if isinstance(e, Equation)
         for n in walk(e.value)
     ):
-        return derivation, ()
+        return derivation, []
     equations: list[Equation | Invoke] = []
     names: list[str] = []
     for new in implementation.equations:
@@ -38,6 +36,4 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if changed is not new and isinstance(new, Equation):
             names.append(new.target.name)
         equations.append(changed)
-    return derivation.implemented(replace(implementation, equations=tuple(equations))), tuple(
-        dict.fromkeys(names)
-    )
+    return derivation.implemented(equations), names

@@ -23,12 +23,12 @@ from texpr.ir.index.float_lower_bounds import single_definitions
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import conjuncts
-from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
+from texpr.poly.certificate.rewrites.derivation import Derivation, with_counterparts
 
 LAW = "sum(a * b) = sum(a) * b"
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Undo the rewrite in the implementation: put specified sums of products in the place of
     products of sums.
 
@@ -40,13 +40,10 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         for name, e in single_definitions(implementation).items()
         if name not in known and _is_sum_or_product(e)
     }
-    specified = equations_by_target(derivation.specification)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
     replaced: list[Equation] = []
-    for new in implementation.equations:
-        candidates = specified.get(new.target.name, []) if isinstance(new, Equation) else []
-        old = candidates.pop(0) if candidates else None
+    for new, old in with_counterparts(implementation, derivation.specification):
         restored = (
             _as_specified(old, new, sums)
             if old is not None and isinstance(new, Equation) and not equal(old, new)
@@ -56,8 +53,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if restored is not None and isinstance(new, Equation):
             replaced.append(new)
             names += [restored.target.name] if restored.target.dtype.is_float else []
-    derived = replace(implementation, equations=_without_unused(equations, replaced, sums))
-    return derivation.implemented(derived), tuple(dict.fromkeys(names))
+    return derivation.implemented(_without_unused(equations, replaced, sums)), names
 
 
 def _without_unused(

@@ -21,7 +21,7 @@ from texpr.ir.traverse import rewrite, substitute, walk
 from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Undo the rewrite in the implementation: put conditions in the place of zeros of
     intermediates that the specification has not.
     """
@@ -38,7 +38,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
                     implementation = replace(
                         narrow, equations=tuple(own if n is e else n for n in narrow.equations)
                     )
-    return derivation.implemented(implementation), tuple(dict.fromkeys(names))
+    return derivation.implemented(implementation.equations), names
 
 
 def _with_conditions(

@@ -102,7 +102,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
     if equal(specification.equations, implementation.equations):
         return derivation, ()
     names = _Check(specification, implementation, derivation.parameters, derivation.facts).sums()
-    return derivation.specified(replace(specification, equations=implementation.equations)), names
+    return derivation.specified(implementation.equations), names
 
 
 class _Check:

@@ -12,19 +12,17 @@ finite: d is NaN, which both are then, or at least the least normal number, whic
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Const, Div, Expr, Mul, Node, Read, Var
 from texpr.ir.index.float_lower_bounds import least_of_tensors, reciprocal_is_normal, single_definitions
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import Refuted
-from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
+from texpr.poly.certificate.rewrites.derivation import Derivation, with_counterparts
 
 LAW = "a / d = a * (1 / d)"
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Apply the rewrite to the specification: put products with the implementation's reciprocals in
     the place of quotients.
 
@@ -32,33 +30,24 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         Refuted: a reciprocal may be infinite, or the products are not the quotients of the
             specification.
     """
-    specification, implementation, known = (
-        derivation.specification,
-        derivation.implementation,
-        derivation.specified_names(),
-    )
+    specification, implementation = derivation.specification, derivation.implementation
+    known = derivation.specified_names()
     inverses = {
         e.target.name: e
         for e in implementation.equations
         if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)
     }
     if not inverses:
-        return derivation, ()
-    tensors, definitions, alone = (
-        least_of_tensors(specification),
-        single_definitions(specification),
-        single_definitions(implementation),
-    )
+        return derivation, []
+    tensors, definitions = least_of_tensors(specification), single_definitions(specification)
+    alone = single_definitions(implementation)
     for name, e in inverses.items():
         assert isinstance(e.value, Div)
         if name not in alone or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
             raise Refuted("values", f"a divisor whose reciprocal is {name} may be too small for that", None)
-    implemented = equations_by_target(implementation)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in specification.equations:
-        candidates = implemented.get(old.target.name, []) if isinstance(old, Equation) else []
-        new = candidates.pop(0) if candidates else None
+    for old, new in with_counterparts(specification, implementation):
         if new is None or not isinstance(old, Equation) or not any(_reads(new, name) for name in inverses):
             equations.append(old)
             continue
@@ -66,9 +55,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         equations += [e for name, e in inverses.items() if _reads(changed, name) and e not in equations]
         equations.append(changed)
         names.append(old.target.name)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
-        dict.fromkeys(names)
-    )
+    return derivation.specified(equations), names
 
 
 def _with_products(old: Equation, new: Equation, inverses: dict[str, Equation]) -> Equation:

@@ -85,7 +85,7 @@ def derive(
     for law in LAWS:
         derivation, targets = law.check(derivation)
         if targets:
-            needed[law.step] = targets
+            needed[law.step] = tuple(dict.fromkeys(targets))
     if not equal(derivation.specification.equations, derivation.implementation.equations):
         raise Refuted("values", "the loops are those of other equations", None)
     return needed

@@ -9,19 +9,16 @@ quotients, and proves that there is no other difference.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.identities import is_sigmoid, shifted_tanh, tanh_to_sigmoid
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certificate.rewrites.derivation import Derivation
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Apply the rewrite to the specification: put quotients in the place of such sums where the
     implementation has quotients alone.
     """
-    specification = derivation.specification
     dividing, summing = set[str](), set[str]()
     for e in derivation.implementation.equations:
         if isinstance(e, Equation):
@@ -29,7 +26,7 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
             summing |= {e.target.name for n in walk(e.value) if shifted_tanh(n) is not None}
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in specification.equations:
+    for old in derivation.specification.equations:
         changed = (
             rewrite(old, tanh_to_sigmoid)
             if isinstance(old, Equation) and old.target.name in dividing - summing
@@ -38,6 +35,4 @@ def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
-        dict.fromkeys(names)
-    )
+    return derivation.specified(equations), names

@@ -9,32 +9,25 @@ proves that there is no other difference.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Mul, Reduce
 from texpr.ir.identities import is_rounded, rounded_factors
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import rewrite, walk
-from texpr.poly.certificate.rewrites.derivation import Derivation, equations_by_target
+from texpr.poly.certificate.rewrites.derivation import Derivation, with_counterparts
 
 
-def check(derivation: Derivation) -> tuple[Derivation, tuple[str, ...]]:
+def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
     """Apply the rewrite to the specification: round the factors of the sums in which the
     implementation rounds them.
     """
-    specification, implemented = derivation.specification, equations_by_target(derivation.implementation)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in specification.equations:
-        candidates = implemented.get(old.target.name, []) if isinstance(old, Equation) else []
-        new = candidates.pop(0) if candidates else None
+    for old, new in with_counterparts(derivation.specification, derivation.implementation):
         changed = rewrite(old, rounded_factors) if new is not None and _rounds(new) else old
         if changed is not old and isinstance(old, Equation):
             names.append(old.target.name)
         equations.append(changed)
-    return derivation.specified(replace(specification, equations=tuple(equations))), tuple(
-        dict.fromkeys(names)
-    )
+    return derivation.specified(equations), names
 
 
 def _rounds(e: Equation) -> bool:
