@@ -4,12 +4,13 @@
 tokens of `syntax.lexer` and the trees of `syntax.actions`; `syntax.serialization` ships its parser.
 `elaboration.declaration.parse` gives the operators of a text with their signatures. `elaborate`
 makes a Program of one: `elaboration.signatures` binds type variables, constants and sizes,
-`elaboration.equations` infers ranges and intermediates, `elaboration.scalars`,
-`elaboration.reductions`, `elaboration.functions` and `elaboration.typed_values` type expressions,
-`elaboration.operator_calls` instantiates other operators. `listing.kernel` reads listings, with the
-arithmetic of `listing.exact_expressions`. `python_form.operator` traces a Python function to text,
-with the values of `python_form.traced` and the words of `python_form.vocabulary`. Nothing recurses:
-expressions are elaborated by generators on a stack of their own.
+`elaboration.equation_elaboration` infers ranges and intermediates, `elaboration.scalars`,
+`elaboration.reduction_elaboration`, `elaboration.function_calls` and `elaboration.typed_values` type
+expressions, `elaboration.operator_calls` instantiates other operators. `listing.kernel` reads
+listings, with the arithmetic of `listing.exact_expressions`. `python_form.operator` traces a Python
+function to text, with the values of `python_form.traced` and the words of
+`python_form.vocabulary`. Nothing recurses: expressions are elaborated by generators on a stack of
+their own.
 """
 
 from texpr.lang.elaboration.declaration import (
