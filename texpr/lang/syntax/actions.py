@@ -276,13 +276,8 @@ class TreeBuilder(Transformer):
     def group(self, span: Span, c: list[Any]) -> tree.Group:
         return tree.Group(span, (c[1], *c[3]))
 
-    @_tree
-    def callee(self, span: Span, c: list[Any]) -> tuple[SourceToken, SourceToken | None]:
-        return c[0], None
-
-    @_tree
-    def typed_callee(self, span: Span, c: list[Any]) -> tuple[SourceToken, SourceToken | None]:
-        return c[0], c[2]
+    callee = _list(lambda self, c: (c[0], None))
+    typed_callee = _list(lambda self, c: (c[0], c[2]))
 
     @_tree
     def argument_in(self, span: Span, c: list[Any]) -> tree.Binder:

@@ -30,8 +30,6 @@ _LOOKALIKE = {
     "∞": "inf",
     "∑": "sum",
     "‖": "|",
-    "“": "",
-    "”": "",
     "…": "..",
 }
 _QUALIFIED = re.compile(r"([A-Za-z_]\w*|[\])])$")
