@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.poly.certificate.engine.isl_frame import Parameters
 
@@ -62,3 +63,17 @@ def with_counterparts(
     for e in program.equations:
         candidates = waiting.get(e.target.name) if isinstance(e, Equation) else None
         yield e, candidates.pop(0) if candidates else None
+
+
+def factors_of_floats(term: Expr) -> Iterator[Expr]:
+    """The factors of a term, without conversions of floats around them: it is 0 if one of them is, and the
+    others are finite. Depth is that of the product.
+    """
+    match term:
+        case Mul(a, b):
+            yield from factors_of_floats(a)
+            yield from factors_of_floats(b)
+        case Cast(a) if term.dtype.is_float and a.dtype.is_float:
+            yield from factors_of_floats(a)
+        case _:
+            yield term

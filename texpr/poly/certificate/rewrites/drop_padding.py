@@ -16,12 +16,12 @@ from dataclasses import replace
 import islpy as isl
 
 from texpr.ir.build import compare, conjunction, negation
-from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Reduce, index
+from texpr.ir.expr import Const, Expr, Guard, Read, Reduce, index
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
-from texpr.poly.certificate.rewrites.derivation import Derivation
+from texpr.poly.certificate.rewrites.derivation import Derivation, factors_of_floats
 
 
 def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
@@ -89,20 +89,11 @@ def _check_dropped_terms(
 
 
 def _padded_factors(term: Expr) -> Iterator[Read]:
-    """Factors of a term that are 0 outside of their tensor. Depth is that of the product."""
-    match term:
-        case Mul(a, b):
-            yield from _padded_factors(a)
-            yield from _padded_factors(b)
-        case Cast(a) if term.dtype.is_float and a.dtype.is_float:
-            yield from _padded_factors(a)
-        case Read(guard=guard) if (
-            guard is not None
-            and guard.mode == "value"
-            and isinstance(guard.value, Const)
-            and guard.value.value == 0
-        ):
-            yield term
+    """Factors of a term that are 0 outside of their tensor."""
+    for factor in factors_of_floats(term):
+        match factor:
+            case Read(guard=Guard("value", Const(0))):
+                yield factor
 
 
 def _in_bounds(read: Read) -> Iterator[Expr]:

@@ -11,14 +11,13 @@ the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from texpr.ir.build import conjunction
-from texpr.ir.expr import Cast, Const, Expr, Mul, Node, Read, Reduce, Select, Tensor, Var
+from texpr.ir.expr import Const, Expr, Node, Read, Reduce, Select, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, walk
-from texpr.poly.certificate.rewrites.derivation import Derivation
+from texpr.poly.certificate.rewrites.derivation import Derivation, factors_of_floats
 
 
 def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
@@ -59,7 +58,8 @@ def _with_conditions(
             (n, r)
             for n in walk(e)
             if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float
-            for r in _factors_of(n.body, target)
+            for r in factors_of_floats(n.body)
+            if isinstance(r, Read) and r.tensor is target
         ]
         reads = [n for n in walk(e) if isinstance(n, Read) and n.tensor is target]
         if {id(r) for _, r in sums} != {id(r) for r in reads} or len(sums) != len(reads):
@@ -78,15 +78,3 @@ def _with_conditions(
 def _with_condition(sums: Reduce, condition: Expr, indices: tuple[Expr, ...], read: Read) -> Reduce:
     here = substitute(condition, {v: i for v, i in zip(indices, read.indices) if isinstance(v, Var)})
     return replace(sums, where=here if sums.where is None else conjunction(sums.where, here))
-
-
-def _factors_of(term: Expr, target: Tensor) -> Iterator[Read]:
-    """Reads of a tensor that a term is 0 with. Depth is that of the product."""
-    match term:
-        case Mul(a, b):
-            yield from _factors_of(a, target)
-            yield from _factors_of(b, target)
-        case Cast(a) if term.dtype.is_float and a.dtype.is_float:
-            yield from _factors_of(a, target)
-        case Read(t) if t is target:
-            yield term
